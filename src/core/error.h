@@ -1,0 +1,26 @@
+/* error.h - one status and one sentence per thread. */
+#ifndef CK_ERROR_H
+#define CK_ERROR_H
+
+#include "coke.h"
+
+/* Stores the sentence for coke_last_error() and returns status. */
+__attribute__((format(printf, 2, 3))) int ck_fail(int status, const char *fmt, ...);
+
+/* Puts words in front of the stored sentence: "FILE: " before what a lower layer said. */
+__attribute__((format(printf, 2, 3))) int ck_fail_prefix(int status, const char *fmt, ...);
+
+#define CK_FAIL(status, ...)                                                                   \
+    do {                                                                                       \
+        rc = ck_fail((status), __VA_ARGS__);                                                   \
+        goto done;                                                                             \
+    } while (0)
+
+#define CK_TRY(call)                                                                           \
+    do {                                                                                       \
+        rc = (call);                                                                           \
+        if (rc != COKE_OK)                                                                     \
+            goto done;                                                                         \
+    } while (0)
+
+#endif

@@ -1,0 +1,37 @@
+/* rng.h - randomness as a function: Philox4x32-10 keyed by (seed, stream), and permutations
+ * that need no memory. */
+#ifndef CK_RNG_H
+#define CK_RNG_H
+
+#include <stdint.h>
+
+/* What a draw is for; each purpose has a stream of its own. */
+enum ck_rng_stream {
+    CK_RNG_ORDER = 1, /* row order of an epoch */
+    CK_RNG_INIT,      /* first centers */
+    CK_RNG_SAMPLE,    /* rows looked at to choose options */
+    CK_RNG_DATA,      /* built-in data sets */
+};
+
+/* Four random words for counter (a, b) under (seed, stream). */
+void ck_rng_words(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b, uint32_t out[4]);
+
+uint32_t ck_rng_u32(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b);
+double ck_rng_unit(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b); /* [0, 1) */
+uint64_t ck_rng_below(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b, uint64_t n);
+/* Two independent standard normal numbers (Box-Muller). */
+void ck_rng_normal(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b, double out[2]);
+
+/* A pseudo-random permutation of 0..n-1: position -> item, in O(1) memory, so that any batch
+ * of any epoch can be found without making the ones before it. */
+struct ck_perm {
+    uint64_t n;
+    uint32_t half_bits; /* the Feistel network works on 2 * half_bits bits */
+    uint32_t key[6];
+};
+
+void ck_perm_init(struct ck_perm *p, uint64_t seed, uint32_t stream, uint64_t epoch,
+                  uint64_t n);
+uint64_t ck_perm_at(const struct ck_perm *p, uint64_t position);
+
+#endif

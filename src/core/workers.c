@@ -1,0 +1,38 @@
+/* workers.c - the OpenMP team: how many, and loops whose chunks do not depend on it. */
+#include "core/workers.h"
+#include "core/error.h"
+
+#include <omp.h>
+
+static int wanted; /* 0 = as OpenMP decides */
+
+int coke_set_threads(int n)
+{
+    if (n < 0 || n > 4096)
+        return ck_fail(COKE_EUSAGE, "threads: %d is not within 0..4096 (0 = all cores)", n);
+    wanted = n;
+    return COKE_OK;
+}
+
+int ck_threads(void)
+{
+    return wanted ? wanted : omp_get_max_threads();
+}
+
+int coke_threads(void)
+{
+    return ck_threads();
+}
+
+void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg)
+{
+    int team = ck_threads();
+    if (chunks == 1 || team == 1) {
+        for (int64_t c = 0; c < chunks; c++)
+            fn(arg, c, 0);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
+    for (int64_t c = 0; c < chunks; c++)
+        fn(arg, c, omp_get_thread_num());
+}

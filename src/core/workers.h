@@ -1,0 +1,13 @@
+/* workers.h - the OpenMP team: how many, and loops whose chunks do not depend on it. */
+#ifndef CK_WORKERS_H
+#define CK_WORKERS_H
+
+#include <stdint.h>
+
+int ck_threads(void); /* team size in use */
+
+/* Calls fn(arg, chunk, worker) for every chunk 0..chunks-1, in any order, on the team;
+ * worker < ck_threads() names scratch space. fn may not depend on which worker it runs on. */
+void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg);
+
+#endif
