@@ -32,8 +32,8 @@ enum coke_status {
 
 COKE_API const char *coke_last_error(void); /* one sentence about this thread's last failure */
 COKE_API const char *coke_version(void);
-COKE_API const char *coke_isa(void);       /* instruction set in use: ref, avx2, avx512, vnni */
-COKE_API int coke_set_threads(int n);      /* 0 = all cores */
+COKE_API const char *coke_isa(void);  /* instruction set in use: ref, avx2, avx512, vnni */
+COKE_API int coke_set_threads(int n); /* 0 = all cores */
 COKE_API int coke_threads(void);
 
 /* ---- options: one table row is the home of a name, its default, bounds and help --------- */
@@ -85,7 +85,7 @@ COKE_API int coke_options_print_json(const struct coke_option_table *t, const vo
 struct coke_rows;
 
 struct coke_rows_options {
-    int one_pass;         /* "-" is read once, in order, and not spooled to a file */
+    int one_pass;          /* "-" is read once, in order, and not spooled to a file */
     const char *spool_dir; /* where "-" is spooled; NULL = $TMPDIR or /tmp */
 };
 
@@ -97,13 +97,15 @@ COKE_API int coke_rows_from_array(struct coke_rows **out, const float *x, int64_
 COKE_API void coke_rows_free(struct coke_rows *rows);
 COKE_API int64_t coke_rows_count(const struct coke_rows *rows);
 COKE_API int32_t coke_rows_dim(const struct coke_rows *rows);
-COKE_API const char *coke_rows_note(const struct coke_rows *rows); /* what to tell the user, or "" */
+COKE_API const char *
+coke_rows_note(const struct coke_rows *rows); /* what to tell the user, or "" */
 
 /* One number a line (text) or a one-dimensional .npy of integers or floats. */
 COKE_API int coke_numbers_load(const char *path, double **out, int64_t *n);
 COKE_API void coke_numbers_free(double *numbers);
 
-/* ---- k-means, batch by batch ---------------------------------------------------------------- */
+/* ---- k-means, batch by batch ----------------------------------------------------------------
+ */
 
 enum coke_centers_form {
     COKE_CENTERS_RUNNING, /* the authors' way: renormalised running mean */
@@ -113,8 +115,8 @@ enum coke_centers_form {
 };
 
 struct coke_kmeans_options {
-    int64_t n;        /* instances an epoch */
-    int64_t k;        /* clusters */
+    int64_t n; /* instances an epoch */
+    int64_t k; /* clusters */
     int64_t dim;
     double ratio;     /* least size of a cluster as a share of n/k */
     double max_ratio; /* largest size as a multiple of n/k; 0 = no upper bound */
@@ -136,15 +138,15 @@ COKE_API struct coke_kmeans_options coke_kmeans_options_default(void);
 
 /* centers [k][dim]: the first ones, copied as they are. min_sizes, max_sizes [k]: bounds of
  * each cluster instead of ratio and max_ratio, or NULL. */
-COKE_API int coke_kmeans_new(struct coke_kmeans **out, const struct coke_kmeans_options *options,
-                             const float *centers, const int64_t *min_sizes,
-                             const int64_t *max_sizes);
+COKE_API int coke_kmeans_new(struct coke_kmeans **out,
+                             const struct coke_kmeans_options *options, const float *centers,
+                             const int64_t *min_sizes, const int64_t *max_sizes);
 COKE_API void coke_kmeans_free(struct coke_kmeans *km);
 
 /* One batch: assign x [n][dim], move duals and centers, store labels under ids [n]
  * (NULL: not stored). labels [n] receives the assignment. x is used as it is: normalise it. */
-COKE_API int coke_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
-                              int32_t *labels);
+COKE_API int coke_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids,
+                              int64_t n, int32_t *labels);
 COKE_API int coke_kmeans_epoch_end(struct coke_kmeans *km);
 
 /* argmax_k x.c_k with the fixed centers of the last epoch, no duals; scores may be NULL. */
@@ -152,23 +154,23 @@ COKE_API int coke_kmeans_predict(const struct coke_kmeans *km, const float *x, i
                                  int32_t *labels, float *scores);
 
 enum coke_kmeans_array {
-    COKE_KM_CURRENT,   /* float [k][dim] centers being moved */
-    COKE_KM_PREVIOUS,  /* float [k][dim] centers of the last epoch */
-    COKE_KM_DUALS,     /* float [k] rho of the lower bounds */
-    COKE_KM_UPPER,     /* float [k] duals of the upper bounds */
-    COKE_KM_AVERAGE,   /* float [k] mean of (lower - upper) duals over the epoch */
-    COKE_KM_COUNTS,    /* int64_t [k] instances received in this epoch */
-    COKE_KM_LABELS,    /* int32_t [n] stored labels, -1 = none yet */
+    COKE_KM_CURRENT,     /* float [k][dim] centers being moved */
+    COKE_KM_PREVIOUS,    /* float [k][dim] centers of the last epoch */
+    COKE_KM_DUALS,       /* float [k] rho of the lower bounds */
+    COKE_KM_UPPER,       /* float [k] duals of the upper bounds */
+    COKE_KM_AVERAGE,     /* float [k] mean of (lower - upper) duals over the epoch */
+    COKE_KM_COUNTS,      /* int64_t [k] instances received in this epoch */
+    COKE_KM_LABELS,      /* int32_t [n] stored labels, -1 = none yet */
     COKE_KM_SLOT_LABELS, /* int32_t [n][slots], -1 = free */
     COKE_KM_SLOT_WEIGHTS /* float [n][slots] */
 };
 
 /* Copies an array into out, which has room for `room` elements. */
-COKE_API int coke_kmeans_copy(const struct coke_kmeans *km, enum coke_kmeans_array what, void *out,
-                              int64_t room);
+COKE_API int coke_kmeans_copy(const struct coke_kmeans *km, enum coke_kmeans_array what,
+                              void *out, int64_t room);
 /* Dense second-stage targets [n][k] of instances ids [n]. */
-COKE_API int coke_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids, int64_t n,
-                                      float *targets);
+COKE_API int coke_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids,
+                                      int64_t n, float *targets);
 
 /* The whole state, at any batch; loading continues as if never interrupted. */
 COKE_API int coke_kmeans_save(const struct coke_kmeans *km, const char *path);
@@ -176,7 +178,8 @@ COKE_API int coke_kmeans_load(struct coke_kmeans **out, const char *path);
 
 /* Several clusterings of one stream. */
 struct coke_multihead;
-COKE_API int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n);
+COKE_API int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads,
+                                int n);
 COKE_API void coke_multihead_free(struct coke_multihead *mh); /* and its heads */
 COKE_API struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h);
 /* labels [heads][n] */
@@ -184,7 +187,8 @@ COKE_API int coke_multihead_step(struct coke_multihead *mh, const float *x, cons
                                  int64_t n, int32_t *labels);
 COKE_API int coke_multihead_epoch_end(struct coke_multihead *mh);
 
-/* ---- the whole job: rows in, labels with guaranteed sizes out ------------------------------- */
+/* ---- the whole job: rows in, labels with guaranteed sizes out -------------------------------
+ */
 
 struct coke_cluster_options {
     struct coke_ints k;
@@ -220,7 +224,7 @@ struct coke_progress {
 struct coke_callbacks {
     void *user;
     int (*progress)(void *user, const struct coke_progress *p); /* non-zero = stop */
-    void (*say)(void *user, const char *line);  /* choices made, and why */
+    void (*say)(void *user, const char *line);                  /* choices made, and why */
     void (*warn)(void *user, const char *line);
 };
 
@@ -232,25 +236,25 @@ struct coke_head_summary {
     int64_t epochs;
     int32_t converged;
     double eta;
-    double objective;         /* mean cosine to the nearest center */
-    double labels_objective;  /* mean cosine to the center of the returned label */
+    double objective;        /* mean cosine to the nearest center */
+    double labels_objective; /* mean cosine to the center of the returned label */
     int64_t size_min, size_median, size_max;
     int64_t below_before_repair; /* clusters under their bound, nearest with averaged duals */
     int64_t above_before_repair;
-    int64_t short_before_repair; /* points missing in all */
+    int64_t short_before_repair;  /* points missing in all */
     int64_t bound_min, bound_max; /* smallest and largest lower bound */
     int32_t repaired;
-    int64_t moved;      /* labels changed by the repair */
-    double primal;      /* sum of similarities of the returned labels */
-    double dual;        /* upper bound on any assignment that keeps the sizes */
-    double gap;         /* dual - primal */
+    int64_t moved; /* labels changed by the repair */
+    double primal; /* sum of similarities of the returned labels */
+    double dual;   /* upper bound on any assignment that keeps the sizes */
+    double gap;    /* dual - primal */
     int64_t repair_bytes;
-    double passes;      /* times the data was read */
+    double passes; /* times the data was read */
 };
 
 struct coke_cluster_timing {
     double init, epochs, final, repair, total; /* seconds */
-    double vectors_per_second; /* in the epochs, all heads */
+    double vectors_per_second;                 /* in the epochs, all heads */
 };
 
 COKE_API int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
@@ -258,29 +262,35 @@ COKE_API int coke_cluster_run(struct coke_cluster **out, const struct coke_clust
                               const struct coke_callbacks *callbacks);
 COKE_API void coke_cluster_free(struct coke_cluster *c);
 COKE_API int coke_cluster_heads(const struct coke_cluster *c);
-COKE_API const struct coke_head_summary *coke_cluster_summary(const struct coke_cluster *c, int h);
+COKE_API const struct coke_head_summary *coke_cluster_summary(const struct coke_cluster *c,
+                                                              int h);
 COKE_API const struct coke_cluster_timing *coke_cluster_timing(const struct coke_cluster *c);
-COKE_API int coke_cluster_labels(const struct coke_cluster *c, int h, int32_t *labels); /* [n] */
+COKE_API int coke_cluster_labels(const struct coke_cluster *c, int h,
+                                 int32_t *labels);                               /* [n] */
 COKE_API const float *coke_cluster_centers(const struct coke_cluster *c, int h); /* [k][dim] */
 /* Writes labels.npy, centers.npy, model.safetensors (several heads: labels-h0-k10.npy, ...)
  * and summary.json into dir: all of them or none. */
 COKE_API int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force);
 
-/* ---- models: label new vectors ------------------------------------------------------------- */
+/* ---- models: label new vectors -------------------------------------------------------------
+ */
 
 struct coke_model;
 
-COKE_API int coke_model_load(struct coke_model **out, const char *path); /* file or its folder */
+COKE_API int coke_model_load(struct coke_model **out,
+                             const char *path); /* file or its folder */
 COKE_API void coke_model_free(struct coke_model *m);
 COKE_API int64_t coke_model_k(const struct coke_model *m);
 COKE_API int32_t coke_model_dim(const struct coke_model *m);
 /* labels [n], scores [n] (may be NULL), in row order. constrained: sizes in proportion to the
  * model's bounds are kept, exactly. bad: 0 error, 1 skip (label -1). */
-COKE_API int coke_model_assign(const struct coke_model *m, struct coke_rows *rows, int constrained,
-                               int bad, const struct coke_callbacks *callbacks, int32_t *labels,
-                               float *scores, struct coke_head_summary *summary);
+COKE_API int coke_model_assign(const struct coke_model *m, struct coke_rows *rows,
+                               int constrained, int bad, const struct coke_callbacks *callbacks,
+                               int32_t *labels, float *scores,
+                               struct coke_head_summary *summary);
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* ---- files ---------------------------------------------------------------------------------
+ */
 
 /* Writes atomically: the file is there and whole, or not there. */
 COKE_API int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force);
@@ -289,11 +299,13 @@ COKE_API int coke_npy_write_f32(const char *path, const float *x, int64_t rows, 
 /* What a model, .npy, .fvecs, .bvecs or safetensors file holds, as text or JSON. */
 COKE_API int coke_info_print(const char *path, int json, FILE *to);
 
-/* ---- built-in data -------------------------------------------------------------------------- */
+/* ---- built-in data --------------------------------------------------------------------------
+ */
 
 /* Unit vectors [n][dim] around `clusters` directions in groups, sizes as a Zipf law:
  * heavy-tailed, as real embeddings are. */
-COKE_API int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters, uint64_t seed);
+COKE_API int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters,
+                                 uint64_t seed);
 
 #ifdef __cplusplus
 }

@@ -151,8 +151,8 @@ static int parse_ints(const struct coke_option *o, const char *value, struct cok
         char item[24];
         size_t n = strcspn(p, ",");
         if (n >= sizeof item || list.n == COKE_MAX_HEADS)
-            return ck_fail(COKE_EUSAGE, "%s: '%s' is not a list of at most %d integers", o->name,
-                           value, COKE_MAX_HEADS);
+            return ck_fail(COKE_EUSAGE, "%s: '%s' is not a list of at most %d integers",
+                           o->name, value, COKE_MAX_HEADS);
         memcpy(item, p, n);
         item[n] = 0;
         int64_t x;

@@ -7,12 +7,12 @@
 struct coke_rows {
     int64_t n;
     int32_t dim;
-    int one_pass;       /* rows come in ascending order only, one caller at a time; the first
-                         * `head` rows stay readable in any order until row `head` is asked for */
+    int one_pass; /* rows come in ascending order only, one caller at a time; the first
+                   * `head` rows stay readable in any order until row `head` is asked for */
     int64_t head;
-    int64_t bytes;      /* of the data, to choose how to shuffle */
-    const char *name;   /* of the source, for errors */
-    const char *note;   /* for the user, or "" */
+    int64_t bytes;    /* of the data, to choose how to shuffle */
+    const char *name; /* of the source, for errors */
+    const char *note; /* for the user, or "" */
 
     /* Copies rows index[0..n-1] to out [n][ld] (ld >= dim; the rest is set to 0). */
     int (*get)(struct coke_rows *r, const int64_t *index, int n, float *out, int ld);

@@ -11,9 +11,10 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[CK_DTYPES] = {
-    [CK_F64] = {"F64", 8},   [CK_F32] = {"F32", 4}, [CK_F16] = {"F16", 2}, [CK_BF16] = {"BF16", 2},
-    [CK_I64] = {"I64", 8},   [CK_I32] = {"I32", 4}, [CK_I16] = {"I16", 2}, [CK_I8] = {"I8", 1},
-    [CK_U64] = {"U64", 8},   [CK_U32] = {"U32", 4}, [CK_U16] = {"U16", 2}, [CK_U8] = {"U8", 1},
+    [CK_F64] = {"F64", 8},   [CK_F32] = {"F32", 4}, [CK_F16] = {"F16", 2},
+    [CK_BF16] = {"BF16", 2}, [CK_I64] = {"I64", 8}, [CK_I32] = {"I32", 4},
+    [CK_I16] = {"I16", 2},   [CK_I8] = {"I8", 1},   [CK_U64] = {"U64", 8},
+    [CK_U32] = {"U32", 4},   [CK_U16] = {"U16", 2}, [CK_U8] = {"U8", 1},
     [CK_BOOL] = {"BOOL", 1},
 };
 
@@ -129,7 +130,8 @@ int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtyp
         return ck_fail(COKE_EFORMAT, "tensor '%s' is %s, not %s", name, ck_dtype_name(t->dtype),
                        ck_dtype_name(dtype));
     if (t->ndim != ndim)
-        return ck_fail(COKE_EFORMAT, "tensor '%s' has %d dimensions, not %d", name, t->ndim, ndim);
+        return ck_fail(COKE_EFORMAT, "tensor '%s' has %d dimensions, not %d", name, t->ndim,
+                       ndim);
     for (int i = 0; i < ndim; i++)
         if (t->shape[i] != shape[i])
             return ck_fail(COKE_EFORMAT, "tensor '%s': dimension %d is %lld, not %lld", name, i,

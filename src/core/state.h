@@ -6,8 +6,19 @@
 #include <stdint.h>
 
 enum ck_dtype {
-    CK_F64, CK_F32, CK_F16, CK_BF16, CK_I64, CK_I32, CK_I16, CK_I8, CK_U64, CK_U32, CK_U16,
-    CK_U8, CK_BOOL,
+    CK_F64,
+    CK_F32,
+    CK_F16,
+    CK_BF16,
+    CK_I64,
+    CK_I32,
+    CK_I16,
+    CK_I8,
+    CK_U64,
+    CK_U32,
+    CK_U16,
+    CK_U8,
+    CK_BOOL,
     CK_DTYPES
 };
 
@@ -33,7 +44,7 @@ struct ck_state {
     int ntensors, room_tensors;
     struct ck_meta *meta;
     int nmeta, room_meta;
-    void *backing;                      /* mapped file, or NULL */
+    void *backing; /* mapped file, or NULL */
     void (*release_backing)(void *);
 };
 
@@ -48,7 +59,8 @@ const struct ck_tensor *ck_state_find(const struct ck_state *s, const char *name
 const char *ck_state_meta(const struct ck_state *s, const char *key); /* NULL = absent */
 int64_t ck_tensor_elements(const struct ck_tensor *t);
 
-/* Copies tensor `name` to out after checking dtype and shape; a mismatch is an error in words. */
+/* Copies tensor `name` to out after checking dtype and shape; a mismatch is an error in words.
+ */
 int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
                   const int64_t *shape, void *out);
 int ck_state_meta_number(const struct ck_state *s, const char *key, double *out);

@@ -1,0 +1,551 @@
+/* assign.c - rows to their best centers.
+ *
+ * Two paths give the same labels. Dense: every score in f32. Screening: 8-bit products give an
+ * upper bound on every score; the centers under the highest bound
+ * are scored in f32, then all whose bound reaches the best score found. With m the mean of the
+ * centers, y = x - m, r = c - m and q(.) rounding to 8 bits:
+ *
+ *     x.c = x.m + m.r + y.r,   |y.r - q(y).q(r)| <= |y - q(y)| |r| + |q(y)| |r - q(r)|
+ *
+ * by Cauchy-Schwarz, with the lengths of the rounding errors as they are. m moves what all
+ * centers share out of the rounding. What f32 arithmetic itself adds is bounded in slack_of().
+ */
+#include "cluster/assign.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROUNDED_BYTES = 64 << 10, /* room for a block's rounded rows */
+    GROUPS = 64,              /* sets of panels whose bounds are kept apart */
+};
+
+struct ck_assigner {
+    const struct ck_kernels *kn;
+    const float *center; /* [k][ld], borrowed */
+    int64_t k, panels, screen_panels;
+    int ld;
+    int group; /* screening panels a group */
+    enum ck_assign_path path, forced;
+
+    float *bias; /* [panels * width] padded with -inf */
+
+    int valid[3]; /* by path: are its panels those of the centers? */
+
+    float *dense; /* [panels][ld * width] */
+
+    char *screen; /* [screen_panels] of panel_bytes */
+    size_t panel_bytes;
+    float *reference;       /* m, [ld] */
+    float *reference_share; /* m.r_k, [k] */
+    float *length;          /* |c_k|, [k] */
+    float reference_length;
+    float center_length; /* longest center */
+    float bias_size;     /* largest |bias + reference share| */
+
+    /* what the paths cost, to choose between them */
+    _Atomic int64_t candidates, path_rows[3], path_ns[3];
+    int64_t next_probe;                                /* in rows */
+    int64_t mark_rows[3], mark_ns[3], mark_candidates; /* as they were at the last choice */
+};
+
+static struct ck_screen_panel *panel_at(const struct ck_assigner *a, int64_t p)
+{
+    return (struct ck_screen_panel *)(void *)(a->screen + (size_t)p * a->panel_bytes);
+}
+
+int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const float *center,
+                    int64_t k, int ld)
+{
+    int rc = COKE_ENOMEM;
+    struct ck_assigner *a = ck_calloc_array(1, sizeof *a);
+    if (!a)
+        goto done;
+    a->kn = kn;
+    a->center = center;
+    a->k = k;
+    a->ld = ld;
+    a->panels = (k + kn->panel - 1) / kn->panel;
+    a->path = CK_PATH_DENSE;
+    a->bias = ck_alloc_array((size_t)a->panels * (size_t)kn->panel, sizeof *a->bias);
+    /* Memory for the dense panels is reserved here, so that choosing a path cannot fail; it is
+     * not touched, and so not resident, before it is used. */
+    a->dense =
+        ck_calloc_array((size_t)a->panels * (size_t)kn->panel, (size_t)ld * sizeof(float));
+    if (!a->bias || !a->dense)
+        goto done;
+    if (kn->screen_tile && ld <= ROUNDED_BYTES / CK_TILE) {
+        a->path = CK_PATH_SCREEN;
+        a->screen_panels = (k + CK_SCREEN_PANEL - 1) / CK_SCREEN_PANEL;
+        a->group = (int)((a->screen_panels + GROUPS - 1) / GROUPS);
+        a->panel_bytes = sizeof(struct ck_screen_panel) + (size_t)ld * CK_SCREEN_PANEL;
+        a->panel_bytes = (a->panel_bytes + 63) / 64 * 64;
+        a->screen = ck_calloc_array((size_t)a->screen_panels, a->panel_bytes);
+        a->reference = ck_calloc_array((size_t)ld, sizeof *a->reference);
+        a->reference_share = ck_calloc_array((size_t)k, sizeof *a->reference_share);
+        a->length = ck_calloc_array((size_t)k, sizeof *a->length);
+        if (!a->screen || !a->reference || !a->reference_share || !a->length)
+            goto done;
+    }
+    *out = a;
+    return COKE_OK;
+done:
+    ck_assigner_free(a);
+    return rc;
+}
+
+void ck_assigner_free(struct ck_assigner *a)
+{
+    if (!a)
+        return;
+    ck_free(a->bias);
+    ck_free(a->dense);
+    ck_free(a->screen);
+    ck_free(a->reference);
+    ck_free(a->reference_share);
+    ck_free(a->length);
+    ck_free(a);
+}
+
+void ck_assigner_force(struct ck_assigner *a, enum ck_assign_path path)
+{
+    a->forced = path == CK_PATH_SCREEN && !a->screen ? CK_PATH_DENSE : path;
+    if (a->forced)
+        a->path = a->forced;
+}
+
+struct ck_assign_stats ck_assigner_stats(const struct ck_assigner *a)
+{
+    return (struct ck_assign_stats){.path = a->path == CK_PATH_SCREEN ? "screen" : "dense",
+                                    .rows = atomic_load(&a->path_rows[CK_PATH_SCREEN]),
+                                    .candidates = atomic_load(&a->candidates)};
+}
+
+/* ---- packing the centers ------------------------------------------------------------------
+ */
+
+static void set_dense(struct ck_assigner *a, int64_t k)
+{
+    int width = a->kn->panel;
+    float *panel = a->dense + (k / width) * (int64_t)width * a->ld;
+    ck_panel_set(panel, width, (int)(k % width), a->center + k * a->ld, a->ld);
+}
+
+static void set_screen(struct ck_assigner *a, int64_t k)
+{
+    const float *c = a->center + k * a->ld;
+    ck_screen_panel_set(a->kn, panel_at(a, k / CK_SCREEN_PANEL), (int)(k % CK_SCREEN_PANEL), c,
+                        a->reference, a->ld);
+    a->reference_share[k] =
+        a->kn->dot(a->reference, c, a->ld) - a->kn->dot(a->reference, a->reference, a->ld);
+    a->length[k] = sqrtf(a->kn->dot(c, c, a->ld));
+}
+
+static void choose_reference(struct ck_assigner *a)
+{
+    for (int j = 0; j < a->ld; j++) {
+        double sum = 0;
+        for (int64_t k = 0; k < a->k; k++)
+            sum += (double)a->center[k * a->ld + j];
+        a->reference[j] = (float)(sum / (double)a->k);
+    }
+    a->reference_length = sqrtf(a->kn->dot(a->reference, a->reference, a->ld));
+}
+
+enum { PACK_CHUNK = 64 };
+
+static void pack_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct ck_assigner *a = arg;
+    int64_t end = (chunk + 1) * PACK_CHUNK < a->k ? (chunk + 1) * PACK_CHUNK : a->k;
+    for (int64_t k = chunk * PACK_CHUNK; k < end; k++)
+        if (a->path == CK_PATH_SCREEN)
+            set_screen(a, k);
+        else
+            set_dense(a, k);
+}
+
+static void pack_all(struct ck_assigner *a)
+{
+    if (a->path == CK_PATH_SCREEN)
+        choose_reference(a);
+    else
+        memset(a->dense + (a->panels - 1) * a->kn->panel * (int64_t)a->ld, 0,
+               (size_t)a->kn->panel * (size_t)a->ld * sizeof *a->dense);
+    ck_parallel((a->k + PACK_CHUNK - 1) / PACK_CHUNK, pack_chunk, a);
+    a->valid[a->path] = 1;
+}
+
+void ck_assigner_reset(struct ck_assigner *a, const float *center)
+{
+    a->center = center;
+    a->valid[CK_PATH_DENSE] = a->valid[CK_PATH_SCREEN] = 0;
+}
+
+void ck_assigner_update(struct ck_assigner *a, int64_t k)
+{
+    if (a->valid[CK_PATH_SCREEN])
+        set_screen(a, k);
+    if (a->valid[CK_PATH_DENSE])
+        set_dense(a, k);
+}
+
+static void settle_screen(struct ck_assigner *a)
+{
+    a->bias_size = a->center_length = 0;
+    for (int64_t p = 0; p < a->screen_panels; p++) {
+        struct ck_screen_panel *panel = panel_at(a, p);
+        for (int c = 0; c < CK_SCREEN_PANEL; c++) {
+            int64_t k = p * CK_SCREEN_PANEL + c;
+            if (k >= a->k) {
+                panel->bias[c] = -INFINITY;
+                continue;
+            }
+            panel->bias[c] = a->bias[k] + a->reference_share[k];
+            a->bias_size =
+                fmaxf(a->bias_size, fabsf(a->bias[k]) + fabsf(a->reference_share[k]));
+            a->center_length = fmaxf(a->center_length, a->length[k]);
+        }
+    }
+}
+
+void ck_assigner_settle(struct ck_assigner *a, const float *bias)
+{
+    if (!a->valid[a->path])
+        pack_all(a);
+    for (int64_t k = 0; k < a->panels * a->kn->panel; k++)
+        a->bias[k] = k >= a->k ? -INFINITY : bias ? bias[k] : 0;
+    if (a->path == CK_PATH_SCREEN)
+        settle_screen(a);
+}
+
+/* ---- one block of rows
+ * ------------------------------------------------------------------------ */
+
+struct block {
+    struct ck_assigner *a;
+    const float *x; /* [n][ld] */
+    int n;
+    float margin;
+    float best[CK_ASSIGN_BLOCK];  /* best score + bias so far */
+    float score[CK_ASSIGN_BLOCK]; /* without the bias */
+    int32_t label[CK_ASSIGN_BLOCK];
+    struct ck_near_list *near; /* or NULL */
+    int rc;
+    int64_t scored;
+};
+
+static int keep_near(struct block *b, int row, int64_t k, float score)
+{
+    struct ck_near_list *list = b->near;
+    if (list->n == list->room) {
+        int64_t room = list->room ? 2 * list->room : 1024;
+        void *p = ck_realloc_array(list->item, (size_t)room, sizeof *list->item);
+        if (!p)
+            return COKE_ENOMEM;
+        list->item = p;
+        list->room = room;
+    }
+    list->item[list->n++] = (struct ck_near){.row = row, .k = (int32_t)k, .score = score};
+    return COKE_OK;
+}
+
+/* An exact score of (row, k): the best so far, one to keep, or nothing. */
+static void offer(struct block *b, int row, int64_t k, float score)
+{
+    float value = score + b->a->bias[k];
+    if (b->near && value >= b->best[row] - b->margin && !b->rc)
+        b->rc = keep_near(b, row, k, score);
+    if (value < b->best[row] || (value == b->best[row] && k >= b->label[row]))
+        return;
+    b->best[row] = value;
+    b->score[row] = score;
+    b->label[row] = (int32_t)k;
+}
+
+static void score_now(struct block *b, int row, int64_t k)
+{
+    struct ck_assigner *a = b->a;
+    offer(b, row, k, a->kn->dot(b->x + (int64_t)row * a->ld, a->center + k * a->ld, a->ld));
+}
+
+/* ---- dense
+ * ------------------------------------------------------------------------------------ */
+
+/* `out` is the score with its bias; near lists want it without. */
+static void take_dense_hits(struct block *b, int row, int64_t first, uint64_t hits,
+                            const float *out)
+{
+    for (; hits; hits &= hits - 1) {
+        int c = __builtin_ctzll(hits);
+        if (b->near) {
+            score_now(b, row, first + c);
+        } else if (out[c] > b->best[row]) {
+            b->best[row] = out[c];
+            b->label[row] = (int32_t)(first + c);
+        }
+    }
+}
+
+static void dense_block(struct block *b)
+{
+    struct ck_assigner *a = b->a;
+    int width = a->kn->panel;
+    uint64_t hits[CK_TILE];
+    float out[CK_TILE * CK_PANEL_MAX], limit[CK_ASSIGN_BLOCK];
+    for (int r = 0; r < CK_ASSIGN_BLOCK; r++)
+        limit[r] = r < b->n ? -INFINITY : INFINITY;
+    for (int64_t p = 0; p < a->panels; p++)
+        for (int t = 0; t < b->n; t += CK_TILE) {
+            unsigned mask =
+                a->kn->dense_tile(a->dense + p * width * (int64_t)a->ld, a->bias + p * width,
+                                  b->x + (int64_t)t * a->ld, a->ld, limit + t, hits, out);
+            for (; mask; mask &= mask - 1) {
+                int r = __builtin_ctz(mask);
+                take_dense_hits(b, t + r, p * width, hits[r], out + r * width);
+                limit[t + r] = b->best[t + r] - b->margin;
+            }
+        }
+    if (!b->near)
+        for (int r = 0; r < b->n; r++)
+            b->score[r] = a->kn->dot(b->x + (int64_t)r * a->ld,
+                                     a->center + (int64_t)b->label[r] * a->ld, a->ld);
+}
+
+/* ---- screening
+ * -------------------------------------------------------------------------------- */
+
+/* Bounds everything f32 adds: the scores themselves (ld/8 fused steps, 3 sums, the bias), x.m
+ * and m.r (the same), the roundings of y and r, and 4 more in the estimate. Each is at most u =
+ * 2^-24 times lengths whose products are all below (|x|+|m|)(|c|+|m|), or times a bias. 2^-23
+ * instead of u covers the second order and the bound's own rounding. */
+static float slack_of(const struct ck_assigner *a, float x_length)
+{
+    float steps = (float)(a->ld / CK_LANES + 16);
+    float lengths = (x_length + a->reference_length) * (a->center_length + a->reference_length);
+    return 0x1p-23f * steps * (3 * lengths + 2 * a->bias_size);
+}
+
+/* Scores the centers behind one maximum: a lane of all panels of a group. */
+static void score_lane(struct block *b, int row, int index)
+{
+    struct ck_assigner *a = b->a;
+    int64_t first = (int64_t)(index / CK_SCREEN_LANES) * a->group;
+    int64_t end = first + a->group < a->screen_panels ? first + a->group : a->screen_panels;
+    for (int64_t p = first; p < end; p++)
+        for (int v = index % CK_SCREEN_LANES; v < CK_SCREEN_PANEL; v += CK_SCREEN_LANES)
+            if (p * CK_SCREEN_PANEL + v < a->k) {
+                score_now(b, row, p * CK_SCREEN_PANEL + v);
+                b->scored++;
+            }
+}
+
+/* From a row's bounds to its label. */
+static void settle_row(struct block *b, int row, const float *top, int n, float norm)
+{
+    struct ck_assigner *a = b->a;
+    int32_t index[GROUPS * CK_SCREEN_LANES];
+    int peak = a->kn->peak(top, n);
+    score_lane(b, row, peak);
+    float shift = a->kn->dot(b->x + (int64_t)row * a->ld, a->reference, a->ld);
+    float slack = slack_of(a, norm + a->reference_length);
+    int hits = a->kn->reach(top, n, b->best[row] - b->margin - shift - slack, index);
+    for (int i = 0; i < hits; i++)
+        if (index[i] != peak)
+            score_lane(b, row, index[i]);
+}
+
+static void screen_block(struct block *b)
+{
+    struct ck_assigner *a = b->a;
+    enum { TILES = CK_ASSIGN_BLOCK / CK_TILE };
+    int n = (int)((a->screen_panels + a->group - 1) / a->group) * CK_SCREEN_LANES;
+    int stride =
+        n + CK_SCREEN_LANES; /* not a power of two, which would crowd a few cache sets */
+    uint8_t xq[ROUNDED_BYTES] __attribute__((aligned(64)));
+    float top[CK_ASSIGN_BLOCK * (GROUPS + 1) * CK_SCREEN_LANES] __attribute__((aligned(64)));
+    float scale[CK_ASSIGN_BLOCK], norm[CK_ASSIGN_BLOCK], length[TILES] = {0},
+                                                         residue[TILES] = {0};
+    for (int r = 0; r < (b->n + CK_TILE - 1) / CK_TILE * CK_TILE; r++) {
+        int row = r < b->n ? r : 0; /* fills the last tile */
+        struct ck_rounded q = a->kn->round8(b->x + (int64_t)row * a->ld, a->reference, a->ld, 1,
+                                            4, xq + (int64_t)r * a->ld);
+        scale[r] = q.scale;
+        norm[r] = q.norm;
+        length[r / CK_TILE] = fmaxf(length[r / CK_TILE], q.length);
+        residue[r / CK_TILE] = fmaxf(residue[r / CK_TILE], q.residue);
+    }
+    for (int64_t p = 0; p < a->screen_panels; p++)
+        for (int t = 0; t < b->n; t += CK_TILE)
+            a->kn->screen_tile(panel_at(a, p), xq + (int64_t)t * a->ld, a->ld, scale + t,
+                               length[t / CK_TILE], residue[t / CK_TILE], p % a->group == 0,
+                               top + t * stride + p / a->group * CK_SCREEN_LANES, stride);
+    for (int r = 0; r < b->n; r++)
+        settle_row(b, r, top + r * stride, n, norm[r]);
+}
+
+/* ---- public
+ * -------------------------------------------------------------------------------------- */
+
+/* Orders what was kept by (row, k), and drops what later scores put out of reach. */
+static void settle_near(struct block *b, int64_t start)
+{
+    struct ck_near *item = b->near->item + start;
+    int64_t n = 0;
+    for (int64_t i = 0; i < b->near->n - start; i++) {
+        struct ck_near it = item[i];
+        if (it.score + b->a->bias[it.k] < b->best[it.row] - b->margin)
+            continue;
+        int64_t at = n++;
+        for (; at > 0 && (item[at - 1].row > it.row ||
+                          (item[at - 1].row == it.row && item[at - 1].k > it.k));
+             at--)
+            item[at] = item[at - 1];
+        item[at] = it;
+    }
+    b->near->n = start + n;
+}
+
+static int run_block(struct ck_assigner *a, const float *x, int n, float margin, int32_t *label,
+                     float *score, struct ck_near_list *near)
+{
+    int64_t began = ck_clock_ns();
+    struct block b = {.a = a, .x = x, .n = n, .margin = margin, .near = near};
+    for (int r = 0; r < n; r++) {
+        b.best[r] = -INFINITY;
+        b.label[r] = INT32_MAX;
+    }
+    int64_t start = near ? near->n : 0;
+    if (a->path == CK_PATH_SCREEN)
+        screen_block(&b);
+    else
+        dense_block(&b);
+    if (near && !b.rc)
+        settle_near(&b, start);
+    memcpy(label, b.label, (size_t)n * sizeof *label);
+    if (score)
+        memcpy(score, b.score, (size_t)n * sizeof *score);
+    a->candidates += b.scored;
+    a->path_rows[a->path] += n;
+    a->path_ns[a->path] += ck_clock_ns() - began;
+    return b.rc;
+}
+
+/* Wide rows go in smaller pieces, whose rounded form fits its buffer. */
+static int run_rows(struct ck_assigner *a, const float *x, int n, float margin, int32_t *label,
+                    float *score, struct ck_near_list *near)
+{
+    int most = CK_ASSIGN_BLOCK;
+    if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / a->ld < most)
+        most = ROUNDED_BYTES / a->ld / CK_TILE * CK_TILE;
+    for (int r = 0; r < n; r += most) {
+        int64_t start = near ? near->n : 0;
+        int rows = n - r < most ? n - r : most;
+        int rc = run_block(a, x + (int64_t)r * a->ld, rows, margin, label + r,
+                           score ? score + r : NULL, near);
+        if (rc)
+            return rc;
+        for (int64_t i = start; near && i < near->n; i++)
+            near->item[i].row += r;
+    }
+    return COKE_OK;
+}
+
+void ck_assign_block(struct ck_assigner *a, const float *x, int n, int32_t *label, float *score)
+{
+    run_rows(a, x, n, 0, label, score, NULL);
+}
+
+int ck_assign_near_block(struct ck_assigner *a, const float *x, int n, float margin,
+                         int32_t *label, float *score, struct ck_near_list *near)
+{
+    return run_rows(a, x, n, margin, label, score, near);
+}
+
+struct assign_job {
+    struct ck_assigner *a;
+    const float *x;
+    int64_t n;
+    int block;
+    int32_t *label;
+    float *score;
+};
+
+static void assign_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const struct assign_job *j = arg;
+    int64_t at = chunk * j->block;
+    int64_t n = j->n - at < j->block ? j->n - at : j->block;
+    ck_assign_block(j->a, j->x + at * j->a->ld, (int)n, j->label + at,
+                    j->score ? j->score + at : NULL);
+}
+
+int ck_assign_chunk_rows(int64_t n)
+{
+    int block = CK_ASSIGN_BLOCK;
+    while (block > CK_TILE && n / block < 2 * ck_threads())
+        block /= 2;
+    return block;
+}
+
+void ck_assign(struct ck_assigner *a, const float *x, int64_t n, int32_t *label, float *score)
+{
+    struct assign_job job = {.a = a,
+                             .x = x,
+                             .n = n,
+                             .block = ck_assign_chunk_rows(n),
+                             .label = label,
+                             .score = score};
+    ck_parallel((n + job.block - 1) / job.block, assign_chunk, &job);
+}
+
+/* ---- choosing the path
+ * --------------------------------------------------------------------------- */
+
+static double ns_per_row(const struct ck_assigner *a, enum ck_assign_path path)
+{
+    int64_t rows = a->path_rows[path] - a->mark_rows[path];
+    return rows ? (double)(a->path_ns[path] - a->mark_ns[path]) / (double)rows : 0;
+}
+
+static void mark(struct ck_assigner *a)
+{
+    for (int p = 0; p < 3; p++) {
+        a->mark_rows[p] = a->path_rows[p];
+        a->mark_ns[p] = a->path_ns[p];
+    }
+    a->mark_candidates = a->candidates;
+}
+
+/* Screening is left only when so many candidates survive that the dense path may win; then a
+ * batch is run through each and the faster one kept for a while. */
+void ck_assigner_choose(struct ck_assigner *a)
+{
+    enum { PROBE = 1 << 20, SUSPICIOUS = 32 };
+    if (a->forced || !a->screen)
+        return;
+    int64_t screened = a->path_rows[CK_PATH_SCREEN] - a->mark_rows[CK_PATH_SCREEN];
+    int64_t total = a->path_rows[CK_PATH_SCREEN] + a->path_rows[CK_PATH_DENSE];
+    double dense = ns_per_row(a, CK_PATH_DENSE), screen = ns_per_row(a, CK_PATH_SCREEN);
+    if (dense > 0 && screen > 0) { /* both were tried */
+        a->path = dense < screen ? CK_PATH_DENSE : CK_PATH_SCREEN;
+        a->next_probe = total + PROBE;
+        mark(a);
+    } else if (a->path == CK_PATH_DENSE && total >= a->next_probe) {
+        a->path = CK_PATH_SCREEN;
+    } else if (a->path == CK_PATH_SCREEN && screened >= 512) {
+        double candidates = (double)(a->candidates - a->mark_candidates) / (double)screened;
+        if (total >= a->next_probe && candidates * SUSPICIOUS > (double)a->k + 64)
+            a->path = CK_PATH_DENSE;
+        else if (screened > PROBE)
+            mark(a);
+    }
+}

@@ -1,0 +1,39 @@
+/* batch.c - rows of the caller's layout, checked and padded for the kernels. */
+#include "cluster/batch.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "kernels/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+void ck_batch_release(struct ck_batch *b)
+{
+    ck_free(b->x);
+    memset(b, 0, sizeof *b);
+}
+
+int ck_batch_fill(struct ck_batch *b, const float *x, int64_t n, int dim)
+{
+    int ld = ck_padded(dim);
+    if (n > b->room) {
+        float *more = ck_calloc_array((size_t)(n + CK_TILE), (size_t)ld * sizeof *more);
+        if (!more)
+            return COKE_ENOMEM;
+        ck_free(b->x);
+        b->x = more;
+        b->room = n;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const float *from = x + i * dim;
+        float any = 0;
+        for (int j = 0; j < dim; j++)
+            any += from[j] * 0; /* 0, or NaN if one is not finite */
+        if (any != 0 || isnan(any))
+            return ck_fail(COKE_ENUMERIC,
+                           "row %lld of the batch has a number that is not finite",
+                           (long long)i);
+        memcpy(b->x + i * ld, from, (size_t)dim * sizeof *from);
+    }
+    return COKE_OK;
+}

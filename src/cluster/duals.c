@@ -1,0 +1,98 @@
+/* duals.c - one dual variable per size bound. */
+#include "cluster/duals.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ck_duals_init(struct ck_duals *d, int64_t k, int upper)
+{
+    memset(d, 0, sizeof *d);
+    size_t n = (size_t)k;
+    d->k = k;
+    d->rho = ck_calloc_array(n, sizeof *d->rho);
+    d->least = ck_calloc_array(n, sizeof *d->least);
+    d->total = ck_calloc_array(n, sizeof *d->total);
+    d->sorted = ck_alloc_array(n, sizeof *d->sorted);
+    if (!d->rho || !d->least || !d->total || !d->sorted)
+        goto fail;
+    if (upper) {
+        d->sigma = ck_calloc_array(n, sizeof *d->sigma);
+        d->most = ck_calloc_array(n, sizeof *d->most);
+        if (!d->sigma || !d->most)
+            goto fail;
+    }
+    return COKE_OK;
+fail:
+    ck_duals_release(d);
+    return COKE_ENOMEM;
+}
+
+void ck_duals_release(struct ck_duals *d)
+{
+    ck_free(d->rho);
+    ck_free(d->sigma);
+    ck_free(d->least);
+    ck_free(d->most);
+    ck_free(d->total);
+    ck_free(d->sorted);
+    memset(d, 0, sizeof *d);
+}
+
+static int descending(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+void ck_project(float *v, int64_t k, float tau, float *scratch)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < k; i++) {
+        if (v[i] < 0)
+            v[i] = 0;
+        sum += (double)v[i];
+    }
+    if (sum <= (double)tau)
+        return;
+    /* All positive entries lose the same amount theta, found from the largest ones down. */
+    memcpy(scratch, v, (size_t)k * sizeof *v);
+    qsort(scratch, (size_t)k, sizeof *scratch, descending);
+    double above = 0, theta = 0;
+    for (int64_t i = 0; i < k; i++) {
+        above += (double)scratch[i];
+        double t = (above - (double)tau) / (double)(i + 1);
+        if ((double)scratch[i] <= t)
+            break;
+        theta = t;
+    }
+    for (int64_t i = 0; i < k; i++)
+        v[i] = (double)v[i] > theta ? (float)((double)v[i] - theta) : 0;
+}
+
+void ck_duals_step(struct ck_duals *d, const int32_t *count, int64_t b)
+{
+    float per_item = d->eta / (float)b;
+    for (int64_t k = 0; k < d->k; k++) {
+        float rho = d->rho[k] - per_item * (float)count[k];
+        rho += (float)((double)d->eta * d->least[k]);
+        d->rho[k] = rho < 0 && !d->free ? 0 : rho;
+    }
+    if (d->tau > 0)
+        ck_project(d->rho, d->k, d->tau, d->sorted);
+    for (int64_t k = 0; d->sigma && k < d->k; k++) {
+        float sigma = d->sigma[k] + per_item * (float)count[k];
+        sigma -= (float)((double)d->eta * d->most[k]);
+        d->sigma[k] = sigma < 0 ? 0 : sigma;
+    }
+    d->steps++;
+    for (int64_t k = 0; k < d->k; k++)
+        d->total[k] += (double)d->rho[k] - (d->sigma ? (double)d->sigma[k] : 0);
+}
+
+void ck_duals_bias(const struct ck_duals *d, float *bias)
+{
+    for (int64_t k = 0; k < d->k; k++)
+        bias[k] = d->sigma ? d->rho[k] - d->sigma[k] : d->rho[k];
+}

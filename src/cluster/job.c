@@ -1,0 +1,640 @@
+/* job.c - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
+#include "cluster/job.h"
+#include "cluster/order.h"
+#include "cluster/repair.h"
+#include "cluster/start.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/option.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW(type, field, name, def, min, max, choices, help)                                   \
+    CK_OPT(type, struct coke_cluster_options, field, name, def, min, max, choices, help)
+
+static const struct coke_option rows[] = {
+    ROW(COKE_OPT_INTS, k, "k", 0, 1, 1 << 24, NULL,
+        "number of clusters; a list (10,20,50) makes several clusterings in one go"),
+    ROW(COKE_OPT_FLOAT, ratio, "ratio", 0.4, 0, 1, NULL,
+        "least size of every cluster, as a share of n/k; 1 = balanced, 0 = no bound"),
+    ROW(COKE_OPT_FLOAT, max_ratio, "max-ratio", 0, 0, 1e9, NULL,
+        "largest size of every cluster, as a multiple of n/k; 0 = no bound"),
+    ROW(COKE_OPT_INT, epochs, "epochs", 0, 0, 100000, "auto",
+        "passes that move the centers; auto = until the objective stands still"),
+    ROW(COKE_OPT_INT, max_epochs, "max-epochs", 30, 1, 100000, NULL, "limit of auto epochs"),
+    ROW(COKE_OPT_FLOAT, tolerance, "tolerance", 1e-4, 0, 1, NULL,
+        "auto epochs end when the relative gain is below this twice"),
+    ROW(COKE_OPT_INT, batch, "batch", 0, 0, 1 << 24, "auto", "rows a batch"),
+    ROW(COKE_OPT_FLOAT, eta, "eta", 0, 0, 1e6, "auto",
+        "step of the duals, which steer the sizes"),
+    ROW(COKE_OPT_FLOAT, tau, "tau", 0, 0, 1e6, NULL,
+        "keep the sum of the duals within this (Theorem 1); 0 = no limit"),
+    ROW(COKE_OPT_FLOAT, inflate, "inflate", 1, 1, 10, NULL,
+        "raise the bounds that the duals work towards by this factor"),
+    ROW(COKE_OPT_CHOICE, centers, "centers", 1, 0, 2, "running|mean|epoch",
+        "how centers move: the authors' running mean, the mean of the epoch so far, or once an "
+        "epoch"),
+    ROW(COKE_OPT_FLOAT, carry, "carry", 0.2, 0, 1, NULL,
+        "share of last epoch's sums that centers keep (centers mean)"),
+    ROW(COKE_OPT_CHOICE, init, "init", 0, 0, 1, "sample|kmeans++", "first centers"),
+    ROW(COKE_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,
+        "end with the best assignment that keeps all sizes exactly"),
+    ROW(COKE_OPT_CHOICE, bad, "bad", 0, 0, 1, "error|skip",
+        "rows with NaN, infinity or only zeros: stop, or leave out (label -1)"),
+    ROW(COKE_OPT_CHOICE, shuffle, "shuffle", 0, 0, 3, "auto|full|block|none",
+        "order of the rows; auto = full up to 4 GiB, then in blocks"),
+    ROW(COKE_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL,
+        "the same seed gives the same bytes, for any number of threads"),
+};
+
+static const struct coke_option_table table = {rows, sizeof rows / sizeof rows[0],
+                                               sizeof(struct coke_cluster_options)};
+
+const struct coke_option_table *coke_cluster_option_table(void)
+{
+    return &table;
+}
+
+struct coke_cluster_options coke_cluster_options_default(void)
+{
+    struct coke_cluster_options o;
+    coke_options_default(&table, &o);
+    return o;
+}
+
+/* ---- talking
+ * ------------------------------------------------------------------------------------ */
+
+struct job {
+    struct coke_cluster *c;
+    const struct coke_cluster_input *input;
+    const struct coke_callbacks *cb;
+    int64_t usable;
+    int64_t batch;
+    enum ck_shuffle shuffle;
+    /* one batch */
+    struct ck_order order;
+    int64_t *id;      /* [batch] */
+    float *x;         /* [batch + tile][ld] */
+    int32_t *label;   /* [heads][batch] */
+    float *score;     /* [heads][batch] */
+    int64_t first, n; /* positions of the batch; rows in it */
+    int block;
+    _Atomic int rc;
+    char *error;
+    /* one epoch */
+    double objective[COKE_MAX_HEADS];
+    int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
+};
+
+__attribute__((format(printf, 2, 3))) static void say(const struct job *j, const char *fmt, ...)
+{
+    char line[512];
+    if (!j->cb || !j->cb->say)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    j->cb->say(j->cb->user, line);
+}
+
+__attribute__((format(printf, 2, 3))) static void warn(const struct job *j, const char *fmt,
+                                                       ...)
+{
+    char line[512];
+    if (!j->cb || !j->cb->warn)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    j->cb->warn(j->cb->user, line);
+}
+
+static int report(const struct job *j, const char *phase, int64_t epoch, int64_t epochs,
+                  int64_t done, int64_t total, double objective)
+{
+    struct coke_progress p = {phase, epoch, epochs, done, total, objective};
+    if (j->cb && j->cb->progress && j->cb->progress(j->cb->user, &p))
+        return ck_fail(COKE_ESTOPPED, "stopped");
+    return COKE_OK;
+}
+
+/* ---- options that choose themselves ---------------------------------------------------------
+ */
+
+/* Larger batches cost less per row (centers are repacked once a batch); smaller ones move the
+ * centers sooner. docs/results.md has the measurements. */
+static int64_t auto_batch(int64_t n, int64_t k)
+{
+    int64_t b = 256;
+    while (b < 4096 && b < 2 * k)
+        b *= 2;
+    while (b > 64 && b * 16 > n)
+        b /= 2;
+    return b;
+}
+
+static int check_input(const struct job *j)
+{
+    const struct coke_cluster_options *o = &j->c->o;
+    const struct coke_rows *r = j->input->rows;
+    int rc = ck_options_check(&table, o);
+    if (rc)
+        return rc;
+    if (o->k.n < 1)
+        return ck_fail(COKE_EUSAGE, "k: the number of clusters is missing (-k 100)");
+    if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
+        return ck_fail(COKE_EUSAGE, "sizes from a file go with one k, not with %d", o->k.n);
+    if (r->one_pass && (o->epochs != 1 || o->repair))
+        return ck_fail(COKE_EUSAGE, "a stream read once allows --epochs 1 --no-repair only");
+    for (int h = 0; h < o->k.n; h++)
+        if (o->k.v[h] > r->n)
+            return ck_fail(COKE_EUSAGE,
+                           "%s: %d clusters for %lld rows: k must not exceed the rows", r->name,
+                           o->k.v[h], (long long)r->n);
+    return COKE_OK;
+}
+
+static int size_list(const double *from, int64_t k, const char *what, int64_t **out)
+{
+    *out = NULL;
+    if (!from)
+        return COKE_OK;
+    int64_t *to = ck_alloc_array((size_t)k, sizeof *to);
+    if (!to)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < k; i++) {
+        if (!(from[i] >= 0) || from[i] != floor(from[i]) || from[i] > 1e15) {
+            ck_free(to);
+            return ck_fail(COKE_EUSAGE, "%s %lld is %g; sizes are whole numbers", what,
+                           (long long)i, from[i]);
+        }
+        to[i] = (int64_t)from[i];
+    }
+    *out = to;
+    return COKE_OK;
+}
+
+/* center [k][ld] to [k][dim] */
+static void compact(const float *from, int64_t k, int ld, int dim, float *to)
+{
+    for (int64_t i = 0; i < k; i++)
+        memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
+}
+
+static double choose_eta(const struct job *j, int h, const float *center, double gap)
+{
+    const struct coke_cluster_options *o = &j->c->o;
+    int64_t k = o->k.v[h];
+    (void)center;
+    if (o->eta > 0)
+        return o->eta;
+    if (o->tau > 0) {
+        double eta = o->tau / sqrt(2 * (double)j->usable);
+        say(j, "k=%lld: eta %.4g = tau/sqrt(2n)", (long long)k, eta);
+        return eta;
+    }
+    double eta = ck_start_eta(gap, j->batch, k);
+    say(j,
+        "k=%lld: eta %.4g, from a median lead of %.4g of the best center over the second and "
+        "batches of %lld",
+        (long long)k, eta, gap, (long long)j->batch);
+    return eta;
+}
+
+static int make_head(struct job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    int64_t k = c->o.k.v[h], *low = NULL, *high = NULL;
+    int rc = COKE_ENOMEM;
+    double gap;
+    float *center = ck_calloc_array((size_t)k, (size_t)c->scan.ld * sizeof *center);
+    c->price[h] = ck_calloc_array((size_t)k, sizeof **c->price);
+    c->size[h] = ck_calloc_array((size_t)k, sizeof **c->size);
+    if (!center || !c->price[h] || !c->size[h])
+        goto done;
+    CK_TRY(size_list(j->input->min_sizes, k, "minimal size", &low));
+    CK_TRY(size_list(j->input->max_sizes, k, "maximal size", &high));
+    struct coke_kmeans_options o = coke_kmeans_options_default();
+    o.n = j->usable;
+    o.k = k;
+    o.dim = c->dim;
+    o.ratio = c->o.ratio;
+    o.max_ratio = c->o.max_ratio;
+    o.inflate = c->o.inflate;
+    o.tau = c->o.tau;
+    o.carry = c->o.carry;
+    o.centers = c->o.centers;
+    o.keep_labels = 0; /* the table below is indexed by row, bad ones included */
+    CK_TRY(ck_start_centers(&c->scan, (enum ck_init)c->o.init, (uint64_t)c->o.seed, k, center));
+    CK_TRY(ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, k, &gap));
+    o.eta = choose_eta(j, h, center, gap);
+    c->summary[h].eta = o.eta;
+    compact(center, k, c->scan.ld, c->dim, center);
+    CK_TRY(coke_kmeans_new(&c->head[h], &o, center, low, high));
+    CK_TRY(ck_kmeans_reserve(c->head[h], j->batch));
+    CK_TRY(ck_labels_init(&c->head[h]->labels, c->n, k));
+done:
+    ck_free(center);
+    ck_free(low);
+    ck_free(high);
+    return rc;
+}
+
+/* ---- epochs
+ * ----------------------------------------------------------------------------------------- */
+
+static void find_rows(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct job *j = arg;
+    int64_t at = chunk * 256, left = j->n - at;
+    ck_order_rows(&j->order, (uint64_t)(j->first + at), left < 256 ? (int)left : 256,
+                  j->id + at);
+}
+
+static void label_rows(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct job *j = arg;
+    int64_t at = chunk * j->block;
+    int n = (int)(j->n - at < j->block ? j->n - at : j->block);
+    float *x = j->x + at * j->c->scan.ld;
+    int rc = ck_scan_get(&j->c->scan, j->id + at, n, x);
+    if (rc) {
+        if (!atomic_exchange(&j->rc, rc))
+            j->error = ck_strdup(coke_last_error());
+        return;
+    }
+    for (int h = 0; h < j->c->heads; h++)
+        ck_assign_block(j->c->head[h]->assigner, x, n, j->label + h * j->batch + at,
+                        j->score + h * j->batch + at);
+}
+
+/* The rows of positions first .. first + count - 1 that can be used. */
+static void take_batch(struct job *j, int64_t first, int64_t count)
+{
+    j->first = first;
+    j->n = count;
+    ck_parallel((count + 255) / 256, find_rows, j);
+    if (!j->c->scan.bad)
+        return;
+    j->n = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!ck_scan_is_bad(&j->c->scan, j->id[i]))
+            j->id[j->n++] = j->id[i];
+}
+
+static void look_for_sorting(struct job *j)
+{
+    for (int64_t i = 1; i < j->n; i++)
+        j->same_as_last += j->label[i] == j->label[i - 1];
+    j->pairs += j->n - 1;
+}
+
+static int run_batch(struct job *j)
+{
+    struct coke_cluster *c = j->c;
+    if (j->n == 0)
+        return COKE_OK;
+    for (int h = 0; h < c->heads; h++)
+        ck_kmeans_begin(c->head[h]);
+    j->block = c->scan.rows->one_pass ? CK_ASSIGN_BLOCK : ck_assign_chunk_rows(j->n);
+    int64_t chunks = (j->n + j->block - 1) / j->block;
+    if (c->scan.rows->one_pass)
+        for (int64_t i = 0; i < chunks; i++)
+            label_rows(j, i, 0);
+    else
+        ck_parallel(chunks, label_rows, j);
+    if (j->rc)
+        return ck_fail(j->rc, "%s", j->error ? j->error : "out of memory");
+    for (int h = 0; h < c->heads; h++) {
+        struct coke_kmeans *km = c->head[h];
+        const int32_t *label = j->label + h * j->batch;
+        ck_kmeans_apply(km, j->x, NULL, j->n, label);
+        double sum = 0;
+        for (int64_t i = 0; i < j->n; i++) {
+            sum += (double)j->score[h * j->batch + i];
+            ck_labels_set(&km->labels, j->id[i], label[i]);
+        }
+        j->objective[h] += sum;
+    }
+    look_for_sorting(j);
+    return COKE_OK;
+}
+
+static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
+{
+    struct coke_cluster *c = j->c;
+    const int64_t window = (int64_t)CK_ORDER_RUN * CK_ORDER_WINDOW;
+    memset(j->objective, 0, sizeof j->objective);
+    j->same_as_last = j->pairs = 0;
+    ck_order_init(&j->order, j->shuffle, (uint64_t)c->o.seed, (uint64_t)epoch, (uint64_t)c->n);
+    int64_t done = 0;
+    for (int64_t first = 0; first < c->n; first += j->batch) {
+        int64_t left = c->n - first;
+        if (c->scan.rows->will_need && j->shuffle == CK_SHUFFLE_BLOCK &&
+            first % window < j->batch)
+            for (int64_t run = 0; run < CK_ORDER_WINDOW; run++) {
+                uint64_t at = (uint64_t)(first / window * CK_ORDER_WINDOW + run);
+                if (at < j->order.blocks.n)
+                    c->scan.rows->will_need(
+                        c->scan.rows, (int64_t)ck_perm_at(&j->order.blocks, at) * CK_ORDER_RUN,
+                        CK_ORDER_RUN);
+            }
+        take_batch(j, first, left < j->batch ? left : j->batch);
+        int rc = run_batch(j);
+        done += j->n;
+        if (!rc)
+            rc = report(j, "epoch", epoch, epochs, first + (left < j->batch ? left : j->batch),
+                        c->n, done ? j->objective[0] / (double)done : 0);
+        if (rc)
+            return rc;
+    }
+    for (int h = 0; h < c->heads; h++)
+        coke_kmeans_epoch_end(c->head[h]);
+    return COKE_OK;
+}
+
+/* Neighbours share a label far more often than rows drawn at random would. */
+static void warn_if_sorted(const struct job *j)
+{
+    const struct coke_kmeans *km = j->c->head[0];
+    double expected = 0;
+    int64_t *count = ck_calloc_array((size_t)km->k, sizeof *count);
+    if (!count || j->pairs < 100)
+        goto done;
+    for (int64_t i = 0; i < j->c->n; i++) {
+        int32_t l = ck_labels_get(&km->labels, i);
+        if (l >= 0)
+            count[l]++;
+    }
+    for (int64_t k = 0; k < km->k; k++)
+        expected += pow((double)count[k] / (double)j->usable, 2);
+    double seen = (double)j->same_as_last / (double)j->pairs;
+    if (seen > 3 * expected && seen > expected + 0.1)
+        warn(j,
+             "the rows look sorted: %.0f %% of neighbours share a cluster, %.1f %% would by "
+             "chance; use --shuffle full, or shuffle the file",
+             100 * seen, 100 * expected);
+done:
+    ck_free(count);
+}
+
+static int run_epochs(struct job *j)
+{
+    struct coke_cluster *c = j->c;
+    int64_t limit = c->o.epochs ? c->o.epochs : c->o.max_epochs, epoch = 0;
+    double last[COKE_MAX_HEADS] = {0};
+    int calm = 0, rc = COKE_OK;
+    for (; epoch < limit && calm < 2; epoch++) {
+        CK_TRY(run_epoch(j, epoch, c->o.epochs));
+        if (epoch == 0)
+            warn_if_sorted(j);
+        int still = epoch > 0;
+        for (int h = 0; h < c->heads; h++) {
+            double now = j->objective[h];
+            still &= now - last[h] < c->o.tolerance * fabs(last[h]);
+            last[h] = now;
+            c->summary[h].objective = now / (double)j->usable;
+        }
+        calm = c->o.epochs || !still ? 0 : calm + 1;
+    }
+    for (int h = 0; h < c->heads; h++) {
+        c->summary[h].epochs = epoch;
+        c->summary[h].converged = calm == 2;
+        c->summary[h].passes = (double)epoch;
+    }
+    if (c->o.epochs)
+        say(j, "ended after %lld epochs, as asked", (long long)epoch);
+    else if (calm == 2)
+        say(j, "ended after %lld epochs: the objective gained less than %g of itself twice",
+            (long long)epoch, c->o.tolerance);
+    else
+        warn(j,
+             "ended at the limit of %lld epochs (--max-epochs) with the objective still rising",
+             (long long)epoch);
+done:
+    return rc;
+}
+
+/* ---- frozen pass and repair
+ * ----------------------------------------------------------------------- */
+
+struct repair_progress {
+    const struct job *j;
+    int64_t epochs;
+};
+
+static int repair_report(void *user, const char *phase, int64_t done, int64_t total)
+{
+    const struct repair_progress *p = user;
+    return report(p->j, phase, p->epochs, p->epochs, done, total, 0);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int summarise(struct job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    struct coke_kmeans *km = c->head[h];
+    struct coke_head_summary *s = &c->summary[h];
+    s->n = j->usable;
+    s->k = km->k;
+    s->dim = c->dim;
+    s->skipped = c->scan.nbad;
+    int64_t *sorted = ck_alloc_array((size_t)km->k, sizeof *sorted);
+    c->center[h] = ck_alloc_array((size_t)km->k, (size_t)c->dim * sizeof(float));
+    if (!sorted || !c->center[h]) {
+        ck_free(sorted);
+        return COKE_ENOMEM;
+    }
+    memcpy(sorted, c->size[h], (size_t)km->k * sizeof *sorted);
+    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
+    s->size_min = sorted[0];
+    s->size_median = sorted[km->k / 2];
+    s->size_max = sorted[km->k - 1];
+    memcpy(sorted, km->least, (size_t)km->k * sizeof *sorted);
+    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
+    s->bound_min = sorted[0];
+    s->bound_max = sorted[km->k - 1];
+    ck_free(sorted);
+    compact(km->prev, km->k, km->ld, c->dim, c->center[h]);
+    return COKE_OK;
+}
+
+static int has_bounds(const struct coke_kmeans *km)
+{
+    for (int64_t k = 0; k < km->k; k++)
+        if (km->least[k] > 0 || km->most)
+            return 1;
+    return 0;
+}
+
+static int finish_head(struct job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    struct coke_kmeans *km = c->head[h];
+    struct coke_head_summary *s = &c->summary[h];
+    int bounded = has_bounds(km);
+    struct repair_progress progress = {j, s->epochs};
+    struct ck_repair r = {.scan = &c->scan,
+                          .assigner = km->assigner,
+                          .k = km->k,
+                          .least = km->least,
+                          .most = km->most,
+                          .exact = bounded && c->o.repair,
+                          .sample = c->o.seed,
+                          .progress = repair_report,
+                          .user = &progress,
+                          .price = c->price[h],
+                          .labels = &km->labels,
+                          .size = c->size[h]};
+    if (bounded)
+        memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
+    ck_assigner_reset(km->assigner, km->prev);
+    int rc = ck_repair_run(&r);
+    if (rc)
+        return rc;
+    s->objective = r.nearest / r.weight;
+    s->labels_objective = r.primal / r.weight;
+    s->below_before_repair = r.below;
+    s->above_before_repair = r.above;
+    s->short_before_repair = r.missing;
+    s->repaired = r.exact;
+    s->moved = r.moved;
+    s->primal = r.primal;
+    s->dual = r.dual;
+    s->gap = r.dual - r.primal;
+    s->repair_bytes = r.bytes;
+    s->passes += (double)r.passes;
+    return summarise(j, h);
+}
+
+/* A stream is gone when the epoch is over: its labels are those it got in passing. */
+static int finish_stream(struct job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    struct coke_head_summary *s = &c->summary[h];
+    for (int64_t i = 0; i < c->n; i++)
+        c->size[h][ck_labels_get(&c->head[h]->labels, i)]++;
+    memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
+    s->labels_objective = s->objective;
+    s->dual = s->gap = NAN;
+    s->primal = s->objective * (double)j->usable;
+    return summarise(j, h);
+}
+
+/* ---- the job
+ * ------------------------------------------------------------------------------------------ */
+
+static int prepare(struct job *j)
+{
+    struct coke_cluster *c = j->c;
+    const struct ck_kernels *kn = ck_kernels();
+    int64_t most_k = 1;
+    int rc = check_input(j);
+    if (rc)
+        return rc;
+    c->n = j->input->rows->n;
+    c->dim = j->input->rows->dim;
+    c->heads = c->o.k.n;
+    rc = ck_scan_init(&c->scan, j->input->rows, kn, j->input->weights, c->o.bad);
+    if (rc)
+        return rc;
+    j->usable = c->n - c->scan.nbad;
+    if (c->scan.nbad)
+        warn(j,
+             "%lld of %lld rows have NaN, infinity or only zeros and are left out (label -1)",
+             (long long)c->scan.nbad, (long long)c->n);
+    for (int h = 0; h < c->heads; h++)
+        most_k = c->o.k.v[h] > most_k ? c->o.k.v[h] : most_k;
+    if (most_k > j->usable)
+        return ck_fail(COKE_EUSAGE, "%lld clusters for %lld usable rows", (long long)most_k,
+                       (long long)j->usable);
+    j->batch = c->o.batch ? c->o.batch : auto_batch(j->usable, most_k);
+    j->batch = j->batch < c->n ? j->batch : c->n;
+    j->shuffle = c->scan.rows->one_pass
+                     ? CK_SHUFFLE_NONE
+                     : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);
+    size_t b = (size_t)j->batch, heads = (size_t)c->heads;
+    j->id = ck_alloc_array(b, sizeof *j->id);
+    j->x = ck_calloc_array(b + CK_TILE, (size_t)c->scan.ld * sizeof *j->x);
+    j->label = ck_alloc_array(b * heads, sizeof *j->label);
+    j->score = ck_alloc_array(b * heads, sizeof *j->score);
+    return j->id && j->x && j->label && j->score ? COKE_OK : COKE_ENOMEM;
+}
+
+static int run_job(struct job *j)
+{
+    struct coke_cluster *c = j->c;
+    int rc;
+    double t0 = ck_clock_seconds();
+    CK_TRY(prepare(j));
+    CK_TRY(report(j, "init", 0, 0, 0, 1, 0));
+    for (int h = 0; h < c->heads; h++)
+        CK_TRY(make_head(j, h));
+    double t1 = ck_clock_seconds();
+    CK_TRY(run_epochs(j));
+    double t2 = ck_clock_seconds();
+    for (int h = 0; h < c->heads; h++)
+        CK_TRY(c->scan.rows->one_pass ? finish_stream(j, h) : finish_head(j, h));
+    double t3 = ck_clock_seconds();
+    c->timing = (struct coke_cluster_timing){
+        .init = t1 - t0,
+        .epochs = t2 - t1,
+        .final = t3 - t2,
+        .total = t3 - t0,
+        .vectors_per_second = (double)c->summary[0].epochs * (double)j->usable / (t2 - t1)};
+done:
+    return rc;
+}
+
+int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+                     const struct coke_cluster_options *options,
+                     const struct coke_callbacks *callbacks)
+{
+    struct coke_cluster *c = ck_calloc_array(1, sizeof *c);
+    if (!c)
+        return COKE_ENOMEM;
+    c->o = *options;
+    struct job j = {.c = c, .input = input, .cb = callbacks};
+    int rc = run_job(&j);
+    ck_free(j.id);
+    ck_free(j.x);
+    ck_free(j.label);
+    ck_free(j.score);
+    ck_free(j.error);
+    if (rc) {
+        coke_cluster_free(c);
+        return rc;
+    }
+    *out = c;
+    return COKE_OK;
+}
+
+void coke_cluster_free(struct coke_cluster *c)
+{
+    if (!c)
+        return;
+    for (int h = 0; h < c->heads; h++) {
+        coke_kmeans_free(c->head[h]);
+        ck_free(c->price[h]);
+        ck_free(c->size[h]);
+        ck_free(c->center[h]);
+    }
+    ck_scan_release(&c->scan);
+    ck_free(c);
+}

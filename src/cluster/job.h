@@ -1,0 +1,22 @@
+/* job.h - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
+#ifndef CK_JOB_H
+#define CK_JOB_H
+
+#include "cluster/kmeans.h"
+#include "cluster/scan.h"
+
+struct coke_cluster {
+    struct coke_cluster_options o;
+    struct ck_scan scan;
+    int64_t n; /* rows in all, and */
+    int32_t dim;
+    int heads;
+    struct coke_kmeans *head[COKE_MAX_HEADS];
+    struct coke_head_summary summary[COKE_MAX_HEADS];
+    float *price[COKE_MAX_HEADS];  /* [k] of the final labels */
+    int64_t *size[COKE_MAX_HEADS]; /* [k] */
+    float *center[COKE_MAX_HEADS]; /* [k][dim] */
+    struct coke_cluster_timing timing;
+};
+
+#endif

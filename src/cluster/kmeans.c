@@ -1,0 +1,440 @@
+/* kmeans.c - online constrained k-means, one head (docs/algorithm.md, part 1). */
+#include "cluster/kmeans.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/option.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROW(type, field, name, def, min, max, choices, help)                                   \
+    CK_OPT(type, struct coke_kmeans_options, field, name, def, min, max, choices, help)
+
+static const struct coke_option rows[] = {
+    ROW(COKE_OPT_INT, n, "n", 1, 1, 1e15, NULL, "instances an epoch"),
+    ROW(COKE_OPT_INT, k, "k", 1, 1, 1 << 24, NULL, "clusters"),
+    ROW(COKE_OPT_INT, dim, "dim", 1, 1, 65536, NULL, "dimension"),
+    ROW(COKE_OPT_FLOAT, ratio, "ratio", 0.4, 0, 1, NULL,
+        "least size of a cluster, as a share of n/k"),
+    ROW(COKE_OPT_FLOAT, max_ratio, "max-ratio", 0, 0, 1e9, NULL,
+        "largest size of a cluster, as a multiple of n/k; 0 = no upper bound"),
+    ROW(COKE_OPT_FLOAT, inflate, "inflate", 1, 1, 10, NULL,
+        "factor on the bounds that the duals work towards"),
+    ROW(COKE_OPT_FLOAT, eta, "eta", 0, 0, 1e6, NULL, "step of the duals; 0 = tau/sqrt(2n)"),
+    ROW(COKE_OPT_FLOAT, tau, "tau", 0, 0, 1e6, NULL,
+        "keep the sum of the duals within this; 0 = no limit"),
+    ROW(COKE_OPT_FLOAT, carry, "carry", 0, 0, 1, NULL,
+        "share of last epoch's sums that is kept (centers mean)"),
+    ROW(COKE_OPT_CHOICE, centers, "centers", 0, 0, 3, "running|mean|epoch|fixed",
+        "how centers move"),
+    ROW(COKE_OPT_INT, stage, "stage", -1, -1, 1e9, NULL,
+        "first epoch of the second stage; -1 = none"),
+    ROW(COKE_OPT_INT, slots, "slots", 5, 1, 64, NULL, "labels remembered in the second stage"),
+    ROW(COKE_OPT_FLOAT, slot_temperature, "slot-temperature", 0.5, 1e-3, 1e3, NULL,
+        "temperature of the second stage's targets"),
+    ROW(COKE_OPT_FLAG, keep_labels, "keep-labels", 1, 0, 1, NULL,
+        "store one label an instance"),
+};
+
+static const struct coke_option_table table = {rows, sizeof rows / sizeof rows[0],
+                                               sizeof(struct coke_kmeans_options)};
+
+const struct coke_option_table *coke_kmeans_option_table(void)
+{
+    return &table;
+}
+
+struct coke_kmeans_options coke_kmeans_options_default(void)
+{
+    struct coke_kmeans_options o;
+    coke_options_default(&table, &o);
+    return o;
+}
+
+/* ---- bounds
+ * ---------------------------------------------------------------------------------- */
+
+int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
+                     const int64_t *min_sizes, const int64_t *max_sizes, int64_t *least,
+                     int64_t *most)
+{
+    if (k > n)
+        return ck_fail(COKE_EUSAGE, "%lld clusters for %lld rows: k must not exceed the rows",
+                       (long long)k, (long long)n);
+    int64_t low = 0, high = 0;
+    for (int64_t i = 0; i < k; i++) {
+        /* .4 * 500 / 40 must be 5, not 4.999... */
+        least[i] = min_sizes ? min_sizes[i]
+                             : (int64_t)floor(ratio * (double)n / (double)k * (1 + 1e-12));
+        if (least[i] < 0 || least[i] > n)
+            return ck_fail(COKE_EUSAGE,
+                           "minimal size %lld of cluster %lld is not within 0..%lld",
+                           (long long)least[i], (long long)i, (long long)n);
+        low += least[i];
+        if (!most)
+            continue;
+        most[i] = max_sizes ? max_sizes[i] : (int64_t)ceil(max_ratio * (double)n / (double)k);
+        most[i] = most[i] > n ? n : most[i];
+        if (most[i] < least[i])
+            return ck_fail(COKE_EUSAGE,
+                           "cluster %lld: maximal size %lld is below its minimal size "
+                           "%lld",
+                           (long long)i, (long long)most[i], (long long)least[i]);
+        high += most[i];
+    }
+    if (low > n)
+        return ck_fail(COKE_EUSAGE, "minimal sizes sum to %lld, but there are only %lld rows",
+                       (long long)low, (long long)n);
+    if (most && high < n)
+        return ck_fail(COKE_EUSAGE, "maximal sizes sum to %lld, too few for %lld rows",
+                       (long long)high, (long long)n);
+    return COKE_OK;
+}
+
+static void set_rates(struct coke_kmeans *km, int given)
+{
+    const struct coke_kmeans_options *o = &km->o;
+    double n = (double)o->n, sum = 0;
+    int64_t low = 0;
+    for (int64_t i = 0; i < km->k; i++) {
+        km->duals.least[i] = given ? (double)km->least[i] / n : o->ratio / (double)km->k;
+        km->duals.least[i] *= o->inflate;
+        sum += km->duals.least[i];
+        low += km->least[i];
+        if (km->most)
+            km->duals.most[i] = (double)km->most[i] / n;
+    }
+    for (int64_t i = 0; i < km->k && sum > 1; i++)
+        km->duals.least[i] /= sum;
+    km->duals.free = given ? low == o->n : o->ratio >= 1;
+    km->duals.tau = (float)o->tau;
+    km->duals.eta = (float)(o->eta > 0 ? o->eta : o->tau / sqrt(2 * n));
+}
+
+/* ---- life
+ * ------------------------------------------------------------------------------------- */
+
+static int check_options(const struct coke_kmeans_options *o)
+{
+    int rc = ck_options_check(&table, o);
+    if (rc)
+        return rc;
+    if (o->stage >= 0 && o->centers == COKE_CENTERS_FIXED)
+        return ck_fail(COKE_EUSAGE, "a second stage needs centers that move");
+    return COKE_OK;
+}
+
+/* Sums of n unit vectors must stay below 2^62. */
+static float fixed_point_scale(int64_t n)
+{
+    int bits = 36;
+    while (bits > 20 && (double)n * ldexp(1, bits) > 0x1p61)
+        bits--;
+    return (float)ldexp(1, bits);
+}
+
+static int allocate(struct coke_kmeans *km, int upper)
+{
+    size_t k = (size_t)km->k, kd = k * (size_t)km->ld;
+    km->cur = ck_calloc_array(kd, sizeof *km->cur);
+    km->prev = ck_calloc_array(kd, sizeof *km->prev);
+    km->sum = ck_calloc_array(kd, sizeof *km->sum);
+    km->count = ck_calloc_array(k, sizeof *km->count);
+    km->least = ck_calloc_array(k, sizeof *km->least);
+    km->most = upper ? ck_calloc_array(k, sizeof *km->most) : NULL;
+    km->bias = ck_calloc_array(k, sizeof *km->bias);
+    km->average = ck_calloc_array(k, sizeof *km->average);
+    km->batch_count = ck_calloc_array(k, sizeof *km->batch_count);
+    km->first = ck_calloc_array(k + 1, sizeof *km->first);
+    km->touched = ck_calloc_array(k, sizeof *km->touched);
+    if (!km->cur || !km->prev || !km->sum || !km->count || !km->least || (upper && !km->most) ||
+        !km->bias || !km->average || !km->batch_count || !km->first || !km->touched)
+        return COKE_ENOMEM;
+    int rc = ck_duals_init(&km->duals, km->k, upper);
+    if (!rc && km->o.keep_labels)
+        rc = ck_labels_init(&km->labels, km->o.n, km->k);
+    if (!rc && km->o.stage >= 0)
+        rc = ck_slots_init(&km->slots, km->o.n, (int)km->o.slots);
+    if (!rc)
+        rc = ck_assigner_new(&km->assigner, km->kn, km->cur, km->k, km->ld);
+    return rc;
+}
+
+int coke_kmeans_new(struct coke_kmeans **out, const struct coke_kmeans_options *options,
+                    const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
+{
+    int rc = check_options(options);
+    if (rc)
+        return rc;
+    struct coke_kmeans *km = ck_calloc_array(1, sizeof *km);
+    if (!km)
+        return COKE_ENOMEM;
+    km->o = *options;
+    km->kn = ck_kernels();
+    km->k = options->k;
+    km->ld = ck_padded((int)options->dim);
+    km->sum_scale = fixed_point_scale(options->n);
+    CK_TRY(allocate(km, max_sizes || options->max_ratio > 0));
+    CK_TRY(ck_kmeans_bounds(options->n, km->k, options->ratio, options->max_ratio, min_sizes,
+                            max_sizes, km->least, km->most));
+    km->given_bounds = min_sizes != NULL;
+    set_rates(km, km->given_bounds);
+    for (int64_t i = 0; i < km->k; i++)
+        for (int64_t j = 0; j < options->dim; j++) {
+            float c = centers[i * options->dim + j];
+            if (!isfinite(c))
+                CK_FAIL(COKE_ENUMERIC, "center %lld: number %lld is not finite", (long long)i,
+                        (long long)j);
+            km->cur[i * km->ld + j] = km->prev[i * km->ld + j] = c;
+        }
+    ck_kmeans_point_assigner(km);
+    *out = km;
+    return COKE_OK;
+done:
+    coke_kmeans_free(km);
+    return rc;
+}
+
+void coke_kmeans_free(struct coke_kmeans *km)
+{
+    if (!km)
+        return;
+    ck_free(km->cur);
+    ck_free(km->prev);
+    ck_free(km->sum);
+    ck_free(km->count);
+    ck_free(km->least);
+    ck_free(km->most);
+    ck_free(km->bias);
+    ck_free(km->average);
+    ck_free(km->batch_count);
+    ck_free(km->first);
+    ck_free(km->touched);
+    ck_free(km->member);
+    ck_duals_release(&km->duals);
+    ck_labels_release(&km->labels);
+    ck_slots_release(&km->slots);
+    ck_batch_release(&km->batch);
+    ck_assigner_free(km->assigner);
+    ck_free(km);
+}
+
+int ck_kmeans_reserve(struct coke_kmeans *km, int64_t batch)
+{
+    if (batch <= km->room)
+        return COKE_OK;
+    int32_t *member = ck_alloc_array((size_t)batch, sizeof *member);
+    if (!member)
+        return COKE_ENOMEM;
+    ck_free(km->member);
+    km->member = member;
+    km->room = batch;
+    return COKE_OK;
+}
+
+/* ---- one batch
+ * ---------------------------------------------------------------------------------- */
+
+static int second_stage(const struct coke_kmeans *km)
+{
+    return km->o.stage >= 0 && km->epoch >= km->o.stage;
+}
+
+void ck_kmeans_point_assigner(struct coke_kmeans *km)
+{
+    ck_assigner_reset(km->assigner, second_stage(km) ? km->prev : km->cur);
+}
+
+int ck_kmeans_check_ids(const struct coke_kmeans *km, const int64_t *ids, int64_t n)
+{
+    for (int64_t i = 0; ids && i < n; i++)
+        if (ids[i] < 0 || ids[i] >= km->o.n)
+            return ck_fail(COKE_EUSAGE,
+                           "id %lld (number %lld of the batch) is not within 0..%lld",
+                           (long long)ids[i], (long long)i, (long long)km->o.n - 1);
+    return COKE_OK;
+}
+
+void ck_kmeans_begin(struct coke_kmeans *km)
+{
+    ck_duals_bias(&km->duals, km->bias);
+    ck_assigner_settle(km->assigner, km->bias);
+}
+
+/* Counting sort of the rows by their cluster, and the list of clusters that received any. */
+static int64_t group_members(struct coke_kmeans *km, int64_t n, const int32_t *label)
+{
+    int64_t touched = 0;
+    memset(km->batch_count, 0, (size_t)km->k * sizeof *km->batch_count);
+    for (int64_t i = 0; i < n; i++)
+        km->batch_count[label[i]]++;
+    int32_t at = 0;
+    for (int64_t k = 0; k < km->k; k++) {
+        km->first[k] = at;
+        at += km->batch_count[k];
+        if (km->batch_count[k])
+            km->touched[touched++] = (int32_t)k;
+    }
+    for (int64_t i = 0; i < n; i++)
+        km->member[km->first[label[i]]++] = (int32_t)i;
+    for (int64_t k = km->k; k > 0; k--)
+        km->first[k] = km->first[k - 1];
+    km->first[0] = 0;
+    return touched;
+}
+
+static void add_members(struct coke_kmeans *km, const float *x, int64_t k)
+{
+    for (int32_t m = km->first[k]; m < km->first[k + 1]; m++)
+        km->kn->accumulate(km->sum + k * km->ld, x + (int64_t)km->member[m] * km->ld, km->ld,
+                           km->sum_scale);
+}
+
+/* c = c * old/new + sum/new, renormalised in the first stage: the authors' running mean. */
+static void move_running(struct coke_kmeans *km, const float *x, int64_t k)
+{
+    float *c = km->cur + k * km->ld;
+    int64_t *sum = km->sum + k * km->ld;
+    memset(sum, 0, (size_t)km->ld * sizeof *sum);
+    add_members(km, x, k);
+    double total = (double)(km->count[k] + km->batch_count[k]);
+    float keep = (float)((double)km->count[k] / total);
+    double share = 1 / (total * (double)km->sum_scale);
+    for (int j = 0; j < km->ld; j++)
+        c[j] = c[j] * keep + (float)((double)sum[j] * share);
+    if (!second_stage(km))
+        ck_normalize(km->kn, c, km->ld);
+}
+
+static void center_from_sum(struct coke_kmeans *km, int64_t k)
+{
+    float *c = km->cur + k * km->ld;
+    const int64_t *sum = km->sum + k * km->ld;
+    int any = 0;
+    for (int j = 0; j < km->ld; j++)
+        any |= sum[j] != 0;
+    if (!any) /* members that cancel out exactly: the center stays */
+        return;
+    for (int j = 0; j < km->ld; j++)
+        c[j] = (float)((double)sum[j] / (double)km->sum_scale);
+    ck_normalize(km->kn, c, km->ld);
+}
+
+struct move_job {
+    struct coke_kmeans *km;
+    const float *x;
+    int64_t touched;
+    int chunk;
+};
+
+static void move_center(struct coke_kmeans *km, const float *x, int64_t k)
+{
+    int32_t form = km->o.centers;
+    if (form == COKE_CENTERS_RUNNING || second_stage(km)) {
+        move_running(km, x, k);
+    } else {
+        add_members(km, x, k);
+        if (form == COKE_CENTERS_MEAN)
+            center_from_sum(km, k);
+    }
+    km->count[k] += km->batch_count[k];
+    if (form != COKE_CENTERS_EPOCH && !second_stage(km))
+        ck_assigner_update(km->assigner, k);
+}
+
+static void move_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const struct move_job *j = arg;
+    int64_t end = (chunk + 1) * j->chunk < j->touched ? (chunk + 1) * j->chunk : j->touched;
+    for (int64_t i = chunk * j->chunk; i < end; i++)
+        move_center(j->km, j->x, j->km->touched[i]);
+}
+
+static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
+                         const int32_t *label)
+{
+    float f = second_stage(km) ? 1.0f / (float)(km->epoch - km->o.stage + 1) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (km->o.keep_labels)
+            ck_labels_set(&km->labels, ids[i], label[i]);
+        if (f > 0)
+            ck_slots_update(&km->slots, ids[i], label[i], f);
+    }
+}
+
+void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
+                     const int32_t *label)
+{
+    struct move_job job = {.km = km, .x = x, .chunk = 8};
+    job.touched = group_members(km, n, label);
+    ck_duals_step(&km->duals, km->batch_count, n);
+    if (km->o.centers == COKE_CENTERS_FIXED)
+        for (int64_t k = 0; k < km->k; k++)
+            km->count[k] += km->batch_count[k];
+    else
+        ck_parallel((job.touched + job.chunk - 1) / job.chunk, move_chunk, &job);
+    if (ids)
+        store_labels(km, ids, n, label);
+    ck_assigner_choose(km->assigner);
+}
+
+int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
+                   int32_t *label)
+{
+    int rc = ck_kmeans_reserve(km, n);
+    if (rc)
+        return rc;
+    ck_kmeans_begin(km);
+    ck_assign(km->assigner, x, n, label, NULL);
+    ck_kmeans_apply(km, x, ids, n, label);
+    return COKE_OK;
+}
+
+/* ---- end of an epoch
+ * ------------------------------------------------------------------------------- */
+
+/* prev = normalize((1-f) prev + f normalize(cur)), cur = prev (second stage). */
+static void blend_centers(struct coke_kmeans *km)
+{
+    float f = 1.0f / (float)(km->epoch - km->o.stage + 1);
+    for (int64_t k = 0; k < km->k; k++) {
+        float *c = km->cur + k * km->ld, *p = km->prev + k * km->ld;
+        ck_normalize(km->kn, c, km->ld);
+        for (int j = 0; j < km->ld; j++)
+            p[j] = (1 - f) * p[j] + f * c[j];
+        ck_normalize(km->kn, p, km->ld);
+    }
+    memcpy(km->cur, km->prev, (size_t)km->k * (size_t)km->ld * sizeof *km->cur);
+}
+
+static void end_first_stage(struct coke_kmeans *km)
+{
+    if (km->o.centers == COKE_CENTERS_EPOCH)
+        for (int64_t k = 0; k < km->k; k++)
+            if (km->count[k])
+                center_from_sum(km, k);
+    memcpy(km->prev, km->cur, (size_t)km->k * (size_t)km->ld * sizeof *km->cur);
+    double carry = km->o.centers == COKE_CENTERS_MEAN ? km->o.carry : 0;
+    for (int64_t i = 0; i < km->k * km->ld; i++)
+        km->sum[i] = llrint((double)km->sum[i] * carry);
+}
+
+int coke_kmeans_epoch_end(struct coke_kmeans *km)
+{
+    if (second_stage(km))
+        blend_centers(km);
+    else if (km->o.centers != COKE_CENTERS_FIXED)
+        end_first_stage(km);
+    memset(km->count, 0, (size_t)km->k * sizeof *km->count);
+    for (int64_t k = 0; k < km->k; k++) {
+        double steps = km->duals.steps ? (double)km->duals.steps : 1;
+        km->average[k] = (float)(km->duals.total[k] / steps);
+        km->duals.total[k] = 0;
+    }
+    km->duals.steps = 0;
+    km->epoch++;
+    ck_kmeans_point_assigner(km);
+    return COKE_OK;
+}

@@ -1,0 +1,65 @@
+/* kmeans.h - online constrained k-means, one head: the parts of a batch, for callers that run
+ * the rows themselves. Vectors are padded to ld floats (kernels.h). */
+#ifndef CK_KMEANS_H
+#define CK_KMEANS_H
+
+#include "cluster/assign.h"
+#include "cluster/batch.h"
+#include "cluster/duals.h"
+#include "cluster/labels.h"
+#include "coke.h"
+
+struct ck_state;
+
+struct coke_kmeans {
+    struct coke_kmeans_options o;
+    const struct ck_kernels *kn;
+    int64_t k;
+    int ld;
+    int64_t epoch;
+    float *cur, *prev; /* [k][ld] centers being moved, and those of the last epoch */
+    int64_t *sum;      /* [k][ld] sums in fixed point: exact, so the order does not matter */
+    float sum_scale;   /* a power of two */
+    int64_t *count;    /* [k] received this epoch */
+    int given_bounds;  /* one bound a cluster, not a ratio */
+    int64_t *least;    /* [k] lower bounds */
+    int64_t *most;     /* [k] upper bounds, NULL = none */
+    float *bias;       /* [k] */
+    struct ck_duals duals;
+    float *average;          /* [k] mean bias of the last epoch */
+    struct ck_labels labels; /* if o.keep_labels */
+    struct ck_slots slots;   /* if o.stage >= 0 */
+    struct ck_assigner *assigner;
+    /* scratch of a batch */
+    int32_t *batch_count; /* [k] */
+    int32_t *first;       /* [k + 1] where a cluster's members begin in `member` */
+    int32_t *touched;     /* [k] */
+    int32_t *member;      /* [room] rows ordered by cluster */
+    int64_t room;
+    struct ck_batch batch;
+};
+
+/* Are all ids [n] within the instances? (ids NULL: nothing to check.) */
+int ck_kmeans_check_ids(const struct coke_kmeans *km, const int64_t *ids, int64_t n);
+/* Lets the assigner read the centers that this epoch assigns with. */
+void ck_kmeans_point_assigner(struct coke_kmeans *km);
+int ck_kmeans_reserve(struct coke_kmeans *km, int64_t batch);
+
+/* One batch in three parts. begin; then ck_kmeans_assign_block on any threads; then apply. */
+void ck_kmeans_begin(struct coke_kmeans *km);
+void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
+                     const int32_t *label);
+/* All three; x [n][ld] as ck_assign wants it. */
+int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
+                   int32_t *label);
+
+/* The whole state as tensors, borrowed from km. */
+int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s);
+int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s);
+
+/* Bounds from a ratio or given ones: floor(ratio * n / k). Checks that they can be met. */
+int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
+                     const int64_t *min_sizes, const int64_t *max_sizes, int64_t *least,
+                     int64_t *most);
+
+#endif

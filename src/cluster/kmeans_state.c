@@ -1,0 +1,167 @@
+/* kmeans_state.c - a clustering as a list of tensors, and back. */
+#include "cluster/kmeans.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/state.h"
+
+#include <string.h>
+
+static const char FORMAT[] = "coke-kmeans-state";
+
+/* The tensors of a state, for writing and for reading. Padded columns are zeros and are kept,
+ * so that nothing has to be copied. */
+struct part {
+    const char *name;
+    enum ck_dtype dtype;
+    int ndim;
+    int64_t shape[2];
+    void *data; /* NULL = this clustering has none */
+};
+
+enum { PARTS = 14 };
+
+static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
+{
+    int64_t k = km->k, ld = km->ld, n = km->o.n, slots = km->o.slots;
+    const struct part all[] = {
+        {"current", CK_F32, 2, {k, ld}, km->cur},
+        {"previous", CK_F32, 2, {k, ld}, km->prev},
+        {"sum", CK_I64, 2, {k, ld}, km->sum},
+        {"count", CK_I64, 1, {k}, km->count},
+        {"min_sizes", CK_I64, 1, {k}, km->least},
+        {"max_sizes", CK_I64, 1, {k}, km->most},
+        {"rho", CK_F32, 1, {k}, km->duals.rho},
+        {"sigma", CK_F32, 1, {k}, km->duals.sigma},
+        {"dual_total", CK_F64, 1, {k}, km->duals.total},
+        {"dual_average", CK_F32, 1, {k}, km->average},
+        {"labels16", CK_U16, 1, {n}, km->labels.narrow},
+        {"labels", CK_I32, 1, {n}, km->labels.wide},
+        {"slot_labels", CK_I32, 2, {n, slots}, km->slots.label},
+        {"slot_weights", CK_F32, 2, {n, slots}, km->slots.weight},
+    };
+    memcpy(p, all, sizeof all);
+    return (int)(sizeof all / sizeof all[0]);
+}
+
+int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s)
+{
+    struct part p[PARTS];
+    char value[64];
+    int rc, n = list_parts(km, p);
+    const struct coke_option_table *t = coke_kmeans_option_table();
+    for (int i = 0; i < n; i++)
+        if (p[i].data)
+            CK_TRY(ck_state_add(s, p[i].name, p[i].dtype, p[i].ndim, p[i].shape, p[i].data));
+    CK_TRY(ck_state_add_meta(s, "format", FORMAT));
+    for (int i = 0; i < t->n; i++) {
+        if (t->row[i].type == COKE_OPT_FLOAT) {
+            double x;
+            memcpy(&x, (const char *)&km->o + t->row[i].offset, sizeof x);
+            CK_TRY(ck_state_add_meta_number(s, t->row[i].name, x));
+            continue;
+        }
+        CK_TRY(coke_options_get(t, &km->o, t->row[i].name, value, sizeof value));
+        CK_TRY(ck_state_add_meta(s, t->row[i].name, value));
+    }
+    CK_TRY(ck_state_add_meta_number(s, "epoch", (double)km->epoch));
+    CK_TRY(ck_state_add_meta_number(s, "steps", (double)km->duals.steps));
+    CK_TRY(ck_state_add_meta(s, "given-bounds", km->given_bounds ? "1" : "0"));
+done:
+    return rc;
+}
+
+static int read_options(const struct ck_state *s, struct coke_kmeans_options *o)
+{
+    const struct coke_option_table *t = coke_kmeans_option_table();
+    const char *format = ck_state_meta(s, "format");
+    if (!format || strcmp(format, FORMAT) != 0)
+        return ck_fail(COKE_EFORMAT,
+                       "not the state of a clustering (metadata 'format' is '%s')",
+                       format ? format : "");
+    coke_options_default(t, o);
+    for (int i = 0; i < t->n; i++) {
+        const char *value = ck_state_meta(s, t->row[i].name);
+        if (!value)
+            return ck_fail(COKE_EFORMAT, "metadata '%s' is missing", t->row[i].name);
+        if (coke_options_set(t, o, t->row[i].name, value))
+            return COKE_EFORMAT;
+    }
+    return COKE_OK;
+}
+
+/* Sizes are believed only when a tensor of the file bears them out. */
+static int check_sizes(const struct ck_state *s, const struct coke_kmeans_options *o)
+{
+    const struct ck_tensor *t = ck_state_find(s, "current");
+    if (!t || t->ndim != 2 || t->dtype != CK_F32 || t->shape[0] != o->k ||
+        t->shape[1] != ck_padded((int)o->dim))
+        return ck_fail(COKE_EFORMAT, "tensor 'current' is not F32 [%lld][%d]", (long long)o->k,
+                       ck_padded((int)o->dim));
+    const char *name = o->k < CK_NO_LABEL ? "labels16" : "labels";
+    t = ck_state_find(s, name);
+    if (o->keep_labels && (!t || t->shape[0] != o->n))
+        return ck_fail(COKE_EFORMAT, "tensor '%s' is not [%lld]", name, (long long)o->n);
+    t = ck_state_find(s, "slot_labels");
+    if (o->stage >= 0 && (!t || t->ndim != 2 || t->shape[0] != o->n || t->shape[1] != o->slots))
+        return ck_fail(COKE_EFORMAT, "tensor 'slot_labels' is not [%lld][%lld]",
+                       (long long)o->n, (long long)o->slots);
+    return COKE_OK;
+}
+
+/* Labels index arrays; a file that passes its checksums may still have been made by hand. */
+static int check_labels(const struct coke_kmeans *km)
+{
+    for (int64_t i = 0; km->o.keep_labels && i < km->o.n; i++)
+        if (ck_labels_get(&km->labels, i) < -1 || ck_labels_get(&km->labels, i) >= km->k)
+            return ck_fail(COKE_EFORMAT, "label %lld is %d, not within -1..%lld", (long long)i,
+                           ck_labels_get(&km->labels, i), (long long)km->k - 1);
+    for (int64_t i = 0; km->o.stage >= 0 && i < km->o.n * km->o.slots; i++)
+        if (km->slots.label[i] < -1 || km->slots.label[i] >= km->k ||
+            (km->slots.label[i] < 0 && km->slots.weight[i] > 0))
+            return ck_fail(COKE_EFORMAT, "slot %lld has label %d", (long long)i,
+                           km->slots.label[i]);
+    return COKE_OK;
+}
+
+int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
+{
+    struct coke_kmeans_options o;
+    struct part p[PARTS];
+    struct coke_kmeans *km = NULL;
+    int64_t *least = NULL, *most = NULL;
+    float *center = NULL;
+    double epoch, steps;
+    int rc;
+    CK_TRY(read_options(s, &o));
+    CK_TRY(check_sizes(s, &o));
+    const char *given = ck_state_meta(s, "given-bounds");
+    least = ck_alloc_array((size_t)o.k, sizeof *least);
+    most = ck_alloc_array((size_t)o.k, sizeof *most);
+    center = ck_calloc_array((size_t)o.k, (size_t)o.dim * sizeof *center);
+    if (!least || !most || !center)
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)o.k);
+    CK_TRY(ck_state_copy(s, "min_sizes", CK_I64, 1, &o.k, least));
+    int upper = ck_state_find(s, "max_sizes") != NULL;
+    if (upper)
+        CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &o.k, most));
+    CK_TRY(coke_kmeans_new(&km, &o, center, given && given[0] == '1' ? least : NULL,
+                           upper ? most : NULL));
+    int n = list_parts(km, p);
+    for (int i = 0; i < n; i++)
+        if (p[i].data)
+            CK_TRY(ck_state_copy(s, p[i].name, p[i].dtype, p[i].ndim, p[i].shape, p[i].data));
+    CK_TRY(check_labels(km));
+    CK_TRY(ck_state_meta_number(s, "epoch", &epoch));
+    CK_TRY(ck_state_meta_number(s, "steps", &steps));
+    km->epoch = (int64_t)epoch;
+    km->duals.steps = (int64_t)steps;
+    ck_kmeans_point_assigner(km);
+    *out = km;
+    km = NULL;
+done:
+    coke_kmeans_free(km);
+    ck_free(least);
+    ck_free(most);
+    ck_free(center);
+    return rc;
+}

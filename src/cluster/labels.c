@@ -1,0 +1,102 @@
+/* labels.c - what is remembered of an instance. */
+#include "cluster/labels.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+int ck_labels_init(struct ck_labels *l, int64_t n, int64_t k)
+{
+    memset(l, 0, sizeof *l);
+    l->n = n;
+    if (k < CK_NO_LABEL)
+        l->narrow = ck_alloc_array((size_t)n, sizeof *l->narrow);
+    else
+        l->wide = ck_alloc_array((size_t)n, sizeof *l->wide);
+    if (!l->narrow && !l->wide)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < n; i++)
+        ck_labels_set(l, i, -1);
+    return COKE_OK;
+}
+
+void ck_labels_release(struct ck_labels *l)
+{
+    ck_free(l->narrow);
+    ck_free(l->wide);
+    memset(l, 0, sizeof *l);
+}
+
+int ck_slots_init(struct ck_slots *s, int64_t n, int slots)
+{
+    memset(s, 0, sizeof *s);
+    s->n = n;
+    s->slots = slots;
+    s->label = ck_alloc_array((size_t)n, (size_t)slots * sizeof *s->label);
+    s->weight = ck_calloc_array((size_t)n, (size_t)slots * sizeof *s->weight);
+    if (!s->label || !s->weight) {
+        ck_slots_release(s);
+        return COKE_ENOMEM;
+    }
+    for (int64_t i = 0; i < n * slots; i++)
+        s->label[i] = -1;
+    return COKE_OK;
+}
+
+void ck_slots_release(struct ck_slots *s)
+{
+    ck_free(s->label);
+    ck_free(s->weight);
+    memset(s, 0, sizeof *s);
+}
+
+/* The slot that holds label, else the one of least weight (free ones weigh 0), lowest first. */
+static int find_slot(const int32_t *slot, const float *weight, int n, int32_t label)
+{
+    int least = 0;
+    for (int j = 0; j < n; j++) {
+        if (slot[j] == label && weight[j] > 0)
+            return j;
+        if (weight[j] < weight[least])
+            least = j;
+    }
+    return least;
+}
+
+void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f)
+{
+    int32_t *slot = s->label + i * s->slots;
+    float *weight = s->weight + i * s->slots;
+    int j = find_slot(slot, weight, s->slots, label);
+    float evicted = 0;
+    if (slot[j] != label) {
+        evicted = weight[j];
+        weight[j] = 0;
+    }
+    float keep = evicted < 1 ? (1 - f) / (1 - evicted) : 0;
+    for (int m = 0; m < s->slots; m++) {
+        weight[m] *= keep;
+        if (weight[m] == 0)
+            slot[m] = -1;
+    }
+    slot[j] = label;
+    weight[j] += f;
+}
+
+void ck_slots_target(const struct ck_slots *s, int64_t i, float temperature, float *target,
+                     int64_t k)
+{
+    const int32_t *slot = s->label + i * s->slots;
+    const float *weight = s->weight + i * s->slots;
+    memset(target, 0, (size_t)k * sizeof *target);
+    float total = 0;
+    for (int j = 0; j < s->slots; j++)
+        if (weight[j] > 0) {
+            target[slot[j]] = expf(weight[j] / temperature);
+            total += target[slot[j]];
+        }
+    for (int j = 0; j < s->slots; j++)
+        if (weight[j] > 0)
+            target[slot[j]] /= total;
+}

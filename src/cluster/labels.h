@@ -1,0 +1,50 @@
+/* labels.h - what is remembered of an instance: one label, and in the second stage a few. */
+#ifndef CK_LABELS_H
+#define CK_LABELS_H
+
+#include <stdint.h>
+
+/* One integer an instance, in 16 bits where k allows. */
+struct ck_labels {
+    int64_t n;
+    uint16_t *narrow; /* one of the two is NULL */
+    int32_t *wide;
+};
+
+int ck_labels_init(struct ck_labels *l, int64_t n, int64_t k);
+void ck_labels_release(struct ck_labels *l);
+
+enum { CK_NO_LABEL = 0xffff };
+
+static inline int32_t ck_labels_get(const struct ck_labels *l, int64_t i)
+{
+    if (l->wide)
+        return l->wide[i];
+    return l->narrow[i] == CK_NO_LABEL ? -1 : l->narrow[i];
+}
+
+static inline void ck_labels_set(struct ck_labels *l, int64_t i, int32_t label)
+{
+    if (l->wide)
+        l->wide[i] = label;
+    else
+        l->narrow[i] = (uint16_t)label; /* -1 becomes CK_NO_LABEL */
+}
+
+/* Second stage: up to `slots` (label, weight) pairs an instance; weight 0 = free. */
+struct ck_slots {
+    int64_t n;
+    int slots;
+    int32_t *label; /* [n][slots], -1 = free */
+    float *weight;  /* [n][slots] */
+};
+
+int ck_slots_init(struct ck_slots *s, int64_t n, int slots);
+void ck_slots_release(struct ck_slots *s);
+/* The new label of instance i gains the share f of its weight; f = 1 forgets the rest. */
+void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f);
+/* target [k]: softmax of weight / temperature over the slots in use, 0 elsewhere. */
+void ck_slots_target(const struct ck_slots *s, int64_t i, float temperature, float *target,
+                     int64_t k);
+
+#endif

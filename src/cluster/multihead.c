@@ -1,0 +1,60 @@
+/* multihead.c - several clusterings of one stream. */
+#include "cluster/multihead.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
+{
+    if (n < 1 || n > COKE_MAX_HEADS)
+        return ck_fail(COKE_EUSAGE, "%d heads: there may be 1 to %d", n, COKE_MAX_HEADS);
+    for (int h = 1; h < n; h++)
+        if (heads[h]->o.dim != heads[0]->o.dim || heads[h]->o.n != heads[0]->o.n)
+            return ck_fail(COKE_EUSAGE,
+                           "head %d is for %lld x %lld vectors, head 0 for %lld x %lld", h,
+                           (long long)heads[h]->o.n, (long long)heads[h]->o.dim,
+                           (long long)heads[0]->o.n, (long long)heads[0]->o.dim);
+    struct coke_multihead *mh = ck_calloc_array(1, sizeof *mh);
+    if (!mh)
+        return COKE_ENOMEM;
+    mh->n = n;
+    for (int h = 0; h < n; h++)
+        mh->head[h] = heads[h];
+    *out = mh;
+    return COKE_OK;
+}
+
+void coke_multihead_free(struct coke_multihead *mh)
+{
+    if (!mh)
+        return;
+    for (int h = 0; h < mh->n; h++)
+        coke_kmeans_free(mh->head[h]);
+    ck_batch_release(&mh->batch);
+    ck_free(mh);
+}
+
+struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h)
+{
+    return h >= 0 && h < mh->n ? mh->head[h] : NULL;
+}
+
+int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,
+                        int64_t n, int32_t *labels)
+{
+    int rc = ck_kmeans_check_ids(mh->head[0], ids, n);
+    if (!rc)
+        rc = ck_batch_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim);
+    for (int h = 0; h < mh->n && !rc; h++) /* all can, or none begins */
+        rc = ck_kmeans_reserve(mh->head[h], n);
+    for (int h = 0; h < mh->n && !rc; h++)
+        rc = ck_kmeans_step(mh->head[h], mh->batch.x, ids, n, labels + h * n);
+    return rc;
+}
+
+int coke_multihead_epoch_end(struct coke_multihead *mh)
+{
+    int rc = COKE_OK;
+    for (int h = 0; h < mh->n && !rc; h++)
+        rc = coke_kmeans_epoch_end(mh->head[h]);
+    return rc;
+}

@@ -1,0 +1,134 @@
+/* scan.c - rows from a source, normalised, weighed and checked. */
+#include "cluster/scan.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static int check_weights(struct ck_scan *s)
+{
+    double sum = 0, top = 0;
+    for (int64_t i = 0; i < s->rows->n; i++) {
+        double w = s->weight[i];
+        if (!(w >= 0) || !isfinite(w))
+            return ck_fail(COKE_EUSAGE,
+                           "weight %lld is %g; weights must be finite and not negative",
+                           (long long)i, w);
+        sum += w;
+        top = w > top ? w : top;
+    }
+    if (!(sum > 0))
+        return ck_fail(COKE_EUSAGE, "all weights are 0");
+    s->weight_scale = (double)s->rows->n / sum;
+    /* sums are kept in fixed point (kmeans.c), which limits a single row */
+    if (top * s->weight_scale > 8192)
+        return ck_fail(COKE_EUSAGE,
+                       "the largest weight is %g times the mean; at most 8192 is possible",
+                       top * s->weight_scale);
+    return COKE_OK;
+}
+
+struct find_bad {
+    struct ck_scan *s;
+    _Atomic int64_t nbad;
+    _Atomic int rc;
+};
+
+static int usable(const struct ck_scan *s, float *x)
+{
+    double length = ck_normalize(s->kn, x, s->ld);
+    return length > 0 && isfinite(length);
+}
+
+static void find_bad_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct find_bad *f = arg;
+    struct ck_scan *s = f->s;
+    /* chunks begin at multiples of 8 rows, so no two threads share a byte */
+    int64_t end = (chunk + 1) * 4096 < s->rows->n ? (chunk + 1) * 4096 : s->rows->n;
+    float *x = ck_alloc_array((size_t)s->ld, sizeof *x);
+    if (!x)
+        f->rc = COKE_ENOMEM;
+    for (int64_t i = chunk * 4096; x && i < end && !f->rc; i++) {
+        int rc = s->rows->get(s->rows, &i, 1, x, s->ld);
+        if (rc)
+            f->rc = rc;
+        else if (!usable(s, x)) {
+            s->bad[i >> 3] = (uint8_t)(s->bad[i >> 3] | 1 << (i & 7));
+            f->nbad++;
+        }
+    }
+    ck_free(x);
+}
+
+int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kernels *kn,
+                 const double *weight, int skip_bad)
+{
+    memset(s, 0, sizeof *s);
+    s->rows = rows;
+    s->kn = kn;
+    s->ld = ck_padded(rows->dim);
+    s->weight = weight;
+    s->weight_scale = 1;
+    s->skip_bad = skip_bad;
+    if (weight) {
+        int rc = check_weights(s);
+        if (rc)
+            return rc;
+    }
+    if (!skip_bad)
+        return COKE_OK;
+    if (rows->one_pass)
+        return ck_fail(COKE_EUSAGE,
+                       "bad rows can only be skipped when the data can be read twice");
+    s->bad = ck_calloc_array((size_t)rows->n / 8 + 1, 1);
+    if (!s->bad)
+        return COKE_ENOMEM;
+    struct find_bad f = {.s = s};
+    ck_parallel((rows->n + 4095) / 4096, find_bad_chunk, &f);
+    s->nbad = f.nbad;
+    if (f.rc)
+        ck_scan_release(s);
+    return f.rc;
+}
+
+void ck_scan_release(struct ck_scan *s)
+{
+    ck_free(s->bad);
+    s->bad = NULL;
+}
+
+static int complain(const struct ck_scan *s, int64_t i, const float *x)
+{
+    char where[512];
+    s->rows->where(s->rows, i, where, sizeof where);
+    for (int j = 0; j < s->rows->dim; j++)
+        if (!isfinite(x[j]))
+            return ck_fail(COKE_ENUMERIC,
+                           "%s, column %d is %s; --bad skip leaves such rows out", where, j,
+                           isnan(x[j]) ? "NaN" : "infinite");
+    return ck_fail(COKE_ENUMERIC,
+                   "%s is a zero vector, which has no direction; --bad skip leaves "
+                   "such rows out",
+                   where);
+}
+
+int ck_scan_get(const struct ck_scan *s, const int64_t *index, int n, float *x)
+{
+    int rc = s->rows->get(s->rows, index, n, x, s->ld);
+    for (int i = 0; i < n && !rc; i++) {
+        float *row = x + (int64_t)i * s->ld;
+        if (!usable(s, row))
+            return complain(s, index[i], row);
+        if (!s->weight)
+            continue;
+        float w = (float)ck_scan_weight(s, index[i]);
+        for (int j = 0; j < s->ld; j++)
+            row[j] *= w;
+    }
+    return rc;
+}

@@ -1,0 +1,42 @@
+/* scan.h - rows from a source, normalised, weighed and checked, in blocks on all threads. */
+#ifndef CK_SCAN_H
+#define CK_SCAN_H
+
+#include "coke.h"
+#include "core/rows.h"
+#include "kernels/kernels.h"
+
+#include <stdint.h>
+
+struct ck_scan {
+    struct coke_rows *rows;
+    const struct ck_kernels *kn;
+    int ld;
+    const double *weight; /* [n] or NULL: rows are multiplied by it */
+    double weight_scale;  /* so that the mean weight is 1 */
+    int skip_bad;
+    uint8_t *bad; /* [n / 8 + 1] bits, NULL = none known */
+    int64_t nbad;
+};
+
+/* Checks the weights. With skip_bad, reads everything once to find rows that cannot be used. */
+int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kernels *kn,
+                 const double *weight, int skip_bad);
+void ck_scan_release(struct ck_scan *s);
+
+static inline int ck_scan_is_bad(const struct ck_scan *s, int64_t i)
+{
+    return s->bad && (s->bad[i >> 3] >> (i & 7) & 1);
+}
+
+/* Rows index[0..n-1] as unit vectors times their weight, to x [n][ld]. A row that is not finite
+ * or has no direction is an error that names file and row. */
+int ck_scan_get(const struct ck_scan *s, const int64_t *index, int n, float *x);
+
+/* Weight of row i, scaled to a mean of 1. */
+static inline double ck_scan_weight(const struct ck_scan *s, int64_t i)
+{
+    return s->weight ? s->weight[i] * s->weight_scale : 1;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* start.c - where a clustering starts. */
+#include "cluster/start.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/rng.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A stream that cannot go back offers only its first rows. */
+static int64_t reachable(const struct ck_scan *s)
+{
+    return s->rows->one_pass ? s->rows->head : s->rows->n;
+}
+
+/* `count` different usable rows as vectors x [count][ld] without weights. */
+static int sample_rows(const struct ck_scan *s, uint64_t seed, uint64_t draw, int64_t count,
+                       float *x)
+{
+    struct ck_perm perm;
+    struct ck_scan plain = *s;
+    plain.weight = NULL;
+    int64_t n = reachable(s), got = 0;
+    ck_perm_init(&perm, seed, CK_RNG_INIT, draw, (uint64_t)n);
+    for (int64_t at = 0; at < n && got < count; at++) {
+        int64_t row = (int64_t)ck_perm_at(&perm, (uint64_t)at);
+        if (ck_scan_is_bad(s, row))
+            continue;
+        int rc = ck_scan_get(&plain, &row, 1, x + got * s->ld);
+        if (rc)
+            return rc;
+        got++;
+    }
+    if (got < count)
+        return ck_fail(COKE_EUSAGE, "%lld clusters, but only %lld rows to start from",
+                       (long long)count, (long long)got);
+    return COKE_OK;
+}
+
+struct farther {
+    const struct ck_scan *s;
+    const float *x, *center;
+    int64_t n;
+    double *weight; /* [n] squared distance to the nearest center so far */
+};
+
+enum { CHUNK = 512 };
+
+static void update_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct farther *f = arg;
+    int64_t end = (chunk + 1) * CHUNK < f->n ? (chunk + 1) * CHUNK : f->n;
+    for (int64_t i = chunk * CHUNK; i < end; i++) {
+        double d = 2 - 2 * (double)f->s->kn->dot(f->x + i * f->s->ld, f->center, f->s->ld);
+        f->weight[i] = fmin(f->weight[i], d > 0 ? d : 0);
+    }
+}
+
+static int64_t draw_by_weight(const double *weight, int64_t n, double unit)
+{
+    double total = 0, sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        total += weight[i];
+    for (int64_t i = 0; i < n; i++) {
+        sum += weight[i];
+        if (sum > unit * total)
+            return i;
+    }
+    return n - 1;
+}
+
+/* k-means++ on a subsample of at most 32 rows a center. */
+static int plus_plus(const struct ck_scan *s, uint64_t seed, int64_t k, float *center)
+{
+    int64_t n = reachable(s) - s->nbad;
+    n = n < 32 * k ? n : 32 * k;
+    int rc = COKE_ENOMEM;
+    float *x = ck_alloc_array((size_t)n, (size_t)s->ld * sizeof *x);
+    double *weight = ck_alloc_array((size_t)n, sizeof *weight);
+    if (!x || !weight)
+        goto done;
+    CK_TRY(sample_rows(s, seed, 1, n, x));
+    for (int64_t i = 0; i < n; i++)
+        weight[i] = 4;
+    int64_t pick = 0;
+    for (int64_t c = 0; c < k; c++) {
+        memcpy(center + c * s->ld, x + pick * s->ld, (size_t)s->ld * sizeof *center);
+        struct farther f = {s, x, center + c * s->ld, n, weight};
+        ck_parallel((n + CHUNK - 1) / CHUNK, update_chunk, &f);
+        weight[pick] = 0;
+        pick = draw_by_weight(weight, n, ck_rng_unit(seed, CK_RNG_INIT, (uint64_t)c, 7));
+    }
+done:
+    ck_free(x);
+    ck_free(weight);
+    return rc;
+}
+
+int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
+                     float *center)
+{
+    if (how == CK_INIT_PLUSPLUS)
+        return plus_plus(s, seed, k, center);
+    return sample_rows(s, seed, 0, k, center);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+struct gaps {
+    const struct ck_scan *s;
+    const float *center, *x;
+    int64_t k;
+    float *gap;
+};
+
+static void gap_chunk(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const struct gaps *g = arg;
+    float best = -INFINITY, second = -INFINITY;
+    for (int64_t c = 0; c < g->k; c++) {
+        float v = g->s->kn->dot(g->x + i * g->s->ld, g->center + c * g->s->ld, g->s->ld);
+        if (v > best) {
+            second = best;
+            best = v;
+        } else if (v > second) {
+            second = v;
+        }
+    }
+    g->gap[i] = best - second;
+}
+
+int ck_start_gap(const struct ck_scan *s, uint64_t seed, const float *center, int64_t k,
+                 double *gap)
+{
+    enum { ROWS = 1024 };
+    int64_t n = reachable(s) - s->nbad;
+    n = n < ROWS ? n : ROWS;
+    int rc = COKE_ENOMEM;
+    *gap = 0;
+    if (k < 2)
+        return COKE_OK;
+    float *x = ck_alloc_array((size_t)n, (size_t)s->ld * sizeof *x);
+    float *all = ck_alloc_array((size_t)n, sizeof *all);
+    if (!x || !all)
+        goto done;
+    CK_TRY(sample_rows(s, seed, 2, n, x));
+    struct gaps g = {s, center, x, k, all};
+    ck_parallel(n, gap_chunk, &g);
+    qsort(all, (size_t)n, sizeof *all, ascending);
+    *gap = (double)all[n / 2];
+done:
+    ck_free(x);
+    ck_free(all);
+    return rc;
+}
+
+double ck_start_eta(double gap, int64_t batch, int64_t k)
+{
+    double crowd = (double)batch / (double)k;
+    return 0.25 * gap * (double)batch / fmax(1, sqrt(crowd));
+}

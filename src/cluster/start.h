@@ -1,0 +1,20 @@
+/* start.h - where a clustering starts: first centers from data points, and the dual step. */
+#ifndef CK_START_H
+#define CK_START_H
+
+#include "cluster/scan.h"
+
+enum ck_init { CK_INIT_SAMPLE, CK_INIT_PLUSPLUS };
+
+/* center [k][ld]: k different rows, or k-means++ on a subsample. */
+int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
+                     float *center);
+
+/* Median over a sample of rows of (best - second best similarity) to the centers. */
+int ck_start_gap(const struct ck_scan *s, uint64_t seed, const float *center, int64_t k,
+                 double *gap);
+
+/* The dual step that measured best (docs/results.md), from that gap. */
+double ck_start_eta(double gap, int64_t batch, int64_t k);
+
+#endif

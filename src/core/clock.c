@@ -1,0 +1,16 @@
+/* clock.c - a clock that only goes forward. */
+#include "core/clock.h"
+
+#include <time.h>
+
+int64_t ck_clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+double ck_clock_seconds(void)
+{
+    return (double)ck_clock_ns() * 1e-9;
+}

@@ -1,0 +1,140 @@
+/* convert.c - shapes and element types of arrays in files. */
+#include "io/convert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file formats are little-endian");
+
+int ck_shape_size(enum ck_dtype t, int ndim, const int64_t *shape, int64_t *elements,
+                  int64_t *bytes)
+{
+    int64_t n = 1;
+    /* A zero makes the array empty however large the other dimensions claim to be. */
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] == 0)
+            n = 0;
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(n, shape[i], &n))
+            return 0;
+    *elements = n;
+    return !__builtin_mul_overflow(n, (int64_t)ck_dtype_size(t), bytes);
+}
+
+void ck_shape_text(int ndim, const int64_t *shape, char text[CK_SHAPE_TEXT])
+{
+    size_t used = 0;
+    snprintf(text, CK_SHAPE_TEXT, "scalar");
+    for (int i = 0; i < ndim; i++)
+        used += (size_t)snprintf(text + used, CK_SHAPE_TEXT - used, "%s%lld", i ? " x " : "",
+                                 (long long)shape[i]);
+}
+
+int ck_convert_is_row(enum ck_dtype t)
+{
+    return t == CK_F32 || t == CK_F16 || t == CK_F64 || t == CK_U8 || t == CK_I8;
+}
+
+/* IEEE half to single, exact. Masks instead of branches, so that compilers vectorise it; no
+ * subnormal floats on the way, so that flush-to-zero modes do not matter. */
+static float half_to_float(uint16_t h)
+{
+    int32_t magnitude = h & 0x7fff;
+    uint32_t is_small = 0u - (magnitude < 0x400), is_huge = 0u - (magnitude > 0x7bff);
+    /* Infinity and NaN, with its payload, move the exponent twice as far. */
+    uint32_t normal = ((uint32_t)magnitude << 13) + (112u << 23) + (is_huge & 112u << 23);
+    float f = (float)magnitude * 0x1p-24f;
+    uint32_t small;
+    memcpy(&small, &f, 4);
+    uint32_t bits = (small & is_small) | (normal & ~is_small) | (uint32_t)(h & 0x8000) << 16;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+static void from_half(const unsigned char *src, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t h;
+        memcpy(&h, src + 2 * i, 2);
+        out[i] = half_to_float(h);
+    }
+}
+
+static void from_double(const unsigned char *src, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double x;
+        memcpy(&x, src + 8 * i, 8);
+        out[i] = (float)x;
+    }
+}
+
+static void from_u8(const unsigned char *src, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)src[i];
+}
+
+static void from_i8(const unsigned char *src, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)(int8_t)src[i];
+}
+
+void ck_convert_f32(enum ck_dtype t, const void *src, int64_t n, float *out)
+{
+    switch (t) {
+    case CK_F32:
+        memcpy(out, src, (size_t)n * sizeof *out);
+        break;
+    case CK_F16:
+        from_half(src, n, out);
+        break;
+    case CK_F64:
+        from_double(src, n, out);
+        break;
+    case CK_U8:
+        from_u8(src, n, out);
+        break;
+    default:
+        from_i8(src, n, out);
+        break;
+    }
+}
+
+#define LOAD(type, p) ((double)*(const type *)memcpy(&(type){0}, (p), sizeof(type)))
+
+static double load_f64(enum ck_dtype t, const unsigned char *p)
+{
+    switch (t) {
+    case CK_F64:
+        return LOAD(double, p);
+    case CK_F32:
+        return LOAD(float, p);
+    case CK_F16:
+        return half_to_float((uint16_t)(p[0] | p[1] << 8));
+    case CK_I64:
+        return LOAD(int64_t, p);
+    case CK_I32:
+        return LOAD(int32_t, p);
+    case CK_I16:
+        return LOAD(int16_t, p);
+    case CK_I8:
+        return LOAD(int8_t, p);
+    case CK_U64:
+        return LOAD(uint64_t, p);
+    case CK_U32:
+        return LOAD(uint32_t, p);
+    case CK_U16:
+        return LOAD(uint16_t, p);
+    default:
+        return p[0];
+    }
+}
+
+void ck_convert_f64(enum ck_dtype t, const void *src, int64_t n, double *out)
+{
+    size_t size = ck_dtype_size(t);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = load_f64(t, (const unsigned char *)src + (size_t)i * size);
+}

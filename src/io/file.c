@@ -1,0 +1,345 @@
+/* file.c - files mapped whole for reading, and files written whole or not at all. */
+#include "io/file.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 256 << 10, WRITE_MOST = 8 << 20 };
+
+static _Atomic int fail_countdown;
+
+void ck_file_fail_write_at(int n)
+{
+    atomic_store(&fail_countdown, n);
+}
+
+/* The system's reason, as a sentence about path. */
+static int fail_errno(const char *path)
+{
+    int status = errno == ENOMEM ? COKE_ENOMEM : COKE_EIO;
+    return ck_fail(status, "%s: %s", path, strerror(errno));
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+int ck_map_fd(struct ck_map *m, int fd, const char *name)
+{
+    struct stat st;
+    *m = (struct ck_map){0};
+    if (fstat(fd, &st))
+        return fail_errno(name);
+    if (S_ISDIR(st.st_mode))
+        return ck_fail(COKE_EIO, "%s: %s", name, strerror(EISDIR));
+    if (!S_ISREG(st.st_mode))
+        return ck_fail(COKE_EIO, "%s: not a regular file", name);
+    if (st.st_size == 0)
+        return COKE_OK;
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return fail_errno(name);
+    m->data = p;
+    m->size = (size_t)st.st_size;
+    return COKE_OK;
+}
+
+int ck_map_open(struct ck_map *m, const char *path)
+{
+    *m = (struct ck_map){0};
+    /* O_NONBLOCK: opening a pipe must not wait for its writer, only to be refused. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return fail_errno(path);
+    int rc = ck_map_fd(m, fd, path);
+    close(fd);
+    return rc;
+}
+
+void ck_map_release(struct ck_map *m)
+{
+    if (m->data)
+        munmap((void *)(uintptr_t)m->data, m->size);
+    *m = (struct ck_map){0};
+}
+
+int ck_fd_read(int fd, const char *name, void *out, size_t n, size_t *got)
+{
+    *got = 0;
+    while (*got < n) {
+        ssize_t r = read(fd, (char *)out + *got, n - *got);
+        if (r == 0)
+            break;
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return fail_errno(name);
+        *got += (size_t)r;
+    }
+    return COKE_OK;
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static ssize_t write_some(int fd, const void *data, size_t n)
+{
+    if (atomic_load(&fail_countdown) > 0 && atomic_fetch_sub(&fail_countdown, 1) == 1) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return write(fd, data, n < WRITE_MOST ? n : WRITE_MOST);
+}
+
+int ck_fd_write(int fd, const char *name, const void *data, size_t n)
+{
+    const char *p = data;
+    while (n) {
+        ssize_t r = write_some(fd, p, n);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return fail_errno(name);
+        p += r;
+        n -= (size_t)r;
+    }
+    return COKE_OK;
+}
+
+static int fail_exists(const char *path)
+{
+    return ck_fail(COKE_EUSAGE, "%s exists; --force overwrites it", path);
+}
+
+/* Standard output under its usual name is the descriptor we have: opening it anew would start
+ * at the beginning of a file that others append to. */
+static int is_stdout(const char *path)
+{
+    return strcmp(path, "/dev/stdout") == 0;
+}
+
+/* *direct: a device or pipe, which cannot be replaced by another file. */
+static int look_at_target(const char *path, int force, int *direct)
+{
+    struct stat st;
+    *direct = is_stdout(path);
+    if (*direct)
+        return COKE_OK;
+    if (stat(path, &st)) {
+        if (errno != ENOENT)
+            return fail_errno(path);
+        /* A link to nowhere is something, too. */
+        return !force && lstat(path, &st) == 0 ? fail_exists(path) : COKE_OK;
+    }
+    *direct = S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode);
+    if (*direct)
+        return COKE_OK;
+    if (S_ISDIR(st.st_mode))
+        return ck_fail(COKE_EIO, "%s: %s", path, strerror(EISDIR));
+    if (!S_ISREG(st.st_mode))
+        return ck_fail(COKE_EIO, "%s: neither a regular file nor a pipe", path);
+    return force ? COKE_OK : fail_exists(path);
+}
+
+int ck_file_check_target(const char *path, int force)
+{
+    int direct;
+    return look_at_target(path, force, &direct);
+}
+
+static int open_direct(struct ck_writer *w)
+{
+    w->fd = is_stdout(w->path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+                               : open(w->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return w->fd < 0 ? fail_errno(w->path) : COKE_OK;
+}
+
+/* Room for a name of `extra` bytes in the directory of path; *dir_len with the slash. */
+static char *beside(const char *path, size_t extra, size_t *dir_len)
+{
+    const char *slash = strrchr(path, '/');
+    *dir_len = slash ? (size_t)(slash - path) + 1 : 0;
+    char *p = ck_alloc_array(*dir_len + extra, 1);
+    if (p)
+        memcpy(p, path, *dir_len);
+    return p;
+}
+
+static int open_temp(struct ck_writer *w)
+{
+    enum { NAME = 32 };
+    size_t dir;
+    char *temp = beside(w->target, NAME, &dir);
+    if (!temp)
+        return COKE_ENOMEM;
+    for (int tries = 0; tries < 100; tries++) {
+        uint64_t word;
+        if (getrandom(&word, sizeof word, 0) != (ssize_t)sizeof word)
+            break;
+        snprintf(temp + dir, NAME, ".coke-%016llx.tmp", (unsigned long long)word);
+        w->fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (w->fd >= 0) {
+            w->temp = temp;
+            return COKE_OK;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    int rc = fail_errno(w->path);
+    ck_free(temp);
+    return rc;
+}
+
+/* What is overwritten is the file that a link leads to, and it keeps its permissions. */
+static int open_replacement(struct ck_writer *w)
+{
+    char resolved[PATH_MAX];
+    struct stat st;
+    int exists = stat(w->path, &st) == 0;
+    w->target = ck_strdup(exists && realpath(w->path, resolved) ? resolved : w->path);
+    if (!w->target)
+        return COKE_ENOMEM;
+    int rc = open_temp(w);
+    if (rc == COKE_OK && exists && fchmod(w->fd, st.st_mode & 0777))
+        rc = fail_errno(w->path);
+    return rc;
+}
+
+int ck_writer_open(struct ck_writer *w, const char *path, int force)
+{
+    int rc = COKE_OK, direct;
+    *w = (struct ck_writer){.fd = -1, .force = force};
+    CK_TRY(look_at_target(path, force, &direct));
+    w->path = ck_strdup(path);
+    w->buffer = w->path ? ck_alloc_array(BUFFER, 1) : NULL;
+    if (!w->buffer) {
+        rc = COKE_ENOMEM;
+        goto done;
+    }
+    CK_TRY(direct ? open_direct(w) : open_replacement(w));
+done:
+    if (rc)
+        ck_writer_abort(w);
+    return rc;
+}
+
+static int flush(struct ck_writer *w)
+{
+    size_t n = w->used;
+    w->used = 0;
+    return ck_fd_write(w->fd, w->path, w->buffer, n);
+}
+
+int ck_writer_write(struct ck_writer *w, const void *data, size_t n)
+{
+    if (w->used + n > BUFFER) {
+        int rc = flush(w);
+        if (rc)
+            return rc;
+    }
+    if (n > BUFFER)
+        return ck_fd_write(w->fd, w->path, data, n);
+    if (n)
+        memcpy(w->buffer + w->used, data, n);
+    w->used += n;
+    return COKE_OK;
+}
+
+int ck_writer_sync(struct ck_writer *w)
+{
+    int rc = flush(w);
+    if (rc)
+        return rc;
+    /* Terminals and pipes have no disk behind them: EINVAL. */
+    if (fsync(w->fd) && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+        return fail_errno(w->path);
+    return COKE_OK;
+}
+
+/* Not every file system knows RENAME_NOREPLACE, nor hard links. */
+static int rename_noreplace(const char *from, const char *to)
+{
+    struct stat st;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
+        return -1;
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    if (errno == EEXIST)
+        return -1;
+    if (lstat(to, &st) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+/* The new name survives a power cut only once the directory is on the disk. */
+static int sync_directory(const struct ck_writer *w)
+{
+    size_t len;
+    char *dir = beside(w->target, 2, &len);
+    if (!dir)
+        return COKE_ENOMEM;
+    memcpy(dir + len, ".", 2);
+    int rc = COKE_OK, fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && fsync(fd) && errno != EINVAL && errno != ENOTSUP)
+        rc = fail_errno(w->path);
+    if (fd >= 0)
+        close(fd);
+    ck_free(dir);
+    return rc;
+}
+
+static int publish(struct ck_writer *w)
+{
+    int failed = w->force ? rename(w->temp, w->target) : rename_noreplace(w->temp, w->target);
+    if (failed)
+        return errno == EEXIST ? fail_exists(w->path) : fail_errno(w->path);
+    ck_free(w->temp);
+    w->temp = NULL;
+    return sync_directory(w);
+}
+
+int ck_writer_commit(struct ck_writer *w)
+{
+    int rc = COKE_OK, fd = w->fd;
+    CK_TRY(ck_writer_sync(w));
+    w->fd = -1;
+    /* NFS tells of a full disk at close. */
+    if (close(fd))
+        CK_FAIL(COKE_EIO, "%s: %s", w->path, strerror(errno));
+    if (w->target)
+        CK_TRY(publish(w));
+done:
+    if (rc == COKE_OK)
+        ck_writer_abort(w);
+    return rc;
+}
+
+void ck_writer_abort(struct ck_writer *w)
+{
+    if (!w->path)
+        return;
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->temp)
+        unlink(w->temp);
+    ck_free(w->path);
+    ck_free(w->target);
+    ck_free(w->temp);
+    ck_free(w->buffer);
+    *w = (struct ck_writer){0};
+}

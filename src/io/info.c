@@ -1,0 +1,413 @@
+/* info.c - what a file holds, as text or JSON. */
+#include "io/info.h"
+#include "io/convert.h"
+#include "io/json.h"
+#include "io/rows_file.h"
+#include "io/safetensors.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SAMPLE = 1000 };
+
+/* Where the facts go: lines of text at once, or a JSON document that is printed at the end. */
+struct paper {
+    FILE *text; /* NULL = JSON */
+    struct ck_json json;
+};
+
+/* Names and values come from files: control characters do not reach the terminal. */
+static void print_clean(FILE *to, const char *s, int width)
+{
+    int n = 0;
+    for (; *s; s++, n++)
+        putc(iscntrl((unsigned char)*s) ? '?' : *s, to);
+    fprintf(to, "%*s", n < width ? width - n : 0, "");
+}
+
+static void put_text(struct paper *p, const char *key, const char *value)
+{
+    if (p->text)
+        fprintf(p->text, "  %-10s %s\n", key, value);
+    else
+        ck_json_put_text(&p->json, key, value);
+}
+
+static void put_int(struct paper *p, const char *key, int64_t value)
+{
+    if (p->text)
+        fprintf(p->text, "  %-10s %lld\n", key, (long long)value);
+    else
+        ck_json_put_int(&p->json, key, value);
+}
+
+static void put_shape(struct paper *p, int ndim, const int64_t *shape)
+{
+    char text[CK_SHAPE_TEXT];
+    if (p->text) {
+        ck_shape_text(ndim, shape, text);
+        put_text(p, "shape", text);
+        return;
+    }
+    ck_json_begin_array(&p->json, "shape");
+    for (int i = 0; i < ndim; i++)
+        ck_json_put_int(&p->json, NULL, shape[i]);
+    ck_json_end(&p->json);
+}
+
+/* The first line. */
+static void put_title(struct paper *p, const char *path, const char *format, const char *words)
+{
+    if (p->text) {
+        fprintf(p->text, "%s: %s\n", path, words);
+        return;
+    }
+    ck_json_put_text(&p->json, "file", path);
+    ck_json_put_text(&p->json, "format", format);
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+struct sample {
+    int64_t rows, nan, inf;
+    double least, largest; /* norms of the finite rows */
+    int finite;
+};
+
+static void look_at_row(struct sample *s, const float *x, int32_t dim)
+{
+    double sum = 0;
+    for (int32_t j = 0; j < dim; j++) {
+        s->nan += isnan(x[j]) != 0;
+        s->inf += isinf(x[j]) != 0;
+        sum += (double)x[j] * (double)x[j];
+    }
+    s->rows++;
+    if (!isfinite(sum))
+        return;
+    double norm = sqrt(sum);
+    s->least = !s->finite || norm < s->least ? norm : s->least;
+    s->largest = !s->finite || norm > s->largest ? norm : s->largest;
+    s->finite = 1;
+}
+
+/* Up to SAMPLE rows, evenly spread from the first to the last. */
+static int look_at_rows(struct sample *s, const struct ck_part *part)
+{
+    int rc = COKE_OK;
+    const struct ck_vecs *v = &part->vecs;
+    int64_t n = v->n < SAMPLE ? v->n : SAMPLE;
+    float *x = ck_alloc_array((size_t)v->dim, sizeof *x);
+    if (!x)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row = n == 1 ? 0 : (int64_t)((double)i / (double)(n - 1) * (double)(v->n - 1));
+        const unsigned char *src = part->data + (size_t)row * v->stride;
+        if (part->is_vecs)
+            CK_TRY(ck_vecs_row(v, part->name, part->data, row, &src));
+        ck_convert_f32(part->dtype, src, v->dim, x);
+        look_at_row(s, x, v->dim);
+    }
+done:
+    ck_free(x);
+    return rc;
+}
+
+static void put_sample_text(struct paper *p, const struct sample *s)
+{
+    if (s->finite)
+        fprintf(p->text, "  %-10s %.6g to %.6g\n", "norms", s->least, s->largest);
+    else
+        fprintf(p->text, "  %-10s none is finite\n", "norms");
+    fprintf(p->text, "  %-10s %lld NaN, %lld infinite, in %lld rows looked at\n", "values",
+            (long long)s->nan, (long long)s->inf, (long long)s->rows);
+}
+
+static void put_sample(struct paper *p, const struct sample *s)
+{
+    if (p->text) {
+        put_sample_text(p, s);
+        return;
+    }
+    ck_json_begin_object(&p->json, "sample");
+    ck_json_put_int(&p->json, "rows", s->rows);
+    ck_json_put_real(&p->json, "norm_min", s->finite ? s->least : (double)NAN);
+    ck_json_put_real(&p->json, "norm_max", s->finite ? s->largest : (double)NAN);
+    ck_json_put_int(&p->json, "nan", s->nan);
+    ck_json_put_int(&p->json, "inf", s->inf);
+    ck_json_end(&p->json);
+}
+
+/* Rows are looked at before anything is printed: a bad one is an error, not half a page. */
+static int print_npy(struct paper *p, struct ck_part *part)
+{
+    struct ck_npy a;
+    struct sample s = {0};
+    char words[64];
+    int rc = COKE_OK;
+    CK_TRY(ck_npy_parse(&a, part->name, part->map.data, part->map.size));
+    if (a.ndim == 2 && ck_convert_is_row(a.dtype) && a.elements) {
+        CK_TRY(ck_part_parse(part));
+        CK_TRY(look_at_rows(&s, part));
+    }
+    snprintf(words, sizeof words, "NumPy array (.npy, version %d)", a.version);
+    put_title(p, part->name, "npy", words);
+    put_text(p, "dtype", ck_npy_dtype(a.dtype));
+    put_shape(p, a.ndim, a.shape);
+    put_int(p, "bytes", (int64_t)part->map.size);
+    if (s.rows)
+        put_sample(p, &s);
+done:
+    return rc;
+}
+
+static int print_vecs(struct paper *p, struct ck_part *part)
+{
+    struct sample s = {0};
+    int rc = COKE_OK, is_f;
+    CK_TRY(ck_part_parse(part));
+    CK_TRY(look_at_rows(&s, part));
+    is_f = part->dtype == CK_F32;
+    put_title(p, part->name, is_f ? "fvecs" : "bvecs",
+              is_f ? "vectors of floats (.fvecs)" : "vectors of bytes (.bvecs)");
+    put_text(p, "dtype", ck_npy_dtype(part->dtype));
+    put_shape(p, 2, (const int64_t[]){part->vecs.n, part->vecs.dim});
+    put_int(p, "bytes", (int64_t)part->map.size);
+    put_sample(p, &s);
+done:
+    return rc;
+}
+
+/* ---- safetensors and models ------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void put_sizes(struct paper *p, const double *v, int64_t n)
+{
+    if (p->text) {
+        fprintf(p->text, "  %-10s least %.0f, median %.0f, largest %.0f\n", "sizes", v[0],
+                v[n / 2], v[n - 1]);
+        return;
+    }
+    ck_json_begin_object(&p->json, "sizes");
+    ck_json_put_int(&p->json, "min", (int64_t)v[0]);
+    ck_json_put_int(&p->json, "median", (int64_t)v[n / 2]);
+    ck_json_put_int(&p->json, "max", (int64_t)v[n - 1]);
+    ck_json_end(&p->json);
+}
+
+static int print_sizes(struct paper *p, const struct ck_state *s)
+{
+    const struct ck_tensor *t = ck_state_find(s, "sizes");
+    t = t ? t : ck_state_find(s, "counts");
+    int64_t n = t && t->ndim == 1 ? t->shape[0] : 0;
+    if (n == 0 || (t->dtype != CK_I64 && t->dtype != CK_I32))
+        return COKE_OK;
+    double *v = ck_alloc_array((size_t)n, sizeof *v);
+    if (!v)
+        return COKE_ENOMEM;
+    ck_convert_f64(t->dtype, t->data, n, v);
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    put_sizes(p, v, n);
+    ck_free(v);
+    return COKE_OK;
+}
+
+/* From the metadata, else from the shape of the centers; -1 = not known. */
+static int64_t model_length(const struct ck_state *s, const char *key, int axis)
+{
+    double x;
+    if (ck_state_meta(s, key) && ck_state_meta_number(s, key, &x) == COKE_OK && x >= 0 &&
+        x < 1e15)
+        return (int64_t)x;
+    const struct ck_tensor *t = ck_state_find(s, "centers");
+    t = t ? t : ck_state_find(s, "current");
+    return t && t->ndim == 2 ? t->shape[axis] : -1;
+}
+
+static int print_model(struct paper *p, const struct ck_state *s)
+{
+    int64_t k = model_length(s, "k", 0), dim = model_length(s, "dim", 1);
+    if (k >= 0)
+        put_int(p, "k", k);
+    if (dim >= 0)
+        put_int(p, "dim", dim);
+    return print_sizes(p, s);
+}
+
+static void print_tensor_line(FILE *to, const struct ck_tensor *t, int width)
+{
+    char shape[CK_SHAPE_TEXT];
+    ck_shape_text(t->ndim, t->shape, shape);
+    fputs("    ", to);
+    print_clean(to, t->name, width);
+    fprintf(to, "  %-4s  %s\n", ck_dtype_name(t->dtype), shape);
+}
+
+static void put_tensors(struct paper *p, const struct ck_state *s)
+{
+    int width = 0;
+    for (int i = 0; i < s->ntensors; i++) {
+        size_t n = strlen(s->tensor[i].name);
+        width = n < 40 && (int)n > width ? (int)n : width;
+    }
+    if (p->text)
+        fprintf(p->text, "  %-10s %d\n", "tensors", s->ntensors);
+    else
+        ck_json_begin_array(&p->json, "tensors");
+    for (int i = 0; i < s->ntensors; i++) {
+        const struct ck_tensor *t = &s->tensor[i];
+        if (p->text) {
+            print_tensor_line(p->text, t, width);
+            continue;
+        }
+        ck_json_begin_object(&p->json, NULL);
+        ck_json_put_text(&p->json, "name", t->name);
+        ck_json_put_text(&p->json, "dtype", ck_dtype_name(t->dtype));
+        put_shape(p, t->ndim, t->shape);
+        ck_json_end(&p->json);
+    }
+    if (!p->text)
+        ck_json_end(&p->json);
+}
+
+static void print_meta_line(FILE *to, const struct ck_meta *m, int width)
+{
+    fputs("    ", to);
+    print_clean(to, m->key, width);
+    fputs("  ", to);
+    print_clean(to, m->value, 0);
+    fputc('\n', to);
+}
+
+static void put_metadata(struct paper *p, const struct ck_state *s)
+{
+    int width = 0;
+    for (int i = 0; i < s->nmeta; i++) {
+        size_t n = strlen(s->meta[i].key);
+        width = n < 40 && (int)n > width ? (int)n : width;
+    }
+    if (p->text)
+        fprintf(p->text, "  %-10s %d\n", "metadata", s->nmeta);
+    else
+        ck_json_begin_object(&p->json, "metadata");
+    for (int i = 0; i < s->nmeta; i++) {
+        const struct ck_meta *m = &s->meta[i];
+        if (p->text)
+            print_meta_line(p->text, m, width);
+        else
+            ck_json_put_text(&p->json, m->key, m->value);
+    }
+    if (!p->text)
+        ck_json_end(&p->json);
+}
+
+static int print_safetensors(struct paper *p, const char *path, size_t bytes)
+{
+    struct ck_state s;
+    char words[128];
+    int rc = ck_safetensors_read(path, &s);
+    if (rc)
+        return rc;
+    const char *format = ck_state_meta(&s, "format");
+    int is_model = format && strncmp(format, "coke", 4) == 0;
+    snprintf(words, sizeof words, "%s%.80s%s", is_model ? "a coke model (" : "safetensors",
+             is_model ? format : "", is_model ? ")" : "");
+    put_title(p, path, is_model ? format : "safetensors", words);
+    if (is_model)
+        rc = print_model(p, &s);
+    put_int(p, "bytes", (int64_t)bytes);
+    snprintf(words, sizeof words, "%d of %d verified", ck_safetensors_checked(&s), s.ntensors);
+    put_text(p, "checksums", words);
+    put_tensors(p, &s);
+    put_metadata(p, &s);
+    ck_state_release(&s);
+    return rc;
+}
+
+/* ---- which is it? ----------------------------------------------------------------------- */
+
+static int looks_like_safetensors(const struct ck_map *map)
+{
+    size_t n = map->size;
+    return n > 9 && map->data[8] == '{' && map->data[6] == 0 && map->data[7] == 0;
+}
+
+static int has_extension(const char *path, const char *extension)
+{
+    size_t n = strlen(path), m = strlen(extension);
+    return n >= m && strcmp(path + n - m, extension) == 0;
+}
+
+static int print_file(struct paper *p, const char *path)
+{
+    enum ck_dtype dtype;
+    struct ck_part part = {.name = ck_strdup(path)};
+    int rc = part.name ? COKE_OK : COKE_ENOMEM;
+    if (rc)
+        goto done;
+    CK_TRY(ck_map_open(&part.map, path));
+    const struct ck_map *m = &part.map;
+    if (m->size == 0)
+        CK_FAIL(COKE_EFORMAT, "%s: empty", path);
+    if (ck_npy_is_magic(m->data, m->size))
+        CK_TRY(print_npy(p, &part));
+    else if (ck_vecs_is_name(path, &dtype))
+        CK_TRY(print_vecs(p, &part));
+    else if (looks_like_safetensors(m) || has_extension(path, ".safetensors"))
+        CK_TRY(print_safetensors(p, path, m->size));
+    else
+        CK_FAIL(COKE_EFORMAT,
+                "%s: unknown format; known are .npy, .fvecs, .bvecs, .safetensors, and a "
+                "folder with model.safetensors",
+                path);
+done:
+    ck_part_release(&part);
+    return rc;
+}
+
+static int print_folder(struct paper *p, const char *path)
+{
+    static const char model[] = "model.safetensors";
+    struct stat st;
+    size_t n = strlen(path) + sizeof model + 1;
+    char *file = ck_alloc_array(n, 1);
+    if (!file)
+        return COKE_ENOMEM;
+    snprintf(file, n, "%s%s%s", path, has_extension(path, "/") ? "" : "/", model);
+    int rc = stat(file, &st) ? ck_fail(COKE_EFORMAT, "%s: a folder without %s", path, model)
+                             : print_file(p, file);
+    ck_free(file);
+    return rc;
+}
+
+int ck_info_print(const char *path, int json, FILE *to)
+{
+    struct paper p = {.text = json ? NULL : to};
+    struct stat st;
+    int rc = COKE_OK;
+    if (json)
+        ck_json_init(&p.json);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        CK_TRY(print_folder(&p, path));
+    else
+        CK_TRY(print_file(&p, path));
+    if (json)
+        CK_TRY(ck_json_print(&p.json, to));
+    else if (fflush(to) || ferror(to))
+        CK_FAIL(COKE_EIO, "writing what %s holds: %s", path, strerror(errno));
+done:
+    if (json)
+        ck_json_release(&p.json);
+    return rc;
+}

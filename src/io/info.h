@@ -1,0 +1,10 @@
+/* info.h - what a file holds, as text or JSON. */
+#ifndef CK_INFO_H
+#define CK_INFO_H
+
+#include <stdio.h>
+
+/* .npy, .fvecs, .bvecs, safetensors, or a directory with model.safetensors. */
+int ck_info_print(const char *path, int json, FILE *to);
+
+#endif

@@ -1,0 +1,338 @@
+/* json.c - JSON: options from and to it, and small documents written with it. */
+#include "io/json.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONFIG_MAX = 1 << 20,                            /* bytes of an options file */
+    VALUE_MAX = 1024,                                /* of one option as text */
+    LOOKS = JSON_INDENT(2) | JSON_REAL_PRECISION(15) /* 15 digits: 0.4 stays 0.4 */
+};
+
+/* ---- building --------------------------------------------------------------------------- */
+
+static void fail_memory(struct ck_json *j)
+{
+    j->status = ck_fail(COKE_ENOMEM, "out of memory for JSON");
+}
+
+void ck_json_init(struct ck_json *j)
+{
+    *j = (struct ck_json){.depth = 1};
+    j->open[0] = json_object();
+    if (!j->open[0])
+        fail_memory(j);
+}
+
+void ck_json_release(struct ck_json *j)
+{
+    json_decref(j->open[0]);
+    *j = (struct ck_json){0};
+}
+
+/* Takes the reference to value; returns it borrowed, or NULL after a failure. */
+static json_t *put(struct ck_json *j, const char *key, json_t *value)
+{
+    if (j->status) {
+        json_decref(value);
+        return NULL;
+    }
+    json_t *to = j->open[j->depth - 1];
+    int failed = json_is_array(to) ? json_array_append_new(to, value)
+                                   : json_object_set_new(to, key ? key : "", value);
+    if (!failed)
+        return value;
+    fail_memory(j);
+    return NULL;
+}
+
+void ck_json_put_int(struct ck_json *j, const char *key, int64_t value)
+{
+    put(j, key, json_integer(value));
+}
+
+void ck_json_put_real(struct ck_json *j, const char *key, double value)
+{
+    put(j, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+void ck_json_put_flag(struct ck_json *j, const char *key, int value)
+{
+    put(j, key, json_boolean(value));
+}
+
+/* Bytes of the character at s, or 0 if it is none: overlong, a surrogate, or past U+10FFFF. */
+static int character(const unsigned char *s)
+{
+    int n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (s[0] > 0xf4)
+        return 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+int ck_json_is_utf8(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    while (*p) {
+        int n = character(p);
+        if (n == 0)
+            return 0;
+        p += n;
+    }
+    return 1;
+}
+
+static json_t *ascii_string(const char *value)
+{
+    char *copy = ck_strdup(value);
+    if (!copy)
+        return NULL;
+    for (char *p = copy; *p; p++)
+        if ((unsigned char)*p > 127)
+            *p = '?';
+    json_t *s = json_string(copy);
+    ck_free(copy);
+    return s;
+}
+
+void ck_json_put_text(struct ck_json *j, const char *key, const char *value)
+{
+    put(j, key, ck_json_is_utf8(value) ? json_string(value) : ascii_string(value));
+}
+
+static void begin(struct ck_json *j, const char *key, json_t *container)
+{
+    container = put(j, key, container);
+    if (!container)
+        return;
+    if (j->depth == CK_JSON_DEPTH)
+        j->status = ck_fail(COKE_EFAIL, "JSON deeper than %d levels", CK_JSON_DEPTH);
+    else
+        j->open[j->depth++] = container;
+}
+
+void ck_json_begin_object(struct ck_json *j, const char *key)
+{
+    begin(j, key, json_object());
+}
+
+void ck_json_begin_array(struct ck_json *j, const char *key)
+{
+    begin(j, key, json_array());
+}
+
+void ck_json_end(struct ck_json *j)
+{
+    if (j->depth > 1)
+        j->depth--;
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+struct sink {
+    struct ck_writer *writer; /* one of the two */
+    FILE *file;
+    int status;
+};
+
+static int feed(const char *text, size_t n, void *arg)
+{
+    struct sink *s = arg;
+    if (s->writer)
+        s->status = ck_writer_write(s->writer, text, n);
+    else if (fwrite(text, 1, n, s->file) != n)
+        s->status = ck_fail(COKE_EIO, "writing JSON: %s", strerror(errno));
+    return s->status ? -1 : 0;
+}
+
+static int dump(const json_t *doc, struct sink *s)
+{
+    if (json_dump_callback(doc, feed, s, LOOKS) && !s->status)
+        s->status = ck_fail(COKE_ENOMEM, "out of memory for JSON");
+    if (!s->status)
+        feed("\n", 1, s);
+    if (!s->status && s->file && fflush(s->file))
+        s->status = ck_fail(COKE_EIO, "writing JSON: %s", strerror(errno));
+    return s->status;
+}
+
+int ck_json_print(const struct ck_json *j, FILE *to)
+{
+    struct sink s = {.file = to};
+    return j->status ? j->status : dump(j->open[0], &s);
+}
+
+int ck_json_write_to(const struct ck_json *j, struct ck_writer *w)
+{
+    struct sink s = {.writer = w};
+    return j->status ? j->status : dump(j->open[0], &s);
+}
+
+int ck_json_write(const struct ck_json *j, const char *path, int force)
+{
+    struct ck_writer w = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(ck_json_write_to(j, &w));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
+}
+
+/* ---- options ---------------------------------------------------------------------------- */
+
+static int array_text(const char *key, const json_t *list, char out[VALUE_MAX])
+{
+    size_t used = 0, i;
+    const json_t *item;
+    out[0] = 0;
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_integer(item))
+            return ck_fail(COKE_EUSAGE, "%s: item %zu of the list is not an integer", key, i);
+        used += (size_t)snprintf(out + used, VALUE_MAX - used, "%s%lld", i ? "," : "",
+                                 (long long)json_integer_value(item));
+        if (used >= VALUE_MAX)
+            return ck_fail(COKE_EUSAGE, "%s: the list is too long", key);
+    }
+    return COKE_OK;
+}
+
+static int value_text(const char *key, const json_t *value, char out[VALUE_MAX])
+{
+    switch (json_typeof(value)) {
+    case JSON_INTEGER:
+        snprintf(out, VALUE_MAX, "%lld", (long long)json_integer_value(value));
+        return COKE_OK;
+    case JSON_REAL:
+        snprintf(out, VALUE_MAX, "%.17g", json_real_value(value));
+        return COKE_OK;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        snprintf(out, VALUE_MAX, "%s", json_is_true(value) ? "true" : "false");
+        return COKE_OK;
+    case JSON_STRING:
+        if (json_string_length(value) >= VALUE_MAX)
+            return ck_fail(COKE_EUSAGE, "%s: the text is too long", key);
+        snprintf(out, VALUE_MAX, "%s", json_string_value(value));
+        return COKE_OK;
+    case JSON_ARRAY:
+        return array_text(key, value, out);
+    default:
+        return ck_fail(COKE_EUSAGE,
+                       "%s: neither a number, a text, true or false, nor a list of integers",
+                       key);
+    }
+}
+
+static int parse(const char *path, const struct ck_map *map, json_t **out)
+{
+    json_error_t error;
+    if (map->size > CONFIG_MAX)
+        return ck_fail(COKE_EFORMAT, "%s: %zu bytes; an options file has at most %d", path,
+                       map->size, CONFIG_MAX);
+    *out = json_loadb(map->size ? (const char *)map->data : "", map->size,
+                      JSON_REJECT_DUPLICATES, &error);
+    if (!*out && (json_error_code(&error) == json_error_out_of_memory || !error.text[0]))
+        return ck_fail(COKE_ENOMEM, "%s: out of memory for JSON", path);
+    if (!*out)
+        return ck_fail(COKE_EFORMAT, "%s: line %d: %s", path, error.line, error.text);
+    if (!json_is_object(*out))
+        return ck_fail(COKE_EFORMAT, "%s: not a JSON object of options", path);
+    return COKE_OK;
+}
+
+static int set_all(const struct coke_option_table *t, void *options, const json_t *doc)
+{
+    char text[VALUE_MAX];
+    for (void *i = json_object_iter((json_t *)(uintptr_t)doc); i;
+         i = json_object_iter_next((json_t *)(uintptr_t)doc, i)) {
+        const char *key = json_object_iter_key(i);
+        int rc = value_text(key, json_object_iter_value(i), text);
+        if (!rc)
+            rc = coke_options_set(t, options, key, text);
+        if (rc)
+            return rc;
+    }
+    return COKE_OK;
+}
+
+int ck_options_load_json(const struct coke_option_table *t, void *options, const char *path)
+{
+    struct ck_map map = {0};
+    json_t *doc = NULL;
+    void *copy = ck_alloc_array(t->size, 1);
+    int rc = copy ? COKE_OK : COKE_ENOMEM;
+    if (rc)
+        goto done;
+    memcpy(copy, options, t->size);
+    CK_TRY(ck_map_open(&map, path));
+    CK_TRY(parse(path, &map, &doc));
+    rc = set_all(t, copy, doc);
+    if (rc) {
+        ck_fail_prefix(rc, "%s: ", path);
+        goto done;
+    }
+    memcpy(options, copy, t->size);
+done:
+    json_decref(doc);
+    ck_map_release(&map);
+    ck_free(copy);
+    return rc;
+}
+
+static void put_ints(struct ck_json *j, const char *key, const struct coke_ints *list)
+{
+    ck_json_begin_array(j, key);
+    for (int i = 0; i < list->n; i++)
+        ck_json_put_int(j, NULL, list->v[i]);
+    ck_json_end(j);
+}
+
+static int put_option(struct ck_json *j, const struct coke_option_table *t,
+                      const struct coke_option *o, const void *options)
+{
+    char text[VALUE_MAX];
+    const void *p = (const char *)options + o->offset;
+    int rc = coke_options_get(t, options, o->name, text, sizeof text);
+    if (rc)
+        return rc;
+    int is_word = o->choices && strcmp(text, o->choices) == 0; /* "auto" */
+    if (o->type == COKE_OPT_INTS)
+        put_ints(j, o->name, p);
+    else if (o->type == COKE_OPT_FLAG)
+        ck_json_put_flag(j, o->name, *(const int32_t *)p);
+    else if (o->type == COKE_OPT_INT && !is_word)
+        ck_json_put_int(j, o->name, *(const int64_t *)p);
+    else if (o->type == COKE_OPT_FLOAT && !is_word)
+        ck_json_put_real(j, o->name, *(const double *)p);
+    else
+        ck_json_put_text(j, o->name, text);
+    return j->status;
+}
+
+int ck_options_print_json(const struct coke_option_table *t, const void *options, FILE *to)
+{
+    struct ck_json j;
+    int rc = COKE_OK;
+    ck_json_init(&j);
+    for (int i = 0; i < t->n; i++)
+        CK_TRY(put_option(&j, t, &t->row[i], options));
+    CK_TRY(ck_json_print(&j, to));
+done:
+    ck_json_release(&j);
+    return rc;
+}

@@ -1,0 +1,37 @@
+/* npy.h - NumPy's .npy arrays: header parsing from memory or a pipe, and writing. */
+#ifndef CK_NPY_H
+#define CK_NPY_H
+
+#include "core/state.h"
+#include "io/file.h"
+
+enum { CK_NPY_HEADER_MAX = 1 << 20, CK_NPY_MAGIC = 12 };
+
+struct ck_npy {
+    int version;
+    enum ck_dtype dtype; /* little-endian, C order */
+    int ndim;
+    int64_t shape[CK_MAX_DIMS];
+    size_t offset; /* of the data */
+    int64_t elements, bytes;
+};
+
+int ck_npy_is_magic(const unsigned char *data, size_t size);
+const char *ck_npy_dtype(enum ck_dtype t); /* "f4" */
+
+/* A whole file: the header, and that exactly the promised bytes follow it. name is for errors.
+ */
+int ck_npy_parse(struct ck_npy *out, const char *name, const unsigned char *data, size_t size);
+
+/* Reads the header from a pipe; *head [out->offset] is for the caller to ck_free. */
+int ck_npy_read_header(struct ck_npy *out, const char *name, int fd, unsigned char **head);
+
+/* Data of another length than promised, in words. */
+int ck_npy_fail_size(const struct ck_npy *a, const char *name, int64_t got);
+
+int ck_npy_write_to(struct ck_writer *w, enum ck_dtype t, int ndim, const int64_t *shape,
+                    const void *data);
+int ck_npy_write(const char *path, enum ck_dtype t, int ndim, const int64_t *shape,
+                 const void *data, int force);
+
+#endif

@@ -1,0 +1,130 @@
+/* numbers.c - a list of numbers: one a line, or a one-dimensional .npy. */
+#include "io/numbers.h"
+#include "io/convert.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD = 64 }; /* longest number as text */
+
+struct list {
+    double *v;
+    int64_t n, room;
+};
+
+static int append(struct list *l, double x)
+{
+    if (l->n == l->room) {
+        int64_t room = l->room ? 2 * l->room : 256;
+        double *v = ck_realloc_array(l->v, (size_t)room, sizeof *v);
+        if (!v)
+            return COKE_ENOMEM;
+        l->v = v;
+        l->room = room;
+    }
+    l->v[l->n++] = x;
+    return COKE_OK;
+}
+
+static int fail_line(const char *path, int64_t line, const char *text, size_t n)
+{
+    char shown[24];
+    size_t m = n < sizeof shown - 1 ? n : sizeof shown - 1;
+    for (size_t i = 0; i < m; i++)
+        shown[i] = isprint((unsigned char)text[i]) ? text[i] : '?';
+    shown[m] = 0;
+    return ck_fail(COKE_EFORMAT, "%s: line %lld: '%s%s' is not a finite number", path,
+                   (long long)line, shown, m < n ? "..." : "");
+}
+
+/* One line without its newline; a comment or nothing adds no number. */
+static int read_line(struct list *l, const char *path, int64_t line, const char *p, size_t n)
+{
+    char word[WORD], *end;
+    const char *hash = memchr(p, '#', n);
+    if (hash)
+        n = (size_t)(hash - p);
+    while (n && isspace((unsigned char)*p)) {
+        p++;
+        n--;
+    }
+    while (n && isspace((unsigned char)p[n - 1]))
+        n--;
+    if (n == 0)
+        return COKE_OK;
+    if (n >= sizeof word)
+        return fail_line(path, line, p, n);
+    memcpy(word, p, n);
+    word[n] = 0;
+    double x = strtod(word, &end);
+    if (end != word + n || !isfinite(x))
+        return fail_line(path, line, p, n);
+    return append(l, x);
+}
+
+static int read_text(struct list *l, const char *path, const struct ck_map *map)
+{
+    const char *p = (const char *)map->data;
+    size_t left = map->size;
+    for (int64_t line = 1; left; line++) {
+        const char *newline = memchr(p, '\n', left);
+        size_t n = newline ? (size_t)(newline - p) : left;
+        int rc = read_line(l, path, line, p, n);
+        if (rc)
+            return rc;
+        n += newline != NULL;
+        p += n;
+        left -= n;
+    }
+    return COKE_OK;
+}
+
+static int read_npy(struct list *l, const char *path, const struct ck_map *map)
+{
+    struct ck_npy a;
+    int rc = ck_npy_parse(&a, path, map->data, map->size);
+    if (rc)
+        return rc;
+    if (a.ndim != 1)
+        return ck_fail(COKE_EFORMAT, "%s: an array of %d dimensions; a list of numbers has one",
+                       path, a.ndim);
+    l->v = ck_alloc_array((size_t)a.elements, sizeof *l->v);
+    if (!l->v)
+        return COKE_ENOMEM;
+    l->n = a.elements;
+    ck_convert_f64(a.dtype, map->data + a.offset, l->n, l->v);
+    for (int64_t i = 0; i < l->n; i++)
+        if (!isfinite(l->v[i]))
+            return ck_fail(COKE_EFORMAT, "%s: number %lld is %s", path, (long long)i,
+                           isnan(l->v[i]) ? "NaN" : "infinite");
+    return COKE_OK;
+}
+
+int ck_numbers_load(const char *path, double **out, int64_t *n)
+{
+    struct ck_map map = {0};
+    struct list l = {0};
+    int rc = COKE_OK;
+    *out = NULL;
+    *n = 0;
+    CK_TRY(ck_map_open(&map, path));
+    if (ck_npy_is_magic(map.data, map.size))
+        CK_TRY(read_npy(&l, path, &map));
+    else
+        CK_TRY(read_text(&l, path, &map));
+    if (l.n == 0)
+        CK_FAIL(COKE_EFORMAT, "%s: no numbers", path);
+    *out = l.v;
+    *n = l.n;
+    l.v = NULL;
+done:
+    ck_free(l.v);
+    ck_map_release(&map);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* rows_file.h - rows from files, from a pipe, or from memory. */
+#ifndef CK_ROWS_FILE_H
+#define CK_ROWS_FILE_H
+
+#include "coke.h"
+#include "core/rows.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "io/vecs.h"
+
+/* One file of rows: a mapped .npy, .fvecs or .bvecs. */
+struct ck_part {
+    char *name;
+    struct ck_map map;
+    const unsigned char *data; /* first row or record */
+    enum ck_dtype dtype;
+    int is_vecs;
+    struct ck_vecs vecs; /* dim, n and stride also for .npy */
+    int64_t first;       /* row number of its first row in the whole */
+};
+
+/* Names the format of p->map by its content and p->name, and checks it. */
+int ck_part_parse(struct ck_part *p);
+void ck_part_release(struct ck_part *p);
+
+/* A two-dimensional array of a type that rows are made of, with at least one row and column. */
+int ck_rows_check_npy(const struct ck_npy *a, const char *name);
+
+int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
+                 const struct coke_rows_options *options);
+/* Rows read once, in order, from a pipe (see core/rows.h: one_pass). Takes fd. */
+int ck_rows_open_stream(struct coke_rows **out, int fd, const char *name);
+int ck_rows_from_array(struct coke_rows **out, const float *x, int64_t n, int32_t dim);
+void ck_rows_free(struct coke_rows *rows);
+
+#endif

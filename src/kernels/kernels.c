@@ -1,0 +1,111 @@
+/* kernels.c - which version runs, and the parts that are the same for all. */
+#include "kernels/kernels.h"
+#include "core/error.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSIONS = 4 };
+
+static const struct ck_kernels *available[VERSIONS + 1];
+static const struct ck_kernels *chosen;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void choose(void)
+{
+    int n = 0;
+    available[n++] = &ck_kernels_ref;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        available[n++] = &ck_kernels_avx2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        available[n++] = &ck_kernels_avx512;
+        if (__builtin_cpu_supports("avx512vnni"))
+            available[n++] = &ck_kernels_vnni;
+    }
+#endif
+    chosen = available[n - 1];
+    const char *wanted = getenv("COKE_ISA");
+    if (!wanted || !*wanted)
+        return;
+    for (int i = 0; i < n; i++)
+        if (strcmp(available[i]->name, wanted) == 0) {
+            chosen = available[i];
+            return;
+        }
+    fprintf(stderr, "coke: COKE_ISA=%s is unknown or not in this CPU; using %s\n", wanted,
+            chosen->name);
+}
+
+const struct ck_kernels *ck_kernels(void)
+{
+    pthread_once(&once, choose);
+    return chosen;
+}
+
+const struct ck_kernels *const *ck_kernels_all(void)
+{
+    pthread_once(&once, choose);
+    return available;
+}
+
+const struct ck_kernels *ck_kernels_named(const char *name)
+{
+    for (const struct ck_kernels *const *k = ck_kernels_all(); *k; k++)
+        if (strcmp((*k)->name, name) == 0)
+            return *k;
+    return NULL;
+}
+
+const char *coke_isa(void)
+{
+    return ck_kernels()->name;
+}
+
+void ck_panel_set(float *panel, int width, int column, const float *c, int ld)
+{
+    for (int l = 0; l < CK_LANES; l++)
+        for (int j = 0; j < ld / CK_LANES; j++)
+            panel[(l * (ld / CK_LANES) + j) * width + column] = c[j * CK_LANES + l];
+}
+
+void ck_screen_panel_set(const struct ck_kernels *kn, struct ck_screen_panel *panel, int column,
+                         const float *c, const float *reference, int ld)
+{
+    struct ck_rounded r =
+        kn->round8(c, reference, ld, 0, 4 * CK_SCREEN_PANEL, (uint8_t *)panel->q + 4 * column);
+    panel->start[column] = -128 * r.sum;
+    panel->scale[column] = r.scale;
+    panel->residue[column] = r.residue;
+    panel->norm[column] = r.norm;
+}
+
+/* Lengths whose square leaves f32, and so the usual path. */
+static double normalize_extreme(float *x, int ld)
+{
+    double sum = 0;
+    for (int j = 0; j < ld; j++)
+        sum += (double)x[j] * (double)x[j];
+    double length = sqrt(sum);
+    if (length > 0 && isfinite(length))
+        for (int j = 0; j < ld; j++)
+            x[j] = (float)((double)x[j] / length);
+    return length;
+}
+
+double ck_normalize(const struct ck_kernels *kn, float *x, int ld)
+{
+    double square = (double)kn->dot(x, x, ld);
+    if (!(square > 1e-30 && square < 1e30))
+        return normalize_extreme(x, ld);
+    double length = sqrt(square);
+    float inverse = (float)(1 / length);
+    for (int j = 0; j < ld; j++)
+        x[j] *= inverse;
+    return length;
+}

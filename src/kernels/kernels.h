@@ -1,0 +1,121 @@
+/* kernels.h - arithmetic on plain arrays, one version per instruction set.
+ *
+ * The contract. Vectors are padded with zeros to `ld` floats, a multiple of CK_PAD. The score
+ * of a row x and a center c is defined once, in kernels_ref.c: CK_LANES partial sums p[l] =
+ * fmaf(x[j], c[j], p[l])  for j = l, l + 8, l + 16, ... added as ((p0+p4)+(p2+p6)) +
+ * ((p1+p5)+(p3+p7)), then + bias. Every version returns these bits.
+ */
+#ifndef CK_KERNELS_H
+#define CK_KERNELS_H
+
+#include <stdint.h>
+
+/* The order in which fast versions make the lanes' sums, and how many pending ones each closes,
+ * so that they add up as the tree above: (0+4), (2+6), those two, (1+5), ... */
+#define CK_LANE_ORDER                                                                          \
+    {                                                                                          \
+        0, 4, 2, 6, 1, 5, 3, 7                                                                 \
+    }
+#define CK_LANE_JOINS                                                                          \
+    {                                                                                          \
+        0, 1, 0, 2, 0, 1, 0, 3                                                                 \
+    }
+
+enum {
+    CK_PAD = 16,       /* floats a vector is padded to */
+    CK_LANES = 8,      /* partial sums of a score */
+    CK_TILE = 8,       /* rows handled at a time */
+    CK_PANEL_MAX = 48, /* most centers in a panel */
+    CK_SCREEN_PANEL = 48,
+    CK_SCREEN_LANES = 16,
+};
+
+static inline int ck_padded(int dim)
+{
+    return (dim + CK_PAD - 1) / CK_PAD * CK_PAD;
+}
+
+/* 48 centers, rounded to 8 bits relative to a reference point, for screening. Behind each
+ * struct lie the numbers q [ld/4][48][4]. All error terms are rounded up. */
+struct ck_screen_panel {
+    int32_t
+        start[CK_SCREEN_PANEL];   /* -128 * sum of the rounded center: undoes the rows' +128 */
+    float scale[CK_SCREEN_PANEL]; /* center = scale * q */
+    float bias[CK_SCREEN_PANEL];  /* duals and the reference's share; -inf = no center */
+    float norm[CK_SCREEN_PANEL];  /* length of the center relative to the reference */
+    float residue[CK_SCREEN_PANEL]; /* length of what rounding took away */
+    int8_t q[];
+};
+
+/* v - reference = scale * q + rest, q of 8 bits. Lengths are rounded up. */
+struct ck_rounded {
+    float scale;
+    float norm;    /* |v - reference| */
+    float length;  /* |scale * q| */
+    float residue; /* |rest| */
+    int32_t sum;   /* of the q */
+};
+
+struct ck_kernels {
+    const char *name;
+    int panel; /* centers a dense panel holds */
+
+    float (*dot)(const float *x, const float *c, int ld);
+
+    /* Scores of CK_TILE rows x [8][ld] with one dense panel [8 lanes][ld/8][panel] of centers.
+     * Returns a mask of the rows with a score >= limit[row]; for those hits[row] has a bit for
+     * each such center, and out [8][panel] the scores. */
+    unsigned (*dense_tile)(const float *panel, const float *bias, const float *x, int ld,
+                           const float *limit, uint64_t *hits, float *out);
+
+    /* sum[j] += round-to-even(x[j] * scale), scale a power of two, |x[j] * scale| < 2^51. */
+    void (*accumulate)(int64_t *sum, const float *x, int ld, float scale);
+
+    /* The rest is NULL where the instruction set has no fast 8-bit product. */
+
+    /* Rounds v [ld]. Four numbers at a time go to q, q + stride, ...; stored + 128 when
+     * `offset` (rows), plain when not (centers). */
+    struct ck_rounded (*round8)(const float *v, const float *reference, int ld, int offset,
+                                int64_t stride, uint8_t *q);
+
+    /* Upper bounds on the scores of CK_TILE rounded rows xq [8][ld] with one screening panel:
+     * estimate + row_residue * norm + row_length * residue. Only the maxima over the columns
+     * l, l + 16, l + 32 are kept, at top + row * stride [16]; unless `fresh`, together with
+     * what is there already. */
+    void (*screen_tile)(const struct ck_screen_panel *panel, const uint8_t *xq, int ld,
+                        const float *row_scale, float row_length, float row_residue, int fresh,
+                        float *top, int64_t stride);
+    /* Index of a largest one of top [n], and the indices of all >= limit; n a multiple of 16.
+     */
+    int (*peak)(const float *top, int n);
+    int (*reach)(const float *top, int n, float limit, int32_t *index);
+};
+
+/* The best version this CPU has, or the one named by COKE_ISA; chosen once. */
+const struct ck_kernels *ck_kernels(void);
+/* A version by name; NULL if unknown or not runnable here. */
+const struct ck_kernels *ck_kernels_named(const char *name);
+/* 0-terminated list of the versions that run here, reference first. */
+const struct ck_kernels *const *ck_kernels_all(void);
+
+/* Writes center c [ld] into column `column` of a dense panel. */
+void ck_panel_set(float *panel, int width, int column, const float *c, int ld);
+/* Sets column `column` to center c relative to the reference; its bias is left alone. */
+void ck_screen_panel_set(const struct ck_kernels *kn, struct ck_screen_panel *panel, int column,
+                         const float *c, const float *reference, int ld);
+
+/* x *= 1/|x|; returns |x| (0 or not finite: x is left as it is). */
+double ck_normalize(const struct ck_kernels *kn, float *x, int ld);
+
+extern const struct ck_kernels ck_kernels_ref;
+extern const struct ck_kernels ck_kernels_avx2;
+extern const struct ck_kernels ck_kernels_avx512;
+extern const struct ck_kernels ck_kernels_vnni;
+
+/* The AVX-512 versions that the one with 8-bit products shares. */
+float ck_dot_avx512(const float *x, const float *c, int ld);
+unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float *x, int ld,
+                              const float *limit, uint64_t *hits, float *out);
+void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale);
+
+#endif

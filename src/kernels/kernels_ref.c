@@ -1,0 +1,58 @@
+/* kernels_ref.c - what every kernel means, in plain C. The oracle of the fast versions. */
+#include "kernels/kernels.h"
+
+#include <math.h>
+
+enum { PANEL = 8 };
+
+static float tree(const float p[CK_LANES])
+{
+    return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+}
+
+static float dot(const float *x, const float *c, int ld)
+{
+    float p[CK_LANES] = {0};
+    for (int j = 0; j < ld; j += CK_LANES)
+        for (int l = 0; l < CK_LANES; l++)
+            p[l] = fmaf(x[j + l], c[j + l], p[l]);
+    return tree(p);
+}
+
+static float panel_score(const float *panel, int column, const float *x, int ld)
+{
+    float p[CK_LANES] = {0};
+    for (int l = 0; l < CK_LANES; l++)
+        for (int j = 0; j < ld / CK_LANES; j++)
+            p[l] = fmaf(x[j * CK_LANES + l], panel[(l * (ld / CK_LANES) + j) * PANEL + column],
+                        p[l]);
+    return tree(p);
+}
+
+static unsigned dense_tile(const float *panel, const float *bias, const float *x, int ld,
+                           const float *limit, uint64_t *hits, float *out)
+{
+    unsigned mask = 0;
+    for (int r = 0; r < CK_TILE; r++) {
+        hits[r] = 0;
+        for (int k = 0; k < PANEL; k++) {
+            float s = panel_score(panel, k, x + (int64_t)r * ld, ld) + bias[k];
+            out[r * PANEL + k] = s;
+            hits[r] |= (uint64_t)(s >= limit[r]) << k;
+        }
+        mask |= (unsigned)(hits[r] != 0) << r;
+    }
+    return mask;
+}
+
+static void accumulate(int64_t *sum, const float *x, int ld, float scale)
+{
+    for (int j = 0; j < ld; j++)
+        sum[j] += llrintf(x[j] * scale);
+}
+
+const struct ck_kernels ck_kernels_ref = {.name = "ref",
+                                          .panel = PANEL,
+                                          .dot = dot,
+                                          .dense_tile = dense_tile,
+                                          .accumulate = accumulate};
