@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int coke_cluster_heads(const struct coke_cluster *c)
 {
@@ -182,7 +183,7 @@ static int write_summary(struct ck_writer *w, const struct coke_cluster *c)
 
 int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
 {
-    int rc = COKE_OK, n = 0;
+    int rc = COKE_OK, n = 0, published = 0;
     struct output *o = ck_calloc_array(FILES, sizeof *o);
     if (!o)
         return COKE_ENOMEM;
@@ -201,11 +202,14 @@ int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
     CK_TRY(write_summary(&o[n - 1].w, c));
     for (int i = 0; i < n; i++)
         CK_TRY(ck_writer_sync(&o[i].w));
-    for (int i = 0; i < n; i++)
-        CK_TRY(ck_writer_commit(&o[i].w));
+    for (; published < n; published++)
+        CK_TRY(ck_writer_commit(&o[published].w));
 done:
     for (int i = 0; i < n; i++)
         ck_writer_abort(&o[i].w);
+    /* What took its name before another failed goes again, unless it replaced something. */
+    for (int i = 0; rc && !force && i < published; i++)
+        unlink(o[i].path);
     ck_free(o);
     return rc;
 }

@@ -164,7 +164,12 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, int
                                     .dual = r->dual,
                                     .gap = r->dual - r->primal,
                                     .repair_bytes = r->bytes,
-                                    .passes = (double)r->passes};
+                                    .passes = r->passes};
+    s->bound_min = s->bound_max = r->least[0];
+    for (int64_t i = 1; i < m->k; i++) {
+        s->bound_min = r->least[i] < s->bound_min ? r->least[i] : s->bound_min;
+        s->bound_max = r->least[i] > s->bound_max ? r->least[i] : s->bound_max;
+    }
     qsort(r->size, (size_t)m->k, sizeof *r->size, by_size);
     s->size_min = r->size[0];
     s->size_median = r->size[m->k / 2];

@@ -34,7 +34,8 @@ struct ck_assigner {
     int group; /* screening panels a group */
     enum ck_assign_path path, forced;
 
-    float *bias; /* [panels * width] padded with -inf */
+    float *bias;       /* [panels * width] padded with -inf */
+    const float *more; /* [k] or NULL: see ck_assigner_widen */
 
     int valid[3]; /* by path: are its panels those of the centers? */
 
@@ -42,12 +43,12 @@ struct ck_assigner {
 
     char *screen; /* [screen_panels] of panel_bytes */
     size_t panel_bytes;
-    float *reference;       /* m, [ld] */
-    float *reference_share; /* m.r_k, [k] */
-    float *length;          /* |c_k|, [k] */
-    float reference_length;
-    float center_length; /* longest center */
-    float bias_size;     /* largest |bias + reference share| */
+    float *reference;                         /* m, [ld] */
+    float *reference_share;                   /* m.r_k, [k] */
+    float *length;                            /* |c_k|, [k] */
+    float reference_square, reference_length; /* |m|^2, |m| */
+    float center_length;                      /* longest center */
+    float bias_size;                          /* largest |bias + reference share| */
 
     /* what the paths cost, to choose between them */
     _Atomic int64_t candidates, path_rows[3], path_ns[3];
@@ -113,6 +114,11 @@ void ck_assigner_free(struct ck_assigner *a)
     ck_free(a);
 }
 
+void ck_assigner_widen(struct ck_assigner *a, const float *more)
+{
+    a->more = more;
+}
+
 void ck_assigner_force(struct ck_assigner *a, enum ck_assign_path path)
 {
     a->forced = path == CK_PATH_SCREEN && !a->screen ? CK_PATH_DENSE : path;
@@ -142,8 +148,7 @@ static void set_screen(struct ck_assigner *a, int64_t k)
     const float *c = a->center + k * a->ld;
     ck_screen_panel_set(a->kn, panel_at(a, k / CK_SCREEN_PANEL), (int)(k % CK_SCREEN_PANEL), c,
                         a->reference, a->ld);
-    a->reference_share[k] =
-        a->kn->dot(a->reference, c, a->ld) - a->kn->dot(a->reference, a->reference, a->ld);
+    a->reference_share[k] = a->kn->dot(a->reference, c, a->ld) - a->reference_square;
     a->length[k] = sqrtf(a->kn->dot(c, c, a->ld));
 }
 
@@ -155,7 +160,8 @@ static void choose_reference(struct ck_assigner *a)
             sum += (double)a->center[k * a->ld + j];
         a->reference[j] = (float)(sum / (double)a->k);
     }
-    a->reference_length = sqrtf(a->kn->dot(a->reference, a->reference, a->ld));
+    a->reference_square = a->kn->dot(a->reference, a->reference, a->ld);
+    a->reference_length = sqrtf(a->reference_square);
 }
 
 enum { PACK_CHUNK = 64 };
@@ -257,13 +263,20 @@ static int keep_near(struct block *b, int row, int64_t k, float score)
     return COKE_OK;
 }
 
-/* An exact score of (row, k): the best so far, one to keep, or nothing. */
+static float margin_of(const struct block *b, int row)
+{
+    int known = b->a->more && b->label[row] != INT32_MAX;
+    return b->margin + (known ? b->a->more[b->label[row]] : 0);
+}
+
+/* An exact score of (row, k). Near lists keep all that is scored; settle_near() has the last
+ * word. Values are finite, but for overflow: then the first one is as good as any. */
 static void offer(struct block *b, int row, int64_t k, float score)
 {
     float value = score + b->a->bias[k];
-    if (b->near && value >= b->best[row] - b->margin && !b->rc)
+    if (b->near && !b->rc)
         b->rc = keep_near(b, row, k, score);
-    if (value < b->best[row] || (value == b->best[row] && k >= b->label[row]))
+    if (!(value >= b->best[row]) || (value == b->best[row] && k >= b->label[row]))
         return;
     b->best[row] = value;
     b->score[row] = score;
@@ -279,17 +292,41 @@ static void score_now(struct block *b, int row, int64_t k)
 /* ---- dense
  * ------------------------------------------------------------------------------------ */
 
-/* `out` is the score with its bias; near lists want it without. */
-static void take_dense_hits(struct block *b, int row, int64_t first, uint64_t hits,
-                            const float *out)
+static void take_best(struct block *b, int row, int64_t first, uint64_t hits, const float *out)
 {
     for (; hits; hits &= hits - 1) {
         int c = __builtin_ctzll(hits);
-        if (b->near) {
-            score_now(b, row, first + c);
-        } else if (out[c] > b->best[row]) {
+        if (out[c] > b->best[row]) {
             b->best[row] = out[c];
             b->label[row] = (int32_t)(first + c);
+        }
+    }
+}
+
+/* All scores once: the best ones, or with `collect` those above the limits. */
+static void dense_sweep(struct block *b, float *limit, int collect)
+{
+    struct ck_assigner *a = b->a;
+    int width = a->kn->panel;
+    uint64_t hits[CK_TILE];
+    float out[CK_TILE * CK_PANEL_MAX];
+    for (int64_t p = 0; p < a->panels; p++) {
+        int64_t first = p * width, left = a->k - first;
+        uint64_t real = left >= 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1;
+        for (int t = 0; t < b->n; t += CK_TILE) {
+            unsigned mask =
+                a->kn->dense_tile(a->dense + first * a->ld, a->bias + first,
+                                  b->x + (int64_t)t * a->ld, a->ld, limit + t, hits, out);
+            for (; mask; mask &= mask - 1) {
+                int r = __builtin_ctz(mask), row = t + r;
+                if (!collect) {
+                    take_best(b, row, first, hits[r] & real, out + r * width);
+                    limit[row] = b->best[row];
+                    continue;
+                }
+                for (uint64_t h = hits[r] & real; h; h &= h - 1)
+                    score_now(b, row, first + __builtin_ctzll(h));
+            }
         }
     }
 }
@@ -297,26 +334,19 @@ static void take_dense_hits(struct block *b, int row, int64_t first, uint64_t hi
 static void dense_block(struct block *b)
 {
     struct ck_assigner *a = b->a;
-    int width = a->kn->panel;
-    uint64_t hits[CK_TILE];
-    float out[CK_TILE * CK_PANEL_MAX], limit[CK_ASSIGN_BLOCK];
+    float limit[CK_ASSIGN_BLOCK];
     for (int r = 0; r < CK_ASSIGN_BLOCK; r++)
         limit[r] = r < b->n ? -INFINITY : INFINITY;
-    for (int64_t p = 0; p < a->panels; p++)
-        for (int t = 0; t < b->n; t += CK_TILE) {
-            unsigned mask =
-                a->kn->dense_tile(a->dense + p * width * (int64_t)a->ld, a->bias + p * width,
-                                  b->x + (int64_t)t * a->ld, a->ld, limit + t, hits, out);
-            for (; mask; mask &= mask - 1) {
-                int r = __builtin_ctz(mask);
-                take_dense_hits(b, t + r, p * width, hits[r], out + r * width);
-                limit[t + r] = b->best[t + r] - b->margin;
-            }
-        }
-    if (!b->near)
-        for (int r = 0; r < b->n; r++)
-            b->score[r] = a->kn->dot(b->x + (int64_t)r * a->ld,
-                                     a->center + (int64_t)b->label[r] * a->ld, a->ld);
+    dense_sweep(b, limit, 0);
+    for (int r = 0; r < b->n; r++) {
+        if (b->label[r] == INT32_MAX) /* only if every score overflowed */
+            continue;
+        b->score[r] = a->kn->dot(b->x + (int64_t)r * a->ld,
+                                 a->center + b->label[r] * (int64_t)a->ld, a->ld);
+        limit[r] = b->best[r] - margin_of(b, r);
+    }
+    if (b->near)
+        dense_sweep(b, limit, 1);
 }
 
 /* ---- screening
@@ -352,14 +382,27 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
 {
     struct ck_assigner *a = b->a;
     int32_t index[GROUPS * CK_SCREEN_LANES];
+    float slack = slack_of(a, norm + a->reference_length);
+    if (!(slack < INFINITY)) { /* bounds that overflow say nothing */
+        for (int64_t k = 0; k < a->k; k++)
+            score_now(b, row, k);
+        return;
+    }
     int peak = a->kn->peak(top, n);
     score_lane(b, row, peak);
-    float shift = a->kn->dot(b->x + (int64_t)row * a->ld, a->reference, a->ld);
-    float slack = slack_of(a, norm + a->reference_length);
-    int hits = a->kn->reach(top, n, b->best[row] - b->margin - shift - slack, index);
+    float offset = a->kn->dot(b->x + (int64_t)row * a->ld, a->reference, a->ld) + slack;
+    float limit = b->best[row] - (b->near ? margin_of(b, row) : 0) - offset;
+    int hits = a->kn->reach(top, n, limit, index);
     for (int i = 0; i < hits; i++)
         if (index[i] != peak)
             score_lane(b, row, index[i]);
+    if (!b->near)
+        return;
+    /* Another label may have a wider margin, which asks for what was left out. */
+    float wider = b->best[row] - margin_of(b, row) - offset;
+    for (int i = 0; wider < limit && i < n; i++)
+        if (top[i] >= wider && top[i] < limit && i != peak)
+            score_lane(b, row, i);
 }
 
 static void screen_block(struct block *b)
@@ -394,23 +437,37 @@ static void screen_block(struct block *b)
 /* ---- public
  * -------------------------------------------------------------------------------------- */
 
-/* Orders what was kept by (row, k), and drops what later scores put out of reach. */
+static int by_row_and_k(const void *a, const void *b)
+{
+    const struct ck_near *x = a, *y = b;
+    return x->row != y->row ? (x->row > y->row) - (x->row < y->row)
+                            : (x->k > y->k) - (x->k < y->k);
+}
+
+/* Drops what later scores put out of reach, and orders the rest by (row, k). */
 static void settle_near(struct block *b, int64_t start)
 {
     struct ck_near *item = b->near->item + start;
-    int64_t n = 0;
+    int64_t n = 0, late = 0;
     for (int64_t i = 0; i < b->near->n - start; i++) {
         struct ck_near it = item[i];
-        if (it.score + b->a->bias[it.k] < b->best[it.row] - b->margin)
+        if (it.score + b->a->bias[it.k] < b->best[it.row] - margin_of(b, it.row))
             continue;
-        int64_t at = n++;
-        for (; at > 0 && (item[at - 1].row > it.row ||
-                          (item[at - 1].row == it.row && item[at - 1].k > it.k));
-             at--)
+        late += n > 0 && by_row_and_k(&item[n - 1], &it) > 0;
+        item[n++] = it;
+    }
+    b->near->n = start + n;
+    if (late > n / 8 + 16) {
+        qsort(item, (size_t)n, sizeof *item, by_row_and_k);
+        return;
+    }
+    for (int64_t i = 1; i < n && late; i++) { /* nearly in order */
+        struct ck_near it = item[i];
+        int64_t at = i;
+        for (; at > 0 && by_row_and_k(&item[at - 1], &it) > 0; at--)
             item[at] = item[at - 1];
         item[at] = it;
     }
-    b->near->n = start + n;
 }
 
 static int run_block(struct ck_assigner *a, const float *x, int n, float margin, int32_t *label,
@@ -427,6 +484,9 @@ static int run_block(struct ck_assigner *a, const float *x, int n, float margin,
         screen_block(&b);
     else
         dense_block(&b);
+    for (int r = 0; r < n; r++)
+        if (b.label[r] == INT32_MAX) /* only if every score overflowed */
+            b.label[r] = 0;
     if (near && !b.rc)
         settle_near(&b, start);
     memcpy(label, b.label, (size_t)n * sizeof *label);

@@ -56,6 +56,9 @@ struct ck_near_list {
     int64_t n, room;
 };
 
+/* Widens the margin of the rows labelled k by more[k] (borrowed; NULL = not at all). */
+void ck_assigner_widen(struct ck_assigner *a, const float *more);
+
 /* As ck_assign_block; besides, appends for every row all k with x.c_k + bias_k >= best -
  * margin, ordered by (row, k). */
 int ck_assign_near_block(struct ck_assigner *a, const float *x, int n, float margin,

@@ -26,13 +26,14 @@ int ck_batch_fill(struct ck_batch *b, const float *x, int64_t n, int dim)
     }
     for (int64_t i = 0; i < n; i++) {
         const float *from = x + i * dim;
-        float any = 0;
+        float top = 0;
         for (int j = 0; j < dim; j++)
-            any += from[j] * 0; /* 0, or NaN if one is not finite */
-        if (any != 0 || isnan(any))
+            top = fabsf(from[j]) <= top ? top : fabsf(from[j]); /* a NaN stays */
+        if (!(top <= CK_BATCH_LARGEST))
             return ck_fail(COKE_ENUMERIC,
-                           "row %lld of the batch has a number that is not finite",
-                           (long long)i);
+                           "row %lld of the batch has a number that is not finite, or "
+                           "beyond %g: normalise the rows",
+                           (long long)i, (double)CK_BATCH_LARGEST);
         memcpy(b->x + i * ld, from, (size_t)dim * sizeof *from);
     }
     return COKE_OK;

@@ -10,7 +10,10 @@ struct ck_batch {
 };
 
 void ck_batch_release(struct ck_batch *b);
-/* Copies x [n][dim]; a number that is not finite is an error that names its row. */
+/* Sums are kept in fixed point (kmeans.c), which limits the numbers; unit vectors are far
+ * below. */
+#define CK_BATCH_LARGEST 8192.0f
+/* Copies x [n][dim]; a number beyond that, or not finite, is an error that names its row. */
 int ck_batch_fill(struct ck_batch *b, const float *x, int64_t n, int dim);
 
 #endif

@@ -20,6 +20,8 @@ struct ck_heap_item {
 
 enum { UNSEEN, OPEN, CLOSED };
 
+static const int64_t PLENTY = INT64_MAX / 4;
+
 int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int64_t *most)
 {
     memset(e, 0, sizeof *e);
@@ -28,8 +30,12 @@ int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int
     e->most = most;
     size_t nodes = (size_t)k + 1;
     e->price = ck_calloc_array(nodes, sizeof *e->price);
+    e->low = ck_calloc_array(nodes, sizeof *e->low);
+    e->high = ck_calloc_array(nodes, sizeof *e->high);
     e->size = ck_calloc_array(nodes, sizeof *e->size);
     e->above = ck_calloc_array(nodes, sizeof *e->above);
+    e->over = ck_calloc_array(nodes, sizeof *e->over);
+    e->fake = ck_calloc_array(nodes, sizeof *e->fake);
     e->excess = ck_calloc_array(nodes, sizeof *e->excess);
     e->node_price = ck_calloc_array(nodes, sizeof *e->node_price);
     e->dist = ck_calloc_array(nodes, sizeof *e->dist);
@@ -37,8 +43,8 @@ int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int
     e->moves = ck_calloc_array(nodes, sizeof *e->moves);
     e->state = ck_calloc_array(nodes, sizeof *e->state);
     e->seen = ck_calloc_array(nodes, sizeof *e->seen);
-    if (e->price && e->size && e->above && e->excess && e->node_price && e->dist && e->next &&
-        e->moves && e->state && e->seen)
+    if (e->price && e->low && e->high && e->size && e->above && e->over && e->fake &&
+        e->excess && e->node_price && e->dist && e->next && e->moves && e->state && e->seen)
         return COKE_OK;
     ck_exact_release(e);
     return COKE_ENOMEM;
@@ -47,8 +53,12 @@ int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int
 void ck_exact_release(struct ck_exact *e)
 {
     ck_free(e->price);
+    ck_free(e->low);
+    ck_free(e->high);
     ck_free(e->size);
     ck_free(e->above);
+    ck_free(e->over);
+    ck_free(e->fake);
     ck_free(e->excess);
     ck_free(e->node_price);
     ck_free(e->dist);
@@ -60,16 +70,53 @@ void ck_exact_release(struct ck_exact *e)
     memset(e, 0, sizeof *e);
 }
 
+/* ---- flows between a cluster and the pool ---------------------------------------------------
+ */
+
 static int64_t room_above(const struct ck_exact *e, int64_t k)
 {
-    return (e->most ? e->most[k] : INT64_MAX / 2) - e->least[k];
+    return (e->most ? e->most[k] : PLENTY) - e->least[k];
+}
+
+/* The price at which a size between least and most is neither gain nor loss: 0, or the edge of
+ * the box nearest to it. */
+static double rest_price(const struct ck_exact *e, int64_t k)
+{
+    return e->low[k] > 0 ? e->low[k] : e->high[k] < 0 ? e->high[k] : 0;
+}
+
+/* The cheapest unit that cluster k can still send to the pool, and the one it can call back:
+ * its price, where the flow is kept, and how many there are. Prices rise in the order over,
+ * above, fake. */
+struct exchange {
+    double price;
+    int64_t *flow;
+    int64_t room;
+};
+
+static struct exchange sell(const struct ck_exact *e, int64_t k)
+{
+    if (e->fake[k] > 0)
+        return (struct exchange){e->high[k], &e->fake[k], e->fake[k]};
+    if (e->above[k] < room_above(e, k))
+        return (struct exchange){rest_price(e, k), &e->above[k],
+                                 room_above(e, k) - e->above[k]};
+    return (struct exchange){e->low[k], &e->over[k], PLENTY};
+}
+
+static struct exchange buy(const struct ck_exact *e, int64_t k)
+{
+    if (e->over[k] > 0)
+        return (struct exchange){e->low[k], &e->over[k], e->over[k]};
+    if (e->above[k] > 0)
+        return (struct exchange){rest_price(e, k), &e->above[k], e->above[k]};
+    return (struct exchange){e->high[k], &e->fake[k], PLENTY};
 }
 
 /* Flows that agree with the prices (complementary slackness), and what they leave over. */
 static void balance(struct ck_exact *e)
 {
-    int64_t lowest = 0, flow = 0;
-    int64_t points = 0;
+    int64_t lowest = 0, flow = 0, points = 0;
     memcpy(e->size, e->base, (size_t)e->k * sizeof *e->size);
     for (int64_t i = 0; i < e->n; i++)
         e->size[e->label[i]]++;
@@ -78,9 +125,10 @@ static void balance(struct ck_exact *e)
         points += e->size[k];
         lowest += e->least[k];
         e->node_price[k] = e->price[k];
-        if (e->price[k] > 0)
+        e->over[k] = e->fake[k] = 0;
+        if (e->price[k] > rest_price(e, k))
             e->above[k] = 0;
-        else if (e->price[k] < 0)
+        else if (e->price[k] < rest_price(e, k))
             e->above[k] = most;
         else
             e->above[k] = over < 0 ? 0 : over > most ? most : over;
@@ -165,40 +213,38 @@ static int reach(struct ck_exact *e, struct search *s, int64_t from, int64_t to,
     return push(e, dist, (int32_t)from);
 }
 
+/* Rounding may leave a cost a hair below 0. */
+static double no_less_than_zero(double cost)
+{
+    return cost > 0 ? cost : 0;
+}
+
 static int scan_pool(struct ck_exact *e, struct search *s, double dist)
 {
-    for (int64_t k = 0; k < e->k; k++)
-        if (e->above[k] < room_above(e, k)) {
-            double cost = e->node_price[k] - e->node_price[e->k];
-            int rc = reach(e, s, k, e->k, dist + (cost > 0 ? cost : 0), -1);
-            if (rc)
-                return rc;
-        }
-    return COKE_OK;
+    int rc = COKE_OK;
+    for (int64_t k = 0; k < e->k && !rc; k++) {
+        double cost = e->node_price[k] - e->node_price[e->k] - sell(e, k).price;
+        rc = reach(e, s, k, e->k, dist + no_less_than_zero(cost), -1);
+    }
+    return rc;
 }
 
 static int scan_cluster(struct ck_exact *e, struct search *s, int64_t to, double dist)
 {
-    int rc = COKE_OK;
-    if (e->above[to] > 0) { /* the pool can hand back what the cluster sent */
-        double cost = e->node_price[e->k] - e->node_price[to];
-        rc = reach(e, s, e->k, to, dist + (cost > 0 ? cost : 0), -1);
-        if (rc || s->limit <= dist)
-            return rc;
-    }
     double price = e->node_price[to];
-    for (int64_t a = e->start[to]; a < e->start[to + 1]; a++) {
+    double cost = buy(e, to).price + e->node_price[e->k] - price;
+    int rc = reach(e, s, e->k, to, dist + no_less_than_zero(cost), -1);
+    if (s->limit <= dist)
+        return rc;
+    for (int64_t a = e->start[to]; a < e->start[to + 1] && !rc; a++) {
         int32_t i = e->arc[a].point;
         int32_t from = e->label[i];
         if (from == to)
             continue;
-        double cost =
-            (double)e->score[i] - (double)e->arc[a].score + e->node_price[from] - price;
-        rc = reach(e, s, from, to, dist + (cost > 0 ? cost : 0), a);
-        if (rc)
-            return rc;
+        cost = (double)e->score[i] - (double)e->arc[a].score + e->node_price[from] - price;
+        rc = reach(e, s, from, to, dist + no_less_than_zero(cost), a);
     }
-    return COKE_OK;
+    return rc;
 }
 
 static void forget_search(struct ck_exact *e)
@@ -218,16 +264,36 @@ static void raise_prices(struct ck_exact *e, double reached)
     }
 }
 
+/* A path that moves points carries one unit; one of exchanges with the pool alone, many. */
+static int64_t path_room(const struct ck_exact *e, int32_t source, int32_t sink)
+{
+    int64_t room = e->excess[source] < -e->excess[sink] ? e->excess[source] : -e->excess[sink];
+    for (int32_t v = source; v != sink && room > 1; v = e->next[v]) {
+        if (v != e->k && e->next[v] != e->k)
+            return 1;
+        int64_t there = v == e->k ? buy(e, e->next[v]).room : sell(e, v).room;
+        room = there < room ? there : room;
+    }
+    return room;
+}
+
+static void exchange_units(struct exchange x, const int64_t *fake, int sells, int64_t units)
+{
+    int undoes = sells ? x.flow == fake : x.flow != fake;
+    *x.flow += undoes ? -units : units;
+}
+
 static void move_along(struct ck_exact *e, int32_t source, int32_t sink)
 {
-    e->excess[source]--;
-    e->excess[sink]++;
+    int64_t units = path_room(e, source, sink);
+    e->excess[source] -= units;
+    e->excess[sink] += units;
     for (int32_t v = source; v != sink; v = e->next[v]) {
         int32_t to = e->next[v];
         if (v == e->k) {
-            e->above[to]--;
+            exchange_units(buy(e, to), &e->fake[to], 0, units);
         } else if (to == e->k) {
-            e->above[v]++;
+            exchange_units(sell(e, v), &e->fake[v], 1, units);
         } else {
             const struct ck_arc *arc = &e->arc[e->moves[v]];
             e->label[arc->point] = to;
@@ -236,11 +302,11 @@ static void move_along(struct ck_exact *e, int32_t source, int32_t sink)
             e->size[to]++;
         }
     }
-    e->augmentations++;
 }
 
-/* Brings one unit to `sink`; *stuck = 1 if no node with too much can be reached. */
-static int augment(struct ck_exact *e, int32_t sink, double step, int *stuck)
+/* Brings at least one unit to `sink`. The pool can be reached from every node, and one with too
+ * much exists as long as another has too little, so a path always exists. */
+static int augment(struct ck_exact *e, int32_t sink)
 {
     struct search s = {.limit = INFINITY, .source = -1};
     e->dist[sink] = 0;
@@ -257,17 +323,196 @@ static int augment(struct ck_exact *e, int32_t sink, double step, int *stuck)
         rc = top.node == e->k ? scan_pool(e, &s, top.dist)
                               : scan_cluster(e, &s, top.node, top.dist);
     }
-    if (!rc && s.source >= 0) {
+    if (!rc && s.source < 0)
+        rc = ck_fail(COKE_EFAIL, "repair: no way to cluster %d", sink);
+    if (!rc) {
         raise_prices(e, s.limit);
         move_along(e, s.source, sink);
-    } else if (!rc) {
-        *stuck = 1;
-        for (int64_t i = 0; i < e->nseen; i++)
-            e->node_price[e->seen[i]] += step;
     }
+    e->searches++;
     forget_search(e);
     return rc;
 }
+
+/* ---- getting near
+ * --------------------------------------------------------------------------------- */
+
+/* A point's two best values at the present prices. */
+struct leader {
+    float best, second;
+    int32_t k; /* of the best */
+};
+
+static struct leader find_leader(const struct ck_exact *e, int64_t i)
+{
+    struct leader l = {-INFINITY, -INFINITY, -1};
+    for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
+        float v = (float)((double)e->choice[c].score + e->price[e->choice[c].k]);
+        if (v > l.best) {
+            l.second = l.best;
+            l.best = v;
+            l.k = e->choice[c].k;
+        } else if (v > l.second) {
+            l.second = v;
+        }
+    }
+    return l;
+}
+
+/* The rank-th smallest (from 0) of v [n], by partitioning. */
+static float select_rank(float *v, int64_t n, int64_t rank)
+{
+    int64_t low = 0, high = n - 1;
+    while (low < high) {
+        float pivot = v[(low + high) / 2];
+        int64_t i = low, j = high;
+        while (i <= j) {
+            while (v[i] < pivot)
+                i++;
+            while (v[j] > pivot)
+                j--;
+            if (i <= j) {
+                float t = v[i];
+                v[i++] = v[j];
+                v[j--] = t;
+            }
+        }
+        if (rank <= j)
+            high = j;
+        else if (rank >= i)
+            low = i;
+        else
+            break;
+    }
+    return v[rank];
+}
+
+/* The price at which `wanted` of the n asked points come: between the last that does and the
+ * first that does not. */
+static double price_for(float *asked, int64_t n, int64_t wanted)
+{
+    float last = select_rank(asked, n, wanted - 1);
+    if (wanted == n)
+        return (double)last;
+    float next = INFINITY;
+    for (int64_t i = wanted; i < n; i++)
+        next = asked[i] < next ? asked[i] : next;
+    return ((double)last + (double)next) / 2;
+}
+
+static double right_price(const struct ck_exact *e, int64_t k, const struct leader *leader,
+                          float *asked)
+{
+    int64_t n = e->start[k + 1] - e->start[k];
+    int64_t low = e->least[k] - e->base[k], high = low + room_above(e, k);
+    double rest = rest_price(e, k), price = rest;
+    if (low <= 0 && high >= n)
+        return rest; /* whoever comes, the size is right */
+    for (int64_t a = 0; a < n; a++) {
+        const struct ck_arc *arc = &e->arc[e->start[k] + a];
+        const struct leader *l = &leader[arc->point]; /* what k must exceed to win the point */
+        asked[a] = (l->k == k ? l->second : l->best) - arc->score;
+    }
+    if (low > n)
+        return e->high[k];
+    if (low > 0)
+        price = fmax(price, price_for(asked, n, low));
+    if (high < n && price == rest) {
+        if (high <= 0)
+            return e->low[k];
+        price = fmin(price, price_for(asked, n, high));
+    }
+    return fmin(fmax(price, e->low[k]), e->high[k]);
+}
+
+static void take_best_labels(struct ck_exact *e)
+{
+    for (int64_t i = 0; i < e->n; i++) {
+        double best = -INFINITY;
+        for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
+            double v = (double)e->choice[c].score + e->price[e->choice[c].k];
+            if (v > best) {
+                best = v;
+                e->label[i] = e->choice[c].k;
+                e->score[i] = e->choice[c].score;
+            }
+        }
+    }
+}
+
+/* The value of point i at k went from `was` to `now`: the point's leader afterwards. */
+static struct leader shift_leader(const struct ck_exact *e, int64_t i, int32_t k, float was,
+                                  float now, struct leader l)
+{
+    if (now < was) /* someone else may lead, or come second: look at all */
+        return l.k == k || was >= l.second ? find_leader(e, i) : l;
+    if (l.k == k)
+        l.best = now;
+    else if (now > l.best)
+        l = (struct leader){now, l.best, k};
+    else if (now > l.second)
+        l.second = now;
+    return l;
+}
+
+/* Sets a price, and marks the clusters for whose points it matters. */
+static void set_price(struct ck_exact *e, int64_t k, double price, struct leader *leader)
+{
+    double old = e->price[k];
+    e->price[k] = price;
+    for (int64_t a = e->start[k]; a < e->start[k + 1]; a++) {
+        int32_t i = e->arc[a].point;
+        float was = (float)((double)e->arc[a].score + old);
+        float now = (float)((double)e->arc[a].score + price);
+        struct leader l = shift_leader(e, i, (int32_t)k, was, now, leader[i]);
+        if (l.best == leader[i].best && l.second == leader[i].second)
+            continue;
+        leader[i] = l;
+        for (int64_t c = e->first[i]; c < e->first[i + 1]; c++)
+            e->state[e->choice[c].k] |= e->choice[c].k != k;
+    }
+}
+
+int ck_exact_approach(struct ck_exact *e, double tolerance)
+{
+    enum { SWEEPS = 12 };
+    int rc = COKE_ENOMEM;
+    int64_t longest = 1;
+    for (int64_t k = 0; k < e->k; k++) {
+        int64_t n = e->start[k + 1] - e->start[k];
+        longest = n > longest ? n : longest;
+    }
+    float *asked = ck_alloc_array((size_t)longest, sizeof *asked);
+    struct leader *leader = ck_alloc_array((size_t)e->n, sizeof *leader);
+    if (!asked || !leader)
+        goto done;
+    for (int64_t i = 0; i < e->n; i++)
+        leader[i] = find_leader(e, i);
+    memset(e->state, 1, (size_t)e->k); /* to be looked at, as a price nearby has moved */
+    for (int sweep = 0, moved = 1; sweep < SWEEPS && moved; sweep++) {
+        moved = 0;
+        for (int64_t k = 0; k < e->k; k++) {
+            if (!e->state[k])
+                continue;
+            e->state[k] = 0;
+            double price = right_price(e, k, leader, asked);
+            if (fabs(price - e->price[k]) <= tolerance)
+                continue;
+            moved = 1;
+            set_price(e, k, price, leader);
+        }
+    }
+    memset(e->state, UNSEEN, (size_t)e->k);
+    take_best_labels(e);
+    rc = COKE_OK;
+done:
+    ck_free(asked);
+    ck_free(leader);
+    return rc;
+}
+
+/* ---- the whole
+ * ------------------------------------------------------------------------------------- */
 
 /* Prices relative to the pool's; what rounding left of a zero is taken away. */
 static void publish_prices(struct ck_exact *e)
@@ -278,17 +523,27 @@ static void publish_prices(struct ck_exact *e)
     }
 }
 
-int ck_exact_solve(struct ck_exact *e, double step, int *stuck)
+/* Does an edge of the box hold a price back? Where sizes are not exact yet, being at an edge is
+ * enough. */
+int ck_exact_at_edge(const struct ck_exact *e, int64_t k)
+{
+    if (e->price[k] >= e->high[k])
+        return 1;
+    return e->price[k] <= e->low[k] && (e->most || e->low[k] > 0) ? -1 : 0;
+}
+
+int ck_exact_solve(struct ck_exact *e, int *inside)
 {
     int rc = COKE_OK;
-    *stuck = 0;
     balance(e);
-    for (int64_t v = 0; v <= e->k && !rc; v++) {
-        int blocked = 0;
-        while (e->excess[v] < 0 && !blocked && !rc)
-            rc = augment(e, (int32_t)v, step, &blocked);
-        *stuck |= blocked;
-    }
+    for (int64_t v = 0; v <= e->k && !rc; v++)
+        while (e->excess[v] < 0 && !rc)
+            rc = augment(e, (int32_t)v);
     publish_prices(e);
+    *inside = 1;
+    for (int64_t k = 0; k < e->k; k++)
+        if (e->fake[k] || e->over[k] || (rest_price(e, k) > 0 && e->above[k] > 0) ||
+            (rest_price(e, k) < 0 && e->above[k] < room_above(e, k)))
+            *inside = 0;
     return rc;
 }

@@ -40,7 +40,7 @@ static const struct coke_option rows[] = {
     ROW(COKE_OPT_CHOICE, centers, "centers", 1, 0, 2, "running|mean|epoch",
         "how centers move: the authors' running mean, the mean of the epoch so far, or once an "
         "epoch"),
-    ROW(COKE_OPT_FLOAT, carry, "carry", 0.2, 0, 1, NULL,
+    ROW(COKE_OPT_FLOAT, carry, "carry", 0.2, 0, 0.99, NULL,
         "share of last epoch's sums that centers keep (centers mean)"),
     ROW(COKE_OPT_CHOICE, init, "init", 0, 0, 1, "sample|kmeans++", "first centers"),
     ROW(COKE_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,
@@ -149,6 +149,9 @@ static int check_input(const struct job *j)
     int rc = ck_options_check(&table, o);
     if (rc)
         return rc;
+    if (o->k.n > COKE_MAX_HEADS)
+        return ck_fail(COKE_EUSAGE, "k: %d clusterings at once, at most %d", o->k.n,
+                       COKE_MAX_HEADS);
     if (o->k.n < 1)
         return ck_fail(COKE_EUSAGE, "k: the number of clusters is missing (-k 100)");
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
@@ -519,7 +522,7 @@ static int finish_head(struct job *j, int h)
     s->dual = r.dual;
     s->gap = r.dual - r.primal;
     s->repair_bytes = r.bytes;
-    s->passes += (double)r.passes;
+    s->passes += r.passes;
     return summarise(j, h);
 }
 
@@ -531,6 +534,11 @@ static int finish_stream(struct job *j, int h)
     for (int64_t i = 0; i < c->n; i++)
         c->size[h][ck_labels_get(&c->head[h]->labels, i)]++;
     memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
+    for (int64_t k = 0; k < c->head[h]->k; k++) {
+        int64_t missing = c->head[h]->least[k] - c->size[h][k];
+        s->below_before_repair += missing > 0;
+        s->short_before_repair += missing > 0 ? missing : 0;
+    }
     s->labels_objective = s->objective;
     s->dual = s->gap = NAN;
     s->primal = s->objective * (double)j->usable;

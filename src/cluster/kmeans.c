@@ -24,7 +24,7 @@ static const struct coke_option rows[] = {
     ROW(COKE_OPT_FLOAT, eta, "eta", 0, 0, 1e6, NULL, "step of the duals; 0 = tau/sqrt(2n)"),
     ROW(COKE_OPT_FLOAT, tau, "tau", 0, 0, 1e6, NULL,
         "keep the sum of the duals within this; 0 = no limit"),
-    ROW(COKE_OPT_FLOAT, carry, "carry", 0, 0, 1, NULL,
+    ROW(COKE_OPT_FLOAT, carry, "carry", 0, 0, 0.99, NULL,
         "share of last epoch's sums that is kept (centers mean)"),
     ROW(COKE_OPT_CHOICE, centers, "centers", 0, 0, 3, "running|mean|epoch|fixed",
         "how centers move"),
@@ -74,7 +74,8 @@ int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
         low += least[i];
         if (!most)
             continue;
-        most[i] = max_sizes ? max_sizes[i] : (int64_t)ceil(max_ratio * (double)n / (double)k);
+        most[i] = max_sizes ? max_sizes[i]
+                            : (int64_t)ceil(max_ratio * (double)n / (double)k * (1 - 1e-12));
         most[i] = most[i] > n ? n : most[i];
         if (most[i] < least[i])
             return ck_fail(COKE_EUSAGE,
@@ -125,11 +126,11 @@ static int check_options(const struct coke_kmeans_options *o)
     return COKE_OK;
 }
 
-/* Sums of n unit vectors must stay below 2^62. */
-static float fixed_point_scale(int64_t n)
+/* Sums of an epoch and what is carried over must stay below 2^62. */
+static float fixed_point_scale(double n, double carry)
 {
     int bits = 36;
-    while (bits > 20 && (double)n * ldexp(1, bits) > 0x1p61)
+    while (bits > 12 && n / (1 - carry) * ldexp(1, bits) > 0x1p61)
         bits--;
     return (float)ldexp(1, bits);
 }
@@ -174,7 +175,7 @@ int coke_kmeans_new(struct coke_kmeans **out, const struct coke_kmeans_options *
     km->kn = ck_kernels();
     km->k = options->k;
     km->ld = ck_padded((int)options->dim);
-    km->sum_scale = fixed_point_scale(options->n);
+    km->sum_scale = fixed_point_scale((double)options->n, options->carry);
     CK_TRY(allocate(km, max_sizes || options->max_ratio > 0));
     CK_TRY(ck_kmeans_bounds(options->n, km->k, options->ratio, options->max_ratio, min_sizes,
                             max_sizes, km->least, km->most));
@@ -311,13 +312,14 @@ static void center_from_sum(struct coke_kmeans *km, int64_t k)
 {
     float *c = km->cur + k * km->ld;
     const int64_t *sum = km->sum + k * km->ld;
-    int any = 0;
+    int64_t any = 0;
     for (int j = 0; j < km->ld; j++)
-        any |= sum[j] != 0;
+        any |= sum[j];
     if (!any) /* members that cancel out exactly: the center stays */
         return;
+    double unit = 1 / (double)km->sum_scale;
     for (int j = 0; j < km->ld; j++)
-        c[j] = (float)((double)sum[j] / (double)km->sum_scale);
+        c[j] = (float)((double)sum[j] * unit);
     ck_normalize(km->kn, c, km->ld);
 }
 

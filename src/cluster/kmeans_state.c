@@ -4,6 +4,7 @@
 #include "core/mem.h"
 #include "core/state.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char FORMAT[] = "coke-kmeans-state";
@@ -123,6 +124,16 @@ static int check_labels(const struct coke_kmeans *km)
     return COKE_OK;
 }
 
+static int check_floats(const struct part *p)
+{
+    int64_t n = p->shape[0] * (p->ndim > 1 ? p->shape[1] : 1);
+    for (int64_t i = 0; i < n; i++)
+        if (p->dtype == CK_F32 && !(fabsf(((const float *)p->data)[i]) <= 1e9f))
+            return ck_fail(COKE_EFORMAT, "tensor '%s': number %lld is %g", p->name,
+                           (long long)i, (double)((const float *)p->data)[i]);
+    return COKE_OK;
+}
+
 int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
 {
     struct coke_kmeans_options o;
@@ -148,8 +159,10 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
                            upper ? most : NULL));
     int n = list_parts(km, p);
     for (int i = 0; i < n; i++)
-        if (p[i].data)
+        if (p[i].data) {
             CK_TRY(ck_state_copy(s, p[i].name, p[i].dtype, p[i].ndim, p[i].shape, p[i].data));
+            CK_TRY(check_floats(&p[i]));
+        }
     CK_TRY(check_labels(km));
     CK_TRY(ck_state_meta_number(s, "epoch", &epoch));
     CK_TRY(ck_state_meta_number(s, "steps", &steps));

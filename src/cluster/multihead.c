@@ -41,6 +41,9 @@ struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h)
 int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,
                         int64_t n, int32_t *labels)
 {
+    if (!mh || !x || !labels || n < 1 || n > INT32_MAX)
+        return ck_fail(COKE_EUSAGE, "coke_multihead_step: %lld rows, or an argument is NULL",
+                       (long long)n);
     int rc = ck_kmeans_check_ids(mh->head[0], ids, n);
     if (!rc)
         rc = ck_batch_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim);

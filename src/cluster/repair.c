@@ -2,10 +2,11 @@
  *
  * A row whose best center leads by more than `margin` at the prices of the pass cannot change
  * its label until prices have moved by that much against each other; only the others, the
- * active ones, go to the solver, each with the centers within the margin. When the solver is
- * done, the prices tell whether the margin was wide enough for every row; if not, one more pass
- * starts from the new prices. So memory is O(n + k + active rows), never n x k, and the result
- * is the optimum over all centers, proven by its prices. */
+ * active ones, go to the solver, each with the centers within the margin. The solver keeps
+ * prices within a box half as wide, inside which these centers are all that matter. If an edge
+ * of the box holds a price back, one more pass starts from the new prices. So memory is O(n + k
+ * + active rows), never n x k, and the result is the optimum over all centers, proven by its
+ * prices. */
 #include "cluster/repair.h"
 #include "cluster/exact.h"
 #include "core/error.h"
@@ -20,8 +21,12 @@
 enum {
     CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
     ROUND_CHUNKS = 64,
-    SAMPLE = 2048, /* rows that size the margin */
-    MAX_PASSES = 64,
+    SAMPLE = 1024,            /* rows that size the margin */
+    SAMPLE_PER_CLUSTER = 256, /* rows that find the first prices, when there are many more */
+    REACH = 3,                /* margins a price may fall before the box holds it */
+    MANY_ROWS = 500000,
+    MOST_CHOICES = 64,
+    MAX_PASSES = 100,
 };
 
 /* f32 keeps a score, a bias and their sum to 2^-24 each; prices are compared with this room. */
@@ -66,15 +71,21 @@ struct pass {
     struct worker *worker;
     struct chunk_part *part;
     int64_t chunks, first_chunk;
-    float *bias; /* [k] prices of this pass */
+    float *bias;           /* [k] prices of this pass */
+    float *fall;           /* [k] how far they may fall */
+    int32_t *push;         /* [k] how far the box moves on, in margins */
+    float lowest;          /* of them */
+    double share;          /* of the rows that are looked at; 1 = all */
+    int64_t *least, *most; /* [k] bounds for that share */
     _Atomic int rc;
     char *error; /* the sentence of the thread that failed */
     /* merged */
     int64_t n, narcs;
-    int64_t *id, *start, *base;
+    int64_t *id, *start, *base, *choices;
     int32_t *label;
     float *score, *best;
     struct ck_arc *arc;
+    struct ck_choice *choice;
 };
 
 /* ---- one thread's share of the pass
@@ -113,6 +124,12 @@ static int keep_active(struct worker *w, struct chunk_part *part, int64_t id, in
     return COKE_OK;
 }
 
+/* Is the nearest center of a row with this label outside its list? */
+static int is_far(const struct pass *p, int32_t label)
+{
+    return p->bias[label] - p->lowest > p->margin + p->fall[label];
+}
+
 /* Labels one block of rows and sorts them into those with a choice and those without. */
 static int label_block(struct pass *p, struct worker *w, struct chunk_part *part,
                        const int64_t *id, int n)
@@ -135,7 +152,7 @@ static int label_block(struct pass *p, struct worker *w, struct chunk_part *part
             r->scores[id[i]] = score[i];
         part->primal += (double)score[i];
         part->weight += ck_scan_weight(r->scan, id[i]);
-        if (p->bias[label[i]] <= p->margin)
+        if (!is_far(p, label[i]))
             part->nearest += (double)nearest;
         if (at - first > 1 && r->exact)
             rc = keep_active(w, part, id[i], label[i], score[i], score[i] + p->bias[label[i]],
@@ -164,7 +181,9 @@ static int wanted(const struct pass *p, int64_t i)
 {
     if (ck_scan_is_bad(p->r->scan, i))
         return 0;
-    return !p->only_far || p->bias[ck_labels_get(p->r->labels, i)] > p->margin;
+    if (p->share < 1)
+        return ck_rng_unit((uint64_t)p->r->sample, CK_RNG_SAMPLE, (uint64_t)i, 2) < p->share;
+    return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
 static void run_chunk(void *arg, int64_t at, int worker)
@@ -228,7 +247,10 @@ static void release_merged(struct pass *p)
     ck_free(p->score);
     ck_free(p->best);
     ck_free(p->arc);
-    p->id = p->start = p->base = NULL;
+    ck_free(p->choices);
+    ck_free(p->choice);
+    p->choice = NULL;
+    p->id = p->start = p->base = p->choices = NULL;
     p->label = NULL;
     p->score = p->best = NULL;
     p->arc = NULL;
@@ -246,6 +268,10 @@ static void release_pass(struct pass *p)
     ck_free(p->worker);
     ck_free(p->part);
     ck_free(p->bias);
+    ck_free(p->push);
+    ck_free(p->fall);
+    ck_free(p->least);
+    ck_free(p->most);
     ck_free(p->error);
 }
 
@@ -253,12 +279,17 @@ static int init_pass(struct pass *p, struct ck_repair *r)
 {
     memset(p, 0, sizeof *p);
     p->r = r;
+    p->share = 1;
     p->workers = ck_threads();
     p->chunks = (r->scan->rows->n + CHUNK - 1) / CHUNK;
     p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
     p->part = ck_calloc_array((size_t)p->chunks, sizeof *p->part);
     p->bias = ck_calloc_array((size_t)r->k, sizeof *p->bias);
-    if (!p->worker || !p->part || !p->bias)
+    p->push = ck_calloc_array((size_t)r->k, sizeof *p->push);
+    p->fall = ck_calloc_array((size_t)r->k, sizeof *p->fall);
+    p->least = ck_calloc_array((size_t)r->k, sizeof *p->least);
+    p->most = ck_calloc_array((size_t)r->k, sizeof *p->most);
+    if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->least || !p->most)
         return COKE_ENOMEM;
     for (int i = 0; i < p->workers; i++) {
         struct worker *w = &p->worker[i];
@@ -286,9 +317,12 @@ static int merge(struct pass *p)
     p->score = ck_alloc_array(n, sizeof *p->score);
     p->best = ck_alloc_array(n, sizeof *p->best);
     p->arc = ck_alloc_array((size_t)p->narcs, sizeof *p->arc);
+    p->choice = ck_alloc_array((size_t)p->narcs, sizeof *p->choice);
+    p->choices = ck_calloc_array(n + 1, sizeof *p->choices);
     p->start = ck_calloc_array((size_t)r->k + 2, sizeof *p->start);
     p->base = ck_calloc_array((size_t)r->k, sizeof *p->base);
-    if (!p->id || !p->label || !p->score || !p->best || !p->arc || !p->start || !p->base)
+    if (!p->id || !p->label || !p->score || !p->best || !p->arc || !p->start || !p->base ||
+        !p->choice || !p->choices)
         return COKE_ENOMEM;
     for (int w = 0; w < p->workers; w++) {
         for (int64_t i = 0; i < p->worker[w].found.narcs; i++)
@@ -298,13 +332,15 @@ static int merge(struct pass *p)
     }
     for (int64_t k = 0; k < r->k; k++)
         p->start[k + 2] += p->start[k + 1];
-    int64_t at = 0;
+    int64_t at = 0, arcs = 0;
     for (int64_t c = 0; c < p->chunks; c++) {
         const struct chunk_part *part = &p->part[c];
         const struct found *f = &p->worker[part->worker].found;
         for (int64_t i = 0; i < part->narcs; i++) {
             const struct arc *a = &f->arc[part->first_arc + i];
             p->arc[p->start[a->k + 1]++] = (struct ck_arc){(int32_t)(at + a->point), a->score};
+            p->choice[arcs++] = (struct ck_choice){a->k, a->score};
+            p->choices[at + a->point + 1] = arcs;
         }
         for (int64_t i = 0; i < part->n; i++, at++) {
             const struct active *x = &f->item[part->first + i];
@@ -324,11 +360,11 @@ static void clear_parts(struct pass *p)
         memset(p->worker[w].size, 0, (size_t)p->r->k * sizeof *p->worker[w].size);
 }
 
-static int far_rows(struct pass *p)
+static int far_rows(const struct pass *p)
 {
     int any = 0;
     for (int64_t k = 0; k < p->r->k; k++)
-        any |= p->bias[k] > p->margin;
+        any |= is_far(p, (int32_t)k);
     return any;
 }
 
@@ -352,19 +388,34 @@ static int look_for_nearest(struct pass *p)
     return rc;
 }
 
+/* The prices of this pass. Without upper bounds none is negative, and none at 0 can fall; the
+ * others may, often to 0, so their rows are given longer lists. */
+static void use_prices(struct pass *p)
+{
+    struct ck_repair *r = p->r;
+    p->lowest = INFINITY;
+    for (int64_t k = 0; k < r->k; k++) {
+        float price = r->price[k];
+        p->bias[k] = price;
+        p->fall[k] = fminf(r->most ? fmaxf(price, 0) + p->margin : price, REACH * p->margin);
+        p->lowest = fminf(p->lowest, price);
+    }
+    ck_assigner_widen(r->assigner, r->exact ? p->fall : NULL);
+    ck_assigner_settle(r->assigner, p->bias);
+}
+
 static int frozen_pass(struct pass *p)
 {
     struct ck_repair *r = p->r;
     clear_parts(p);
-    memcpy(p->bias, r->price, (size_t)r->k * sizeof *p->bias);
-    ck_assigner_settle(r->assigner, p->bias);
-    int rc = run_chunks(p, r->passes ? "repair" : "final");
+    use_prices(p);
+    int rc = run_chunks(p, r->passes > 0 ? "repair" : "final");
     if (!rc)
         rc = merge(p);
     release_found(p);
     if (rc)
         return rc;
-    r->passes++;
+    r->passes += p->share;
     r->primal = r->weight = 0;
     r->points = 0;
     for (int64_t c = 0; c < p->chunks; c++) {
@@ -387,17 +438,15 @@ static int frozen_pass(struct pass *p)
 /* ---- how wide to look
  * -------------------------------------------------------------------------- */
 
-/* The widest margin (a power of two) at which a row has at most 3 centers within it on average.
- */
-static int choose_margin(struct pass *p, float *margin)
+/* Centers within the margin of the best, summed over a sample of rows. */
+static int count_near(struct pass *p, int64_t *rows, int64_t *near)
 {
     struct ck_repair *r = p->r;
     struct worker *w = &p->worker[0];
-    int64_t total = r->scan->rows->n, rows = 0, within[8] = {0};
-    float top = 0.25f;
-    int64_t id[CK_ASSIGN_BLOCK];
+    int64_t total = r->scan->rows->n, id[CK_ASSIGN_BLOCK];
     int32_t label[CK_ASSIGN_BLOCK];
     float score[CK_ASSIGN_BLOCK];
+    *rows = *near = 0;
     for (int64_t s = 0; s < SAMPLE && s < total; s += CK_ASSIGN_BLOCK) {
         int n = 0;
         for (int64_t i = s; i < s + CK_ASSIGN_BLOCK; i++) {
@@ -409,44 +458,58 @@ static int choose_margin(struct pass *p, float *margin)
         w->near.n = 0;
         int rc = ck_scan_get(r->scan, id, n, w->x);
         if (!rc)
-            rc = ck_assign_near_block(r->assigner, w->x, n, top, label, score, &w->near);
+            rc = ck_assign_near_block(r->assigner, w->x, n, p->margin, label, score, &w->near);
         if (rc)
             return rc;
-        for (int64_t i = 0; i < w->near.n; i++) {
-            const struct ck_near *it = &w->near.item[i];
-            float behind =
-                score[it->row] + p->bias[label[it->row]] - it->score - p->bias[it->k];
-            for (int m = 0; m < 8; m++)
-                within[m] += behind <= ldexpf(top, -m);
-        }
-        rows += n;
+        *rows += n;
+        *near += w->near.n;
     }
-    int m = 0;
-    while (m < 7 && within[m] > 3 * rows)
-        m++;
-    *margin = ldexpf(top, -m);
     return COKE_OK;
 }
 
-/* ---- is the margin proven wide enough?
- * --------------------------------------------------------- */
-
-/* Any center outside a row's list was more than the margin behind at the pass's prices. It is
- * still behind if no price has gained more on the row's own than the margin leaves. */
-static int64_t count_unproven(const struct pass *p, const struct ck_exact *e)
+/* The widest margin (a power of two) at which a row has at most `most` centers within it on
+ * average. */
+static int choose_margin(struct pass *p, int most)
 {
-    double gain = -INFINITY;
-    int64_t unproven = 0;
-    for (int64_t k = 0; k < e->k; k++)
-        gain = fmax(gain, e->price[k] - (double)p->bias[k]);
-    gain += ROUNDING - (double)p->margin;
-    for (int64_t k = 0; k < e->k; k++)
-        if (e->price[k] - (double)p->bias[k] < gain)
-            unproven += p->base[k];
-    for (int64_t i = 0; i < p->n; i++)
-        if ((double)e->score[i] + e->price[e->label[i]] < (double)p->best[i] + gain)
-            unproven++;
-    return unproven;
+    float margin = 0x1p-10f;
+    int64_t rows = 0, near = 0;
+    int rc = COKE_OK;
+    for (float wider = margin; wider <= 1 && !rc && near <= most * rows; wider *= 2) {
+        margin = p->margin;
+        p->margin = wider;
+        use_prices(p);
+        rc = count_near(p, &rows, &near);
+    }
+    p->margin = margin > 0 ? margin : 0x1p-10f;
+    return rc;
+}
+
+/* ---- prices
+ * ------------------------------------------------------------------------------------- */
+
+/* A center outside the list of a row labelled k is behind by more than margin + fall[k] at the
+ * pass's prices; it stays behind as long as no price rises by more than the margin and k's own
+ * falls by no more than fall[k]. */
+static void set_box(const struct pass *p, struct ck_exact *e)
+{
+    for (int64_t k = 0; k < e->k; k++) {
+        e->price[k] = (double)p->bias[k];
+        e->low[k] = e->price[k] - (double)p->fall[k];
+        e->high[k] = e->price[k] + (double)p->margin - ROUNDING;
+    }
+}
+
+/* Where the box held a price back, the next one lies further that way, by twice as much each
+ * time in a row. */
+static void move_box(struct pass *p, const struct ck_exact *e)
+{
+    struct ck_repair *r = p->r;
+    for (int64_t k = 0; k < e->k; k++) {
+        int way = ck_exact_at_edge(e, k);
+        p->push[k] = way == 0 ? 0 : p->push[k] * way > 0 ? 2 * p->push[k] : way;
+        double price = e->price[k] + (double)p->margin * (double)p->push[k];
+        r->price[k] = !r->most && price < 0 ? 0 : (float)price;
+    }
 }
 
 /* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (least or most), which no
@@ -471,7 +534,8 @@ static double dual_value(const struct pass *p, const struct ck_exact *e, double 
     if (!best)
         return NAN;
     ck_free(best);
-    return dual;
+    /* The two sums round differently. */
+    return dual < primal && primal - dual < 1e-9 * (fabs(primal) + 1) ? primal : dual;
 }
 
 static void count_violations(struct ck_repair *r)
@@ -496,73 +560,142 @@ static void make_prices_valid(struct ck_repair *r)
         r->price[k] -= lowest;
 }
 
-static int solve(struct pass *p, struct ck_exact *e, int *again)
+static void keep_solution(struct pass *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
-    int stuck;
-    e->n = p->n;
-    e->base = p->base;
-    e->label = p->label;
-    e->score = p->score;
-    e->start = p->start;
-    e->arc = p->arc;
-    double before = 0, after = 0;
-    for (int64_t k = 0; k < r->k; k++)
-        e->price[k] = (double)p->bias[k];
-    for (int64_t i = 0; i < p->n; i++)
-        before += (double)p->score[i];
-    int rc = ck_exact_solve(e, (double)p->margin, &stuck);
-    if (rc)
-        return rc;
-    for (int64_t i = 0; i < p->n; i++)
-        after += (double)p->score[i];
-    r->augmentations = e->augmentations;
+    memcpy(r->size, e->size, (size_t)r->k * sizeof *r->size);
     for (int64_t k = 0; k < r->k; k++)
         r->price[k] = (float)e->price[k];
-    *again = stuck || count_unproven(p, e) > 0;
-    if (*again)
-        return COKE_OK;
-    r->primal += after - before;
-    r->dual = dual_value(p, e, r->primal);
-    if (isnan(r->dual))
-        return COKE_ENOMEM;
-    memcpy(r->size, e->size, (size_t)r->k * sizeof *r->size);
     for (int64_t i = 0; i < p->n; i++) {
         r->moved += ck_labels_get(r->labels, p->id[i]) != p->label[i];
         ck_labels_set(r->labels, p->id[i], p->label[i]);
         if (r->scores)
             r->scores[p->id[i]] = p->score[i];
     }
-    return COKE_OK;
+}
+
+static void load_solver(struct pass *p, struct ck_exact *e)
+{
+    e->n = p->n;
+    e->base = p->base;
+    e->label = p->label;
+    e->score = p->score;
+    e->start = p->start;
+    e->arc = p->arc;
+    e->first = p->choices;
+    e->choice = p->choice;
+    set_box(p, e);
+}
+
+/* Prices at an edge will want to go further: not worth an exact solution. */
+static int at_edges(const struct ck_exact *e)
+{
+    int any = 0;
+    for (int64_t k = 0; k < e->k; k++)
+        any |= ck_exact_at_edge(e, k) != 0;
+    return any;
+}
+
+static int solve(struct pass *p, struct ck_exact *e, int *inside)
+{
+    struct ck_repair *r = p->r;
+    double before = 0, after = 0;
+    int rc;
+    load_solver(p, e);
+    for (int64_t i = 0; i < p->n; i++)
+        before += (double)p->score[i];
+    CK_TRY(ck_exact_approach(e, (double)p->margin / 4096));
+    *inside = !at_edges(e);
+    if (*inside)
+        CK_TRY(ck_exact_solve(e, inside));
+    if (!*inside) {
+        move_box(p, e);
+        goto done;
+    }
+    for (int64_t i = 0; i < p->n; i++)
+        after += (double)p->score[i];
+    r->primal += after - before;
+    r->dual = dual_value(p, e, r->primal);
+    if (isnan(r->dual))
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows", (long long)p->n);
+    keep_solution(p, e);
+done:
+    return rc;
+}
+
+static void scale_bounds(struct pass *p, int64_t rows)
+{
+    struct ck_repair *r = p->r;
+    double usable = (double)(r->scan->rows->n - r->scan->nbad);
+    for (int64_t k = 0; k < r->k; k++) {
+        p->least[k] = (int64_t)floor((double)r->least[k] * (double)rows / usable);
+        p->most[k] = r->most ? (int64_t)ceil((double)r->most[k] * (double)rows / usable) : 0;
+    }
+}
+
+/* First prices from a part of the rows; they need not be exact. */
+static int sample_prices(struct pass *p, struct ck_exact *e)
+{
+    enum { ROUNDS = 8, CHOICES = 12 };
+    struct ck_repair *r = p->r;
+    double rows = (double)r->scan->rows->n, wanted_rows = SAMPLE_PER_CLUSTER * (double)r->k;
+    int inside = 0, rc = COKE_OK;
+    if (wanted_rows * 1.5 > rows)
+        return COKE_OK;
+    p->share = wanted_rows / rows;
+    e->least = p->least;
+    e->most = r->most ? p->most : NULL;
+    for (int round = 0; round < ROUNDS && !inside; round++) {
+        CK_TRY(choose_margin(p, CHOICES));
+        CK_TRY(frozen_pass(p));
+        scale_bounds(p, r->points);
+        load_solver(p, e);
+        CK_TRY(ck_exact_approach(e, (double)p->margin / 4096));
+        inside = !at_edges(e);
+        move_box(p, e);
+    }
+    memset(p->push, 0, (size_t)r->k * sizeof *p->push);
+done:
+    p->share = 1;
+    e->least = r->least;
+    e->most = r->most;
+    return rc;
 }
 
 int ck_repair_run(struct ck_repair *r)
 {
-    int rc = COKE_OK, again = 1;
+    int rc = COKE_OK, inside = 0;
     struct pass p;
     struct ck_exact e = {0};
     CK_TRY(init_pass(&p, r));
     CK_TRY(ck_exact_init(&e, r->k, r->least, r->most));
     if (r->exact) {
         make_prices_valid(r);
-        memcpy(p.bias, r->price, (size_t)r->k * sizeof *p.bias);
-        ck_assigner_settle(r->assigner, p.bias);
-        CK_TRY(choose_margin(&p, &p.margin));
+        CK_TRY(sample_prices(&p, &e));
     }
-    while (again) {
-        if (r->passes == MAX_PASSES)
+    /* Each pass that the box held back is followed by one with longer lists and a wider box. */
+    int choices = r->scan->rows->n > MANY_ROWS ? 2 : 3;
+    for (int pass = 0; !inside;
+         pass++, choices = choices < MOST_CHOICES ? 2 * choices : choices) {
+        if (pass == MAX_PASSES)
             CK_FAIL(COKE_EFAIL, "repair: no proof after %d passes", MAX_PASSES);
+        if (r->exact)
+            CK_TRY(choose_margin(&p, choices));
+        /* The box lets prices fall further than rise, so a rough start had better be high. */
+        for (int64_t k = 0; k < r->k && pass == 0 && r->passes > 0; k++)
+            r->price[k] += r->price[k] > 0 ? p.margin : 0;
         CK_TRY(frozen_pass(&p));
-        if (r->passes == 1) {
+        if (pass == 0) {
             count_violations(r);
             CK_TRY(look_for_nearest(&p));
         }
-        again = 0;
+        inside = 1;
         r->dual = NAN;
         if (r->exact)
-            CK_TRY(solve(&p, &e, &again));
+            CK_TRY(solve(&p, &e, &inside));
     }
 done:
+    ck_assigner_widen(r->assigner, NULL);
     ck_exact_release(&e);
     release_pass(&p);
     return rc;

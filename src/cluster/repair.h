@@ -27,9 +27,9 @@ struct ck_repair {
     double weight;       /* sum of the rows' weights */
     double nearest;      /* sum of the similarities to the nearest centers */
     double primal, dual; /* sums over rows; dual is valid when `exact` */
-    int64_t passes;
+    double passes;
     int64_t bytes; /* most memory the search held */
-    int64_t active, arcs, augmentations;
+    int64_t active, arcs;
     int64_t *size; /* [k] out */
 };
 

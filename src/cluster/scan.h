@@ -33,10 +33,14 @@ static inline int ck_scan_is_bad(const struct ck_scan *s, int64_t i)
  * or has no direction is an error that names file and row. */
 int ck_scan_get(const struct ck_scan *s, const int64_t *index, int n, float *x);
 
-/* Weight of row i, scaled to a mean of 1. */
+/* Weight of row i, scaled to a mean of 1. A weight of 0 becomes one in a million, so that the
+ * row still has a direction and gets the label of its nearest center. */
 static inline double ck_scan_weight(const struct ck_scan *s, int64_t i)
 {
-    return s->weight ? s->weight[i] * s->weight_scale : 1;
+    if (!s->weight)
+        return 1;
+    double w = s->weight[i] * s->weight_scale;
+    return w > 1e-6 ? w : 1e-6;
 }
 
 #endif

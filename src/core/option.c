@@ -102,8 +102,10 @@ static int parse_int(const struct coke_option *o, const char *value, int64_t *ou
     long long x = strtoll(value, &end, 10);
     if (end == value || *end || errno)
         return ck_fail(COKE_EUSAGE, "%s: '%s' is not an integer", o->name, value);
-    *out = x;
-    return check_bounds(o, (double)x);
+    int rc = check_bounds(o, (double)x);
+    if (!rc)
+        *out = x;
+    return rc;
 }
 
 static int parse_float(const struct coke_option *o, const char *value, double *out)
@@ -112,8 +114,10 @@ static int parse_float(const struct coke_option *o, const char *value, double *o
     double x = strtod(value, &end);
     if (end == value || *end || !isfinite(x))
         return ck_fail(COKE_EUSAGE, "%s: '%s' is not a number", o->name, value);
-    *out = x;
-    return check_bounds(o, x);
+    int rc = check_bounds(o, x);
+    if (!rc)
+        *out = x;
+    return rc;
 }
 
 static int parse_flag(const struct coke_option *o, const char *value, int32_t *out)
@@ -155,7 +159,7 @@ static int parse_ints(const struct coke_option *o, const char *value, struct cok
                            o->name, value, COKE_MAX_HEADS);
         memcpy(item, p, n);
         item[n] = 0;
-        int64_t x;
+        int64_t x = 0;
         int rc = parse_int(o, item, &x);
         if (rc)
             return rc;
@@ -206,6 +210,16 @@ static void choice_word(const struct coke_option *o, int32_t index, char *value,
     snprintf(value, size, "%.*s", (int)strcspn(p, "|"), p);
 }
 
+/* The shortest text that gives the number back. */
+static void print_double(double x, char *value, size_t size)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(value, size, "%.*g", digits, x);
+        if (strtod(value, NULL) == x)
+            return;
+    }
+}
+
 int coke_options_get(const struct coke_option_table *t, const void *options, const char *name,
                      char *value, size_t size)
 {
@@ -226,7 +240,7 @@ int coke_options_get(const struct coke_option_table *t, const void *options, con
         if (o->choices && *(const double *)p == o->def)
             snprintf(value, size, "%s", o->choices);
         else
-            snprintf(value, size, "%.9g", *(const double *)p);
+            print_double(*(const double *)p, value, size);
         break;
     case COKE_OPT_FLAG:
         snprintf(value, size, "%s", *(const int32_t *)p ? "on" : "off");
@@ -254,7 +268,8 @@ int ck_options_check(const struct coke_option_table *t, const void *options)
         else if (o->type == COKE_OPT_FLOAT)
             rc = check_bounds(o, *(const double *)p);
         else if (o->type == COKE_OPT_INTS)
-            for (int j = 0; j < ((const struct coke_ints *)p)->n && !rc; j++)
+            for (int j = 0; j < ((const struct coke_ints *)p)->n && j < COKE_MAX_HEADS && !rc;
+                 j++)
                 rc = check_bounds(o, ((const struct coke_ints *)p)->v[j]);
         else
             rc = check_bounds(o, *(const int32_t *)p);

@@ -3,8 +3,7 @@
 #include "core/error.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +11,13 @@ enum { VERSIONS = 4 };
 
 static const struct ck_kernels *available[VERSIONS + 1];
 static const struct ck_kernels *chosen;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic int ready;
 
+/* Threads that come here together do the same and write the same. */
 static void choose(void)
 {
+    if (ready)
+        return;
     int n = 0;
     available[n++] = &ck_kernels_ref;
 #if defined(__x86_64__)
@@ -29,28 +31,24 @@ static void choose(void)
             available[n++] = &ck_kernels_vnni;
     }
 #endif
-    chosen = available[n - 1];
+    const struct ck_kernels *best = available[n - 1];
     const char *wanted = getenv("COKE_ISA");
-    if (!wanted || !*wanted)
-        return;
-    for (int i = 0; i < n; i++)
-        if (strcmp(available[i]->name, wanted) == 0) {
-            chosen = available[i];
-            return;
-        }
-    fprintf(stderr, "coke: COKE_ISA=%s is unknown or not in this CPU; using %s\n", wanted,
-            chosen->name);
+    for (int i = 0; i < n && wanted; i++)
+        if (strcmp(available[i]->name, wanted) == 0)
+            best = available[i];
+    chosen = best;
+    ready = 1;
 }
 
 const struct ck_kernels *ck_kernels(void)
 {
-    pthread_once(&once, choose);
+    choose();
     return chosen;
 }
 
 const struct ck_kernels *const *ck_kernels_all(void)
 {
-    pthread_once(&once, choose);
+    choose();
     return available;
 }
 

@@ -11,6 +11,8 @@ typedef int32_t quad __attribute__((may_alias, aligned(1)));
 /* Lengths are sums in f32: their relative error is far below 2^-12 for any dimension we take
  * (ld/16 + 8 roundings of 2^-24), so this factor rounds them up. */
 static const float UP = 1.0f + 0x1p-12f;
+/* and this covers squares too small for f32. */
+static const float TINY = 0x1p-60f;
 
 /* Four groups of four bytes, `stride` apart. */
 static inline void store4x4(uint8_t *q, int64_t stride, __m128i v)
@@ -52,8 +54,8 @@ static struct ck_rounded round8(const float *v, const float *reference, int ld, 
         sum = _mm512_add_epi32(sum, i);
         store4x4(q, stride, _mm_xor_si128(_mm512_cvtepi32_epi8(i), flip));
     }
-    r.norm = sqrtf(_mm512_reduce_add_ps(norm2)) * UP;
-    r.residue = sqrtf(_mm512_reduce_add_ps(rest2)) * UP;
+    r.norm = sqrtf(_mm512_reduce_add_ps(norm2)) * UP + TINY;
+    r.residue = sqrtf(_mm512_reduce_add_ps(rest2)) * UP + TINY;
     r.length = sqrtf(_mm512_reduce_add_ps(length2)) * r.scale * UP;
     r.sum = _mm512_reduce_add_epi32(sum);
     return r;

@@ -1,0 +1,68 @@
+# Makefile - the front door; CMake does the work. `make help` lists the targets.
+CMAKE  ?= cmake
+CTEST  ?= ctest
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+prefix ?= /usr/local
+# Chosen once; a folder that is configured keeps its generator.
+GENERATOR := $(if $(shell command -v ninja),-G Ninja)
+new = $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR))
+
+DEV = -DCOKE_DEV=ON -DCMAKE_BUILD_TYPE=Debug
+# Threads that wait by spinning starve each other when several tests share the cores.
+RUN = OMP_WAIT_POLICY=passive $(CTEST) --output-on-failure -j $(JOBS)
+
+.PHONY: all demo check check-long bench install clean help dev dev-clang
+
+all:
+	@$(CMAKE) -S . -B build $(call new,build) $(CMAKE_FLAGS) || { scripts/install-deps --list build; exit 1; }
+	@$(CMAKE) --build build -j $(JOBS)
+
+demo:
+	@scripts/install-deps build
+	@$(MAKE) --no-print-directory all
+	build/coke demo
+
+dev:
+	@$(CMAKE) -S . -B build-dev $(call new,build-dev) $(DEV) -DCMAKE_C_COMPILER=gcc
+	@$(CMAKE) --build build-dev -j $(JOBS)
+
+dev-clang:
+	@$(CMAKE) -S . -B build-clang $(call new,build-clang) $(DEV) -DCMAKE_C_COMPILER=clang
+	@$(CMAKE) --build build-clang -j $(JOBS)
+
+# The release run comes last: its summary is the last word.
+check:
+	@scripts/install-deps build check
+	@$(MAKE) --no-print-directory dev-clang
+	$(RUN) --test-dir build-clang -R '^(kernels|cluster)/' -LE slow
+	@$(MAKE) --no-print-directory dev
+	$(RUN) --test-dir build-dev -L 'unit|cli' -LE slow
+	@$(MAKE) --no-print-directory all
+	$(RUN) --test-dir build
+
+check-long:
+	@scripts/install-deps build check
+	@$(MAKE) --no-print-directory all
+	$(RUN) --test-dir build -C long -L long -j 1
+
+bench:
+	@scripts/install-deps build bench
+	@$(MAKE) --no-print-directory all
+	bench/bench_cluster
+
+install: all
+	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)
+
+clean:
+	rm -rf build build-dev build-clang
+
+help:
+	@echo 'make             build/coke and build/libcoke.so; configures the tests'
+	@echo 'make demo        installs what is missing, builds, runs coke demo'
+	@echo 'make check       installs what is missing, builds with gcc and clang, runs all tests'
+	@echo 'make check-long  tests that take minutes and gigabytes'
+	@echo 'make bench       measures against faiss, scikit-learn and LEMON'
+	@echo 'make install     to prefix=$(prefix), below DESTDIR if that is set'
+	@echo 'make dev         build-dev: gcc, sanitizers, warnings are errors'
+	@echo 'make dev-clang   build-clang: the same with clang'
+	@echo 'make clean       removes the build folders'

@@ -1,0 +1,155 @@
+/* args.c - the command line, read by the rows of option tables. */
+#include "args.h"
+#include "talk.h"
+
+#include <assert.h>
+#include <string.h>
+
+void args_init(struct args *a, const struct command *cmd)
+{
+    *a = (struct args){.cmd = cmd};
+    const struct coke_option_table *library = cmd->table ? cmd->table() : NULL;
+    assert((library ? library->n : 0) + cmd->nargs <= ARGS_MAX_ROWS);
+    for (int i = 0; library && i < library->n; i++)
+        a->row[a->own++] = library->row[i];
+    for (int i = 0; i < cmd->nargs; i++)
+        a->row[a->own + i] = cmd->arg[i].row;
+    a->table = (struct coke_option_table){a->row, a->own + cmd->nargs, cmd->size};
+}
+
+const struct arg *args_own(const struct args *a, int row)
+{
+    return row >= a->own ? &a->cmd->arg[row - a->own] : NULL;
+}
+
+static int find(const struct args *a, const char *name, size_t len)
+{
+    for (int i = 0; i < a->table.n; i++)
+        if (strlen(a->row[i].name) == len && memcmp(a->row[i].name, name, len) == 0)
+            return i;
+    return -1;
+}
+
+static int find_letter(const struct args *a, char letter)
+{
+    for (int i = a->own; i < a->table.n; i++)
+        if (args_own(a, i)->letter == letter)
+            return i;
+    return find(a, &letter, 1);
+}
+
+static int is_text(const struct args *a, int row)
+{
+    const struct arg *own = args_own(a, row);
+    return own && own->value;
+}
+
+static int is_flag(const struct args *a, int row)
+{
+    return a->row[row].type == COKE_OPT_FLAG && !is_text(a, row);
+}
+
+static const char **text_of(const struct args *a, int row)
+{
+    return (const char **)((char *)a->options + a->row[row].offset);
+}
+
+static int set(const struct args *a, int row, const char *value)
+{
+    if (is_text(a, row)) {
+        *text_of(a, row) = value;
+        return COKE_OK;
+    }
+    int rc = coke_options_set(&a->table, a->options, a->row[row].name, value);
+    return rc ? talk_fail_library(rc) : COKE_OK;
+}
+
+/* Sets the row from what stands with the option, or from the next word: *used = 1. */
+static int set_from(const struct args *a, int row, const char *value, const char *next,
+                    int *used)
+{
+    if (is_flag(a, row))
+        return set(a, row, value ? value : "on");
+    if (value)
+        return set(a, row, value);
+    if (!next)
+        return talk_fail(COKE_EUSAGE, "option '%s' needs a value", a->row[row].name);
+    *used = 1;
+    return set(a, row, next);
+}
+
+static int parse_long(struct args *a, const char *word, const char *next, int *used)
+{
+    size_t len = strcspn(word, "=");
+    const char *value = word[len] ? word + len + 1 : NULL;
+    int row = find(a, word, len);
+    if (row >= 0)
+        return set_from(a, row, value, next, used);
+    if (strcmp(word, "help") == 0) {
+        a->help = 1;
+        return COKE_OK;
+    }
+    if (len > 3 && strncmp(word, "no-", 3) == 0 && !value) {
+        row = find(a, word + 3, len - 3);
+        if (row >= 0 && is_flag(a, row))
+            return set(a, row, "off");
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(len < 60 ? len : 60), word);
+    int rc = coke_options_set(&a->table, a->options, name, "");
+    return talk_fail_library(rc ? rc : COKE_EUSAGE);
+}
+
+static int parse_short(struct args *a, const char *word, const char *next, int *used)
+{
+    int row = find_letter(a, word[0]);
+    if (row < 0 && word[0] == 'h') {
+        a->help = 1;
+        return COKE_OK;
+    }
+    if (row < 0)
+        return talk_fail(COKE_EUSAGE, "unknown option '-%c'; 'coke %s --help' lists all",
+                         word[0], a->cmd->name);
+    if (is_flag(a, row) && word[1])
+        return talk_fail(COKE_EUSAGE, "option '-%c' takes no value, '%s' follows it", word[0],
+                         word + 1);
+    return set_from(a, row, word[1] ? word + 1 : NULL, next, used);
+}
+
+static int parse_words(struct args *a, int argc, const char *const *argv)
+{
+    a->noperands = 0;
+    for (int i = 0; i < argc && !a->help; i++) {
+        const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+        int used = 0, rc = COKE_OK;
+        if (word[0] != '-' || !word[1]) {
+            a->operand[a->noperands++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            while (++i < argc)
+                a->operand[a->noperands++] = argv[i];
+        } else {
+            rc = word[1] == '-' ? parse_long(a, word + 2, next, &used)
+                                : parse_short(a, word + 1, next, &used);
+        }
+        if (rc)
+            return rc;
+        i += used;
+    }
+    return COKE_OK;
+}
+
+int args_parse(struct args *a, void *options, const char **operand, int argc,
+               const char *const *argv)
+{
+    a->options = options;
+    a->operand = operand;
+    coke_options_default(&a->table, options);
+    int rc = parse_words(a, argc, argv), config = find(a, "config", 6);
+    if (rc || a->help || config < 0 || !*text_of(a, config))
+        return rc;
+    /* The command line wins over the file, wherever --config stands in it. */
+    const char *path = *text_of(a, config);
+    coke_options_default(&a->table, options);
+    rc = coke_options_load_json(a->cmd->table(), options, path);
+    return rc ? talk_fail_library(rc) : parse_words(a, argc, argv);
+}

@@ -1,0 +1,291 @@
+/* help.c - usage text, manual page and shell completion, made from the commands' tables. */
+#include "help.h"
+#include "args.h"
+
+#include <string.h>
+
+enum { WIDTH = 80, COLUMN = 26, DETAIL = 160 };
+
+/* Words of text from column `at`, wrapped at WIDTH and continued at column `indent`. */
+static void print_wrapped(FILE *to, const char *text, int at, int indent)
+{
+    int fresh = 1;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (!fresh && at + 1 + n > WIDTH) {
+            fprintf(to, "\n%*s", indent, "");
+            at = indent;
+            fresh = 1;
+        }
+        fprintf(to, "%s%.*s", fresh ? "" : " ", n, text);
+        at += n + !fresh;
+        fresh = 0;
+        text += n + (text[n] == ' ');
+    }
+    fputc('\n', to);
+}
+
+/* ---- one option as text ------------------------------------------------------------------ */
+
+static const char *value_name(const struct arg *own, const struct coke_option *o)
+{
+    if (own && own->value)
+        return own->value;
+    switch (o->type) {
+    case COKE_OPT_INT:
+        return "N";
+    case COKE_OPT_FLOAT:
+        return "X";
+    case COKE_OPT_INTS:
+        return "N,...";
+    case COKE_OPT_CHOICE:
+        return "WORD";
+    case COKE_OPT_FLAG:
+        break;
+    }
+    return NULL;
+}
+
+/* "-o, --output DIR"; a name of one letter has the short form only. */
+static void option_form(const struct args *a, int row, char *out, size_t size)
+{
+    const struct coke_option *o = &a->row[row];
+    const struct arg *own = args_own(a, row);
+    const char *value = value_name(own, o);
+    char letter[8] = "";
+    if (own && own->letter)
+        snprintf(letter, sizeof letter, "-%c, ", own->letter);
+    if (!o->name[1])
+        snprintf(out, size, "-%s %s", o->name, value ? value : "");
+    else if (value)
+        snprintf(out, size, "%s--%s %s", letter, o->name, value);
+    else
+        snprintf(out, size, "%s--%s%s", letter, own ? "" : "[no-]", o->name);
+}
+
+/* Default and bounds, in brackets. */
+static void option_detail(const struct args *a, int row, char *out, size_t size)
+{
+    const struct coke_option *o = &a->row[row];
+    const struct arg *own = args_own(a, row);
+    const char *word = o->choices;
+    out[0] = 0;
+    if (own && own->value)
+        return;
+    if (o->type == COKE_OPT_FLAG) {
+        if (!own)
+            snprintf(out, size, " [default %s]", o->def > 0 ? "on" : "off");
+    } else if (o->type == COKE_OPT_CHOICE) {
+        for (int i = (int)o->def; i > 0; i--)
+            word = strchr(word, '|') + 1;
+        snprintf(out, size, " [%s; default %.*s]", o->choices, (int)strcspn(word, "|"), word);
+    } else if (o->type == COKE_OPT_INTS && o->def <= 0) {
+        snprintf(out, size, " [%.16g to %.16g]", o->min, o->max);
+    } else if (word) {
+        snprintf(out, size, " [%.16g to %.16g; default %s]", o->min, o->max, word);
+    } else {
+        snprintf(out, size, " [%.16g to %.16g; default %.16g]", o->min, o->max, o->def);
+    }
+}
+
+static void print_option(const struct args *a, int row, FILE *to)
+{
+    char form[64], detail[DETAIL], text[512];
+    option_form(a, row, form, sizeof form);
+    option_detail(a, row, detail, sizeof detail);
+    snprintf(text, sizeof text, "%s%s", a->row[row].help, detail);
+    fprintf(to, "  %-*s", COLUMN - 2, form);
+    if ((int)strlen(form) > COLUMN - 4)
+        fprintf(to, "\n%*s", COLUMN, "");
+    print_wrapped(to, text, COLUMN, COLUMN);
+}
+
+/* ---- help -------------------------------------------------------------------------------- */
+
+static void print_examples(const char *examples, FILE *to)
+{
+    for (const char *p = examples; *p;) {
+        int line = (int)strcspn(p, "\n"), cmd = (int)strcspn(p, "\t\n");
+        fprintf(to, "  %.*s\n", cmd, p);
+        if (cmd < line)
+            fprintf(to, "      %.*s\n", line - cmd - 1, p + cmd + 1);
+        p += line + (p[line] == '\n');
+    }
+}
+
+void help_command(const struct command *cmd, FILE *to)
+{
+    struct args a;
+    args_init(&a, cmd);
+    fprintf(to, "usage: coke %s %s\n\n", cmd->name, cmd->usage);
+    print_wrapped(to, cmd->about, 0, 0);
+    fputs("\noptions:\n", to);
+    for (int i = 0; i < a.table.n; i++)
+        print_option(&a, i, to);
+    fprintf(to, "  %-*sthis text\n", COLUMN - 2, "-h, --help");
+    fputs("\nexamples:\n", to);
+    print_examples(cmd->examples, to);
+}
+
+void help_program(const struct command *const *cmd, int n, FILE *to)
+{
+    fputs("usage: coke COMMAND ...\n\n", to);
+    print_wrapped(
+        to,
+        "Clusters embedding vectors by online constrained k-means: every cluster gets "
+        "the least size that was asked for, provably at the best total similarity, "
+        "and the same bytes for any number of threads.",
+        0, 0);
+    fputs("\ncommands:\n", to);
+    for (int i = 0; i < n; i++)
+        fprintf(to, "  %-10s%s\n", cmd[i]->name, cmd[i]->summary);
+    fputs("\n'coke help COMMAND' or 'coke COMMAND --help' has the options and examples.\n"
+          "'coke --version' prints the version.\n",
+          to);
+}
+
+/* ---- manual page --------------------------------------------------------------------------
+ */
+
+/* roff reads a minus as a hyphen and a dot at the start of a line as a request. */
+static void print_roff(const char *text, int len, FILE *to)
+{
+    for (int i = 0; i < len; i++) {
+        if (text[i] == '-' || text[i] == '\\')
+            fputc('\\', to);
+        if ((text[i] == '.' || text[i] == '\'') && i == 0)
+            fputs("\\&", to);
+        fputs(text[i] == '\\' ? "e" : (char[2]){text[i], 0}, to);
+    }
+}
+
+static void print_roff_line(const char *before, const char *text, const char *after, FILE *to)
+{
+    fputs(before, to);
+    print_roff(text, (int)strlen(text), to);
+    fputs(after, to);
+}
+
+static void man_command(const struct command *cmd, FILE *to)
+{
+    struct args a;
+    char form[64], detail[DETAIL];
+    args_init(&a, cmd);
+    print_roff_line(".SS coke ", cmd->name, " ", to);
+    print_roff_line("", cmd->usage, "\n", to);
+    print_roff_line("", cmd->about, "\n", to);
+    for (int i = 0; i < a.table.n; i++) {
+        option_form(&a, i, form, sizeof form);
+        option_detail(&a, i, detail, sizeof detail);
+        print_roff_line(".TP\n.B ", form, "\n", to);
+        print_roff_line("", a.row[i].help, "", to);
+        print_roff_line("", detail, "\n", to);
+    }
+    fputs(".PP\nExamples:\n", to);
+    for (const char *p = cmd->examples; *p;) {
+        int line = (int)strcspn(p, "\n"), end = (int)strcspn(p, "\t\n");
+        fputs(".TP\n.B ", to);
+        print_roff(p, end, to);
+        fputc('\n', to);
+        if (end < line)
+            print_roff(p + end + 1, line - end - 1, to);
+        fputc('\n', to);
+        p += line + (p[line] == '\n');
+    }
+}
+
+static const char man_end[] =
+    ".SH EXIT STATUS\n"
+    "0 done; 1 failed or stopped; 2 usage; 3 bad input file; 4 input, output or disk full;\n"
+    "5 out of memory; 6 numeric failure (NaN, infinity or zero vectors).\n"
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B COKE_ISA\nref, avx2, avx512 or vnni: the instruction set to use instead of the "
+    "best one. The result does not depend on it.\n"
+    ".TP\n.B NO_COLOR\nno colours on the terminal.\n"
+    ".TP\n.B TMPDIR\nwhere standard input is spooled when it must be read more than once.\n"
+    ".SH NOTES\n"
+    "Results go to standard output, everything else to standard error. Files are written "
+    "whole\n"
+    "or not at all, and never over others without \\-\\-force.\n";
+
+void help_man(const struct command *const *cmd, int n, FILE *to)
+{
+    fprintf(to, ".TH COKE 1 \"\" \"coke %s\" \"User Commands\"\n", coke_version());
+    fputs(".SH NAME\ncoke \\- cluster embedding vectors with guaranteed cluster sizes\n"
+          ".SH SYNOPSIS\n",
+          to);
+    for (int i = 0; i < n; i++) {
+        fprintf(to, "%s.B coke %s\n", i ? ".br\n" : "", cmd[i]->name);
+        print_roff_line("", cmd[i]->usage, "\n", to);
+    }
+    fputs(".SH DESCRIPTION\nOnline constrained k-means for embeddings that were made anywhere. "
+          "Every cluster gets the least size that was asked for, with a certificate of how far "
+          "the result can be from the best one.\n.SH COMMANDS\n",
+          to);
+    for (int i = 0; i < n; i++)
+        man_command(cmd[i], to);
+    fputs(man_end, to);
+}
+
+/* ---- bash completion ------------------------------------------------------------------------
+ */
+
+static void bash_options(const struct command *cmd, FILE *to)
+{
+    struct args a;
+    args_init(&a, cmd);
+    fprintf(to, "    %s) words=\"--help", cmd->name);
+    for (int i = 0; i < a.table.n; i++) {
+        const struct arg *own = args_own(&a, i);
+        fprintf(to, " %s%s", a.row[i].name[1] ? "--" : "-", a.row[i].name);
+        if (!own && a.row[i].type == COKE_OPT_FLAG)
+            fprintf(to, " --no-%s", a.row[i].name);
+    }
+    fputs("\" ;;\n", to);
+}
+
+static void bash_choices(const struct command *cmd, FILE *to)
+{
+    struct args a;
+    args_init(&a, cmd);
+    for (int i = 0; i < a.table.n; i++) {
+        if (a.row[i].type != COKE_OPT_CHOICE)
+            continue;
+        fprintf(to, "    %s:--%s) words=\"", cmd->name, a.row[i].name);
+        for (const char *p = a.row[i].choices; *p; p++)
+            fputc(*p == '|' ? ' ' : *p, to);
+        fputs("\" ;;\n", to);
+    }
+}
+
+void help_bash(const struct command *const *cmd, int n, FILE *to)
+{
+    fputs("# bash completion for coke; made by 'coke help --bash'\n"
+          "_coke() {\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+          "    COMPREPLY=()\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "        COMPREPLY=($(compgen -W \"help --help --version",
+          to);
+    for (int i = 0; i < n; i++)
+        fprintf(to, " %s", cmd[i]->name);
+    fputs("\" -- \"$cur\"))\n        return\n    fi\n"
+          "    case \"${COMP_WORDS[1]}:$prev\" in\n",
+          to);
+    for (int i = 0; i < n; i++)
+        bash_choices(cmd[i], to);
+    fputs("    esac\n    if [ -z \"$words\" ] && [ \"${cur:0:1}\" = - ]; then\n"
+          "    case ${COMP_WORDS[1]} in\n",
+          to);
+    for (int i = 0; i < n; i++)
+        bash_options(cmd[i], to);
+    fputs("    esac\n    fi\n"
+          "    if [ -n \"$words\" ]; then\n"
+          "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+          "    else\n"
+          "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "    fi\n"
+          "}\n"
+          "complete -o filenames -F _coke coke\n",
+          to);
+}

@@ -1,0 +1,122 @@
+/* main.c - the program: finds the command, reads its options, runs it. */
+#include "args.h"
+#include "help.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command *const commands[] = {&cmd_cluster, &cmd_assign, &cmd_info,
+                                                 &cmd_demo};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* A descriptor 0, 1 or 2 that was closed by the caller must not become one of our files: it is
+ * opened the wrong way round, so that using it still fails. */
+static void hold_standard_files(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0)
+            return;
+}
+
+/* The nearest command, with the library's own measure of nearness. */
+static int fail_unknown(const char *name)
+{
+    struct coke_option row[COMMANDS + 1];
+    int32_t unused[1];
+    for (int i = 0; i < COMMANDS; i++)
+        row[i] = (struct coke_option){.name = commands[i]->name, .type = COKE_OPT_FLAG};
+    row[COMMANDS] = (struct coke_option){.name = "help", .type = COKE_OPT_FLAG};
+    const struct coke_option_table table = {row, COMMANDS + 1, sizeof unused};
+    coke_options_set(&table, unused, name, "");
+    const char *near = strrchr(coke_last_error(), ';');
+    return talk_fail(COKE_EUSAGE, "unknown command '%s'%s; 'coke --help' lists all", name,
+                     near ? near : "");
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int run_help(int argc, const char *const *argv)
+{
+    if (argc < 1 || strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0) {
+        help_program(commands, COMMANDS, stdout);
+        return COKE_OK;
+    }
+    if (strcmp(argv[0], "--man") == 0) {
+        help_man(commands, COMMANDS, stdout);
+        return COKE_OK;
+    }
+    if (strcmp(argv[0], "--bash") == 0) {
+        help_bash(commands, COMMANDS, stdout);
+        return COKE_OK;
+    }
+    const struct command *cmd = find_command(argv[0]);
+    if (!cmd)
+        return fail_unknown(argv[0]);
+    help_command(cmd, stdout);
+    return COKE_OK;
+}
+
+static int run_command(const struct command *cmd, int argc, const char *const *argv)
+{
+    struct args a;
+    args_init(&a, cmd);
+    void *options = calloc(1, cmd->size);
+    const char **operand = calloc((size_t)argc + 1, sizeof *operand);
+    int rc = options && operand ? COKE_OK : talk_fail(COKE_ENOMEM, "out of memory");
+    if (!rc)
+        rc = args_parse(&a, options, operand, argc, argv);
+    if (!rc && a.help)
+        help_command(cmd, stdout);
+    else if (!rc)
+        rc = cmd->run(options, a.noperands, operand);
+    free(operand);
+    free(options);
+    return rc;
+}
+
+static int run(int argc, const char *const *argv)
+{
+    if (argc < 2) {
+        help_program(commands, COMMANDS, stderr);
+        return COKE_EUSAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0) {
+        printf("coke %s\n", coke_version());
+        return COKE_OK;
+    }
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return run_help(argc - 2, argv + 2);
+    const struct command *cmd = find_command(name);
+    return cmd ? run_command(cmd, argc - 2, argv + 2) : fail_unknown(name);
+}
+
+/* A result that did not arrive is a failure, whatever else went well. */
+static int finish_stdout(int rc)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return rc;
+    if (rc)
+        return rc;
+    return talk_fail(COKE_EIO, "standard output: %s", errno ? strerror(errno) : "not written");
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_files();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
+    int rc = finish_stdout(run(argc, (const char *const *)argv));
+    return -rc;
+}

@@ -1,0 +1,81 @@
+/* outputs.c - may these files be written? Asked before the work, not after it. */
+#include "outputs.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail_errno(const char *path)
+{
+    return talk_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+}
+
+/* Can a new entry be made beside path? */
+static int check_parent(const char *path)
+{
+    char dir[PATH_MAX];
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    while (len > 0 && path[len - 1] != '/')
+        len--;
+    if (len >= sizeof dir)
+        return talk_fail(COKE_EUSAGE, "%.60s...: the name is too long", path);
+    snprintf(dir, sizeof dir, "%.*s", (int)len, len ? path : "");
+    const char *shown = len ? dir : ".";
+    return access(shown, W_OK | X_OK) ? fail_errno(shown) : COKE_OK;
+}
+
+int outputs_check_file(const char *path, int force)
+{
+    struct stat st;
+    if (lstat(path, &st))
+        return errno == ENOENT ? check_parent(path) : fail_errno(path);
+    if (stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
+        return COKE_OK;
+    if (S_ISDIR(st.st_mode))
+        return talk_fail(COKE_EIO, "%s: %s", path, strerror(EISDIR));
+    if (!force)
+        return talk_fail(COKE_EUSAGE, "%s exists; --force overwrites it", path);
+    return check_parent(path);
+}
+
+static int check_inside(const char *dir, const char *name, int force)
+{
+    char path[PATH_MAX];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
+        return talk_fail(COKE_EUSAGE, "%.60s...: the name is too long", dir);
+    return outputs_check_file(path, force);
+}
+
+static int check_head(const char *dir, const struct coke_ints *k, int h, int force)
+{
+    static const char *const file[][2] = {
+        {"labels", ".npy"}, {"centers", ".npy"}, {"model", ".safetensors"}};
+    char name[64];
+    int rc = COKE_OK;
+    for (int i = 0; i < 3 && !rc; i++) {
+        if (k->n > 1)
+            snprintf(name, sizeof name, "%s-h%d-k%d%s", file[i][0], h, k->v[h], file[i][1]);
+        else
+            snprintf(name, sizeof name, "%s%s", file[i][0], file[i][1]);
+        rc = check_inside(dir, name, force);
+    }
+    return rc;
+}
+
+int outputs_check_dir(const char *dir, const struct coke_ints *k, int force)
+{
+    struct stat st;
+    if (stat(dir, &st))
+        return errno == ENOENT ? check_parent(dir) : fail_errno(dir);
+    if (!S_ISDIR(st.st_mode))
+        return talk_fail(COKE_EIO, "%s: %s", dir, strerror(ENOTDIR));
+    int rc = COKE_OK;
+    for (int h = 0; h < k->n && !rc; h++)
+        rc = check_head(dir, k, h, force);
+    return rc ? rc : check_inside(dir, "summary.json", force);
+}

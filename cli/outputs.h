@@ -1,0 +1,12 @@
+/* outputs.h - may these files be written? Asked before the work, not after it. */
+#ifndef COKE_CLI_OUTPUTS_H
+#define COKE_CLI_OUTPUTS_H
+
+#include "coke.h"
+
+/* One file. Devices and pipes may be written always. Says why not. */
+int outputs_check_file(const char *path, int force);
+/* The files that coke_cluster_write makes in dir for these clusterings. */
+int outputs_check_dir(const char *dir, const struct coke_ints *k, int force);
+
+#endif

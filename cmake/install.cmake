@@ -1,0 +1,27 @@
+# install.cmake - manual page, completion, pkg-config file, and where everything goes.
+include(GNUInstallDirs)
+
+install(TARGETS coke_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                            PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# Relative to the file itself, so that DESTDIR and a later --prefix need no edits.
+file(RELATIVE_PATH COKE_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" COKE_PC_PREFIX "${COKE_PC_PREFIX}")
+configure_file(cmake/coke.pc.in coke.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/coke.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET coke)
+  set_target_properties(coke PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  # The option tables are the only home of the text: page and completion come from them.
+  foreach(pair "man=coke.1" "bash=coke.bash")
+    string(REGEX MATCH "^[a-z]+" kind ${pair})
+    string(REGEX REPLACE "^[a-z]+=" "" file ${pair})
+    add_custom_command(OUTPUT ${file} COMMAND coke help --${kind} > ${file} DEPENDS coke
+                       VERBATIM)
+  endforeach()
+  add_custom_target(coke_text ALL DEPENDS coke.1 coke.bash)
+  install(TARGETS coke RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${CMAKE_BINARY_DIR}/coke.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${CMAKE_BINARY_DIR}/coke.bash RENAME coke
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()

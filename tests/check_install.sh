@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# check_install.sh - make install: program, manual and library work from where they were put.
+set -eu
+top=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+DESTDIR=$work cmake --install "$build" --prefix /opt/coke >"$work/log"
+root=$work/opt/coke
+
+"$root/bin/coke" --version
+test -s "$root/share/man/man1/coke.1"
+test -s "$root/share/bash-completion/completions/coke"
+test "$(cd "$root/include" && ls)" = coke.h
+
+PKG_CONFIG_PATH=$(dirname "$(find "$root" -name coke.pc)")
+export PKG_CONFIG_PATH
+pkg-config --exists coke
+read -ra flags <<<"$(pkg-config --cflags --libs coke)"
+${CC:-cc} -std=c11 -Wall -Wextra -Werror "$top/examples/cluster_array.c" -o "$work/example" \
+    "${flags[@]}" -Wl,-rpath,"$(pkg-config --variable=libdir coke)"
+"$work/example" | grep '^sizes 100 to '
+
+# The README shows the example as it is.
+awk '/^#include <coke.h>/ { on = 1 } on' "$top/examples/cluster_array.c" >"$work/example.c"
+awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$top/README.md" >"$work/readme.c"
+diff "$work/example.c" "$work/readme.c"

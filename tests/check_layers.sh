@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# check_layers.sh - the layer check passes on this tree and fails on a tree with a wrong line.
+set -u
+top=$1
+"$top/scripts/check-layers" "$top" || exit 1
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# wrong FILE LINE PATTERN: the line, added to the file in a copy, is found.
+wrong() {
+    rm -rf "$work/tree"
+    mkdir "$work/tree"
+    cp -r "$top/src" "$top/cli" "$work/tree"
+    echo "$2" >>"$work/tree/$1"
+    if "$top/scripts/check-layers" "$work/tree" >"$work/found"; then
+        echo "not found: '$2' in $1"
+        exit 1
+    fi
+    grep -q "^$1:[0-9]*: $3" "$work/found" || {
+        echo "found otherwise: '$2' in $1:"
+        cat "$work/found"
+        exit 1
+    }
+}
+wrong src/core/mem.c '#include "kernels/kernels.h"' 'core includes kernels, which lies above it'
+wrong src/data/synthetic_vectors.c '#include "cluster/job.h"' 'data includes cluster, which lies beside it'
+wrong src/cluster/scan.c '#include "api/api.h"' 'cluster includes api, which lies above it'
+wrong src/cluster/scan.c '#include <immintrin.h>' 'immintrin.h belongs in kernels'
+wrong src/cluster/scan.c '#include <jansson.h>' 'jansson.h belongs in io'
+wrong src/io/npy.c '#include <omp.h>' 'omp.h belongs in core/workers.c only'
+wrong src/io/npy.c 'void f(void) { exit(1); }' 'exit() in the library'
+wrong src/io/npy.c 'void f(void) { printf("x"); }' 'printf() in the library'
+wrong cli/main.c '#include "core/mem.h"' 'core/mem.h: the program knows coke.h only'
+rm -rf "$work/tree" && mkdir "$work/tree" && cp -r "$top/src" "$top/cli" "$work/tree"
+cp "$work/tree/src/io/npy.h" "$work/tree/src/core/npy.h"
+"$top/scripts/check-layers" "$work/tree" | grep -q 'npy.h: there is .* already' || {
+    echo "a second npy.h was not found"
+    exit 1
+}

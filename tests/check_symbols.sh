@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# check_symbols.sh - the library exports coke_* and nothing else; what coke.h declares is there.
+set -u
+library=$1 header=$2
+exported=$(nm -D --defined-only "$library" | awk '{ print $NF }' | sort)
+strange=$(grep -v '^coke_' <<<"$exported")
+if [ -n "$strange" ]; then
+    echo "exported, but not coke_*: ${strange//$'\n'/ }"
+    exit 1
+fi
+declared=$(tr '\n' ' ' <"$header" | sed 's/;/;\n/g' | grep -o 'COKE_API .*' |
+    grep -o 'coke_[a-z0-9_]*(' | tr -d '(' | sort)
+[ -n "$declared" ] || exit 1
+missing=$(comm -13 <(echo "$exported") <(echo "$declared"))
+if [ -n "$missing" ]; then
+    echo "declared in coke.h, but not exported: ${missing//$'\n'/ }"
+    exit 1
+fi

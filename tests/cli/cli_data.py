@@ -1,0 +1,62 @@
+"""cli_data - small data sets for the tests of the program, and checks of what it wrote."""
+import json
+import os
+import sys
+
+import numpy as np
+
+# Names for the scripts, which begin with `from cli_data import *`.
+__all__ = ["np", "os", "sys", "json", "vectors", "save", "save_vecs", "load_rows", "sizes",
+           "nearest", "lie"]
+
+
+def vectors(n=600, dim=8, groups=6, seed=0):
+    """Rows around a few directions, some far more popular than others."""
+    rng = np.random.default_rng(seed)
+    center = rng.normal(size=(groups, dim))
+    share = 1 / np.arange(1, groups + 1)
+    group = rng.choice(groups, size=n, p=share / share.sum())
+    return (center[group] + 0.4 * rng.normal(size=(n, dim))).astype(np.float32)
+
+
+def save(path="x.npy", dtype=None, **kind):
+    x = vectors(**kind)
+    if dtype is not None:
+        x = (x * 20 + (128 if dtype == "u1" else 0) if dtype in ("u1", "i1") else x)
+        x = x.astype(dtype)
+    np.save(path, x)
+    return x
+
+
+def save_vecs(path, x):
+    """.fvecs (float32) or .bvecs (uint8): each row after its length."""
+    head = np.full((len(x), 1), x.shape[1], "<i4").view("u1")
+    np.hstack([head, np.ascontiguousarray(x).view("u1").reshape(len(x), -1)]).tofile(path)
+
+
+def load_rows(path):
+    x = np.load(path).astype(np.float64)
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def sizes(path="out/labels.npy", k=None):
+    return np.bincount(np.load(path), minlength=k or 0)
+
+
+def nearest(x, centers, labels, slack=1e-5):
+    """Is every label's center as near as the nearest one, but for rounding?"""
+    score = x @ np.load(centers).astype(np.float64).T
+    return bool(np.all(score.max(1) - score[np.arange(len(x)), labels] <= slack))
+
+
+def lie(path, out, old, new):
+    """The same .npy with a part of its header replaced by another of the same length."""
+    with open(path, "rb") as f:
+        data = f.read()
+    assert data.count(old) == 1 and len(old) <= len(new)
+    pad = len(new) - len(old)
+    head = data[:128].replace(old, new)
+    if pad:  # taken from the blanks before the end of the line
+        head = head[:-1 - pad] + b"\n"
+    with open(out, "wb") as f:
+        f.write(head + data[128:])

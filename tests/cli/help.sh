@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# Every command has usage, options with defaults, and examples, within 80 columns.
+coke --version
+for c in cluster assign info demo; do
+    coke help $c > a || exit 1
+    coke $c --help > b || exit 1
+    cmp a b || exit 1
+    coke $c -h | cmp - a || exit 1
+    head -n 1 a
+    grep -q '^examples:' a || exit 1
+    py <<'P' || exit 1
+long = [line for line in open("a") if len(line) > 90]
+assert not long, long
+P
+done
+coke cluster --help | grep -c 'default 0.4'
+coke --help | head -n 1

@@ -1,0 +1,6 @@
+# shellcheck shell=bash
+# No k.
+py <<'P'
+save()
+P
+coke cluster x.npy -o out

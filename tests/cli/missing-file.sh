@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# A file that is not there.
+coke cluster nowhere.npy -k 6 -o out -q

@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# No command at all.
+coke

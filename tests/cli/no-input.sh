@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# No file.
+coke cluster -k 6 -o out

@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# A word that is not offered.
+coke cluster x.npy -k 6 --init=random -o out

@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# A command that is not there.
+coke clustr x.npy

@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# The program's own options take part in the search.
+coke cluster x.npy -k 6 --min-size f -o out

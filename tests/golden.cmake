@@ -1,0 +1,29 @@
+# Golden tests: recordings of the authors' implementation, replayed on every instruction set
+# (a CPU without one skips it). COKE_GOLDEN names another folder of recordings.
+add_executable(golden_tests golden_main.c golden_data.c golden_trace.c golden_table.c)
+target_compile_definitions(golden_tests PRIVATE
+  GOLDEN_DEFAULT="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+target_include_directories(golden_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(golden_tests PRIVATE coke_objects PkgConfig::CMOCKA)
+foreach(isa ref avx2 avx512 vnni)
+  add_test(NAME golden/traces-${isa} COMMAND golden_tests traces ${isa})
+  set_tests_properties(golden/traces-${isa} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
+    ENVIRONMENT "OMP_WAIT_POLICY=passive") # threads that spin starve each other on a busy machine
+endforeach()
+add_test(NAME golden/tables COMMAND golden_tests tables)
+add_test(NAME golden/comparator COMMAND golden_tests comparator)
+set_tests_properties(golden/tables golden/comparator PROPERTIES TIMEOUT 300
+  ENVIRONMENT "OMP_WAIT_POLICY=passive")
+
+# The engine's unit tests share support.c; threads that spin would starve each other on a busy
+# machine.
+foreach(module core kernels cluster data api)
+  file(GLOB ENGINE_TESTS CONFIGURE_DEPENDS
+    "${CMAKE_CURRENT_SOURCE_DIR}/unit/${module}/test_*.c")
+  foreach(source ${ENGINE_TESTS})
+    get_filename_component(name ${source} NAME_WE)
+    string(REPLACE "test_" "" short ${name})
+    target_sources(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/support.c)
+    set_property(TEST ${module}/${short} APPEND PROPERTY ENVIRONMENT "OMP_WAIT_POLICY=passive")
+  endforeach()
+endforeach()

@@ -1,0 +1,69 @@
+/* golden_data.h - recordings: a folder with manifest.json and .npy arrays. */
+#ifndef CK_GOLDEN_DATA_H
+#define CK_GOLDEN_DATA_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum { GOLDEN_ARRAYS = 64, GOLDEN_CASES = 128 };
+
+struct golden_array {
+    char name[64];
+    int is_float;
+    int ndim;
+    int64_t shape[8], n;
+    float *f; /* one of the two is NULL */
+    int32_t *i;
+};
+
+struct golden_case {
+    char name[128];
+    json_t *manifest;
+    const json_t *hyper;
+    int narrays;
+    struct golden_array array[GOLDEN_ARRAYS];
+};
+
+enum golden_kind { GOLDEN_OTHER, GOLDEN_TRACE, GOLDEN_TABLE };
+
+/* $COKE_GOLDEN, or tests/golden of the sources. */
+const char *golden_root(void);
+/* Names of all recordings of a kind, sorted; free() each. Returns how many. */
+int golden_list(enum golden_kind kind, char *name[GOLDEN_CASES]);
+
+/* Reads manifest and arrays; NULL and a line on stderr if one is missing or is not as the
+ * manifest says. */
+struct golden_case *golden_load(const char *name);
+void golden_free(struct golden_case *c);
+
+/* NULL if there is no such array; the printf form is for the heads' suffixes. */
+__attribute__((format(printf, 2, 3))) struct golden_array *
+golden_array(const struct golden_case *c, const char *format, ...);
+
+double golden_number(const struct golden_case *c, const char *key, double absent);
+/* Element i of a list such as K, or the number itself. */
+int64_t golden_item(const struct golden_case *c, const char *key, int i);
+
+/* ---- comparing: 0, or -1 with the first difference in words ----------------------------- */
+
+struct golden_report {
+    char text[512];
+    int64_t compared; /* numbers */
+};
+
+int golden_same_ints(struct golden_report *r, const char *what, const int32_t *got,
+                     const int32_t *want, int64_t n);
+int golden_close(struct golden_report *r, const char *what, const float *got, const float *want,
+                 int64_t n, double tolerance);
+
+/* ---- the checks ------------------------------------------------------------------------- */
+
+/* The whole recording, step by step. interrupt >= 0: after that many steps everything is
+ * saved, freed, loaded and continued. `folder` is for files. The final state is left in
+ * folder/head-H.safetensors. */
+int golden_check_trace(const struct golden_case *c, int64_t interrupt, const char *folder,
+                       struct golden_report *r);
+int64_t golden_trace_steps(const struct golden_case *c);
+int golden_check_table(const struct golden_case *c, struct golden_report *r);
+
+#endif

@@ -1,0 +1,257 @@
+/* golden_main.c - the golden tests: golden traces | tables | comparator [isa].
+ *
+ * One test per recording found in $COKE_GOLDEN (tests/golden by default). Exit code 77: this
+ * CPU has no such instruction set. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "coke.h"
+#include "golden_data.h"
+
+#include <unistd.h>
+
+static char folder[] = "/tmp/coke-golden-XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char path[256];
+    (void)state;
+    for (int h = 0; h < COKE_MAX_HEADS; h++) {
+        snprintf(path, sizeof path, "%s/head-%d.safetensors", folder, h);
+        unlink(path);
+    }
+    return rmdir(folder);
+}
+
+static struct golden_case *load(const char *name)
+{
+    struct golden_case *c = golden_load(name);
+    if (!c)
+        fail_msg("%s: cannot be read", name);
+    return c;
+}
+
+/* ---- traces ----------------------------------------------------------------------------- */
+
+struct bytes {
+    unsigned char *data;
+    size_t n;
+};
+
+static struct bytes slurp(int head)
+{
+    char path[256];
+    struct bytes b = {malloc(1 << 24), 0};
+    snprintf(path, sizeof path, "%s/head-%d.safetensors", folder, head);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    b.n = fread(b.data, 1, 1 << 24, f);
+    assert_true(b.n > 0 && b.n < 1 << 24);
+    fclose(f);
+    return b;
+}
+
+static void trace_equals_its_recording(void **state)
+{
+    struct golden_case *c = load(*state);
+    struct golden_report r;
+    if (golden_check_trace(c, -1, folder, &r))
+        fail_msg("%s: %s", c->name, r.text);
+    print_message("             %lld numbers compared\n", (long long)r.compared);
+    assert_true(r.compared > 0);
+    golden_free(c);
+}
+
+/* Saved and loaded early, in the middle and at the last step: the same numbers on the way, the
+ * same bytes at the end. */
+static void interrupted_trace_ends_with_the_same_bytes(void **state)
+{
+    struct golden_case *c = load(*state);
+    struct golden_report r;
+    struct bytes whole[COKE_MAX_HEADS];
+    int heads = (int)golden_number(c, "num_head", 1);
+    int64_t steps = golden_trace_steps(c), at[4] = {1, steps / 2, steps * 3 / 4 + 1, steps};
+    if (golden_check_trace(c, -1, folder, &r))
+        fail_msg("%s: %s", c->name, r.text);
+    for (int h = 0; h < heads; h++)
+        whole[h] = slurp(h);
+    for (int i = 0; i < 4; i++) {
+        if (golden_check_trace(c, at[i], folder, &r))
+            fail_msg("%s, interrupted after step %lld: %s", c->name, (long long)at[i], r.text);
+        for (int h = 0; h < heads; h++) {
+            struct bytes again = slurp(h);
+            assert_int_equal(again.n, whole[h].n);
+            assert_memory_equal(again.data, whole[h].data, whole[h].n);
+            free(again.data);
+        }
+    }
+    for (int h = 0; h < heads; h++)
+        free(whole[h].data);
+    golden_free(c);
+}
+
+/* ---- tables ----------------------------------------------------------------------------- */
+
+static void table_equals_its_recording(void **state)
+{
+    struct golden_case *c = load(*state);
+    struct golden_report r;
+    if (golden_check_table(c, &r))
+        fail_msg("%s: %s", c->name, r.text);
+    print_message("             %lld numbers compared\n", (long long)r.compared);
+    assert_true(r.compared > 0);
+    golden_free(c);
+}
+
+/* ---- can it fail at all? ---------------------------------------------------------------- */
+
+/* Inputs that the replay starts from; everything else in a recording is compared. */
+static int is_input(const char *name)
+{
+    static const char *const inputs[] = {"init_centers_", "step_bounds", "ids",    "features",
+                                         "view1",         "view2",       "mean",   "label_idx",
+                                         "multi_match",   "flags",       "labels", "margin",
+                                         "loss",          "labels_used"};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        size_t n = strlen(inputs[i]);
+        if (strncmp(name, inputs[i], n) == 0 && (name[n] == 0 || inputs[i][n - 1] == '_'))
+            return 1;
+    }
+    return 0;
+}
+
+static int check(const struct golden_case *c, struct golden_report *r)
+{
+    return golden_array(c, "ids") ? golden_check_trace(c, -1, folder, r)
+                                  : golden_check_table(c, r);
+}
+
+/* A number that is compared: marked rows and the labels of free slots are not. */
+static int64_t comparable(const struct golden_case *c, const struct golden_array *a, int64_t from)
+{
+    const struct golden_array *w = golden_array(c, "label_val");
+    const struct golden_array *marked = golden_array(c, "multi_match");
+    const struct golden_array *flags = golden_array(c, "flags");
+    int slots = w && (a == w || strcmp(a->name, "assign_labels") == 0);
+    for (int64_t i = from; i < a->n; i++) {
+        int64_t row = slots ? i / w->shape[w->ndim - 1] : 0;
+        if (!slots || (w->f[i] > 0 && !(marked ? marked->i[row]
+                                               : flags->i[row % flags->n] & 1)))
+            return i;
+    }
+    return -1;
+}
+
+/* One number off by a little more than the tolerance, or by one, must be found, in every array
+ * and at its beginning as well as later. */
+static void one_wrong_number_is_found(void **state)
+{
+    struct golden_case *c = load(*state);
+    struct golden_report r;
+    int changed = 0;
+    assert_int_equal(check(c, &r), 0);
+    for (int n = 0; n < c->narrays; n++) {
+        struct golden_array *a = &c->array[n];
+        if (is_input(a->name))
+            continue;
+        for (int part = 0; part < 2; part++) {
+            int64_t i = comparable(c, a, part * (a->n * 2 / 3));
+            if (i < 0)
+                continue;
+            float f = a->is_float ? a->f[i] : 0;
+            if (a->is_float)
+                a->f[i] = f + 3e-5f;
+            else
+                a->i[i] ^= 1;
+            if (check(c, &r) == 0)
+                fail_msg("%s: %s[%lld] was changed and nothing noticed", c->name, a->name,
+                         (long long)i);
+            if (a->is_float)
+                a->f[i] = f;
+            else
+                a->i[i] ^= 1;
+            changed++;
+        }
+    }
+    assert_true(changed >= 4);
+    assert_int_equal(check(c, &r), 0);
+    golden_free(c);
+}
+
+static void comparison_takes_no_nan(void **state)
+{
+    (void)state;
+    struct golden_report r = {{0}, 0};
+    float got[2] = {1, NAN}, want[2] = {1, 1};
+    assert_int_equal(golden_close(&r, "x", got, want, 1, 0), 0);
+    assert_int_equal(golden_close(&r, "x", got, want, 2, 1e9), -1);
+}
+
+/* ---- main ------------------------------------------------------------------------------- */
+
+static void add(struct CMUnitTest *t, int *n, const char *what, char *name,
+                CMUnitTestFunction f)
+{
+    char *title = malloc(300);
+    snprintf(title, 300, "%s: %s", name, what);
+    t[(*n)++] = (struct CMUnitTest){.name = title, .test_func = f, .initial_state = name};
+}
+
+static int collect(const char *what, struct CMUnitTest *t)
+{
+    char *name[GOLDEN_CASES];
+    int n = 0, traces = strcmp(what, "tables") != 0, tables = strcmp(what, "traces") != 0;
+    int comparator = strcmp(what, "comparator") == 0;
+    int found = traces ? golden_list(GOLDEN_TRACE, name) : 0;
+    for (int i = 0; i < found; i++) {
+        if (comparator) {
+            add(t, &n, "one wrong number is found", name[i], one_wrong_number_is_found);
+            continue;
+        }
+        add(t, &n, "equals its recording", name[i], trace_equals_its_recording);
+        add(t, &n, "may be interrupted", name[i], interrupted_trace_ends_with_the_same_bytes);
+    }
+    found = tables ? golden_list(GOLDEN_TABLE, name) : 0;
+    for (int i = 0; i < found; i++)
+        add(t, &n, comparator ? "one wrong number is found" : "equals its recording", name[i],
+            comparator ? one_wrong_number_is_found : table_equals_its_recording);
+    if (comparator)
+        add(t, &n, "takes no NaN", strdup("comparison"), comparison_takes_no_nan);
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    static struct CMUnitTest tests[3 * GOLDEN_CASES];
+    const char *what = argc > 1 ? argv[1] : "traces";
+    if (argc > 2)
+        setenv("COKE_ISA", argv[2], 1);
+    if (argc > 2 && strcmp(coke_isa(), argv[2]) != 0)
+        return 77;
+    int n = collect(what, tests);
+    if (!n) {
+        fprintf(stderr, "%s: no recordings\n", golden_root());
+        return 1;
+    }
+    print_message("%s, kernels %s\n", golden_root(), coke_isa());
+    int failed = _cmocka_run_group_tests(what, tests, (size_t)n, make_folder, remove_folder);
+    for (int i = 0; i < n; i++) {
+        free((void *)(uintptr_t)tests[i].name);
+        if (i == 0 || tests[i].initial_state != tests[i - 1].initial_state)
+            free(tests[i].initial_state);
+    }
+    return failed;
+}

@@ -1,0 +1,417 @@
+/* test_repair.c - the frozen pass and the exact repair over rows, against a slow solver and a
+ * full scan of all scores. */
+#include "support.h"
+#include "cluster/repair.h"
+#include "core/mem.h"
+
+struct problem {
+    int64_t n, k;
+    int dim;
+    float *x, *c;        /* [n][dim], [k][dim] */
+    int64_t *least, *most; /* most NULL = none */
+    const double *weight;
+    const struct ck_kernels *kn;
+    /* out */
+    int32_t *label;
+    float *price, *score;
+    int64_t *size;
+    struct ck_repair r;
+};
+
+static struct problem make(int64_t n, int64_t k, int dim, uint64_t seed)
+{
+    struct problem p = {.n = n, .k = k, .dim = dim, .kn = ck_kernels()};
+    p.x = test_vectors(n, dim, (int)k + 1, 1.0, seed);
+    p.c = test_vectors(k, dim, 0, 0, seed + 500);
+    p.least = test_array((size_t)k, sizeof *p.least);
+    p.label = test_array((size_t)n, sizeof *p.label);
+    p.score = test_array((size_t)n, sizeof *p.score);
+    p.price = test_array((size_t)k, sizeof *p.price);
+    p.size = test_array((size_t)k, sizeof *p.size);
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->x), free(p->c), free(p->least), free(p->most), free(p->label), free(p->score);
+    free(p->price), free(p->size);
+}
+
+static void set_ratio(struct problem *p, double ratio)
+{
+    for (int64_t l = 0; l < p->k; l++)
+        p->least[l] = (int64_t)(ratio * (double)p->n / (double)p->k + 1e-9);
+}
+
+static int run(struct problem *p, int exact)
+{
+    struct coke_rows *rows;
+    struct ck_scan scan;
+    struct ck_assigner *a;
+    struct ck_labels labels;
+    int ld = ck_padded(p->dim);
+    /* exactly k rows, so that the sanitizer sees a read of one more */
+    float *center = test_array((size_t)(p->k * ld), sizeof *center);
+    for (int64_t l = 0; l < p->k; l++)
+        memcpy(center + l * ld, p->c + l * p->dim, (size_t)p->dim * sizeof *center);
+    assert_ok(coke_rows_from_array(&rows, p->x, p->n, p->dim));
+    assert_ok(ck_scan_init(&scan, rows, p->kn, p->weight, 0));
+    assert_ok(ck_assigner_new(&a, p->kn, center, p->k, ld));
+    assert_ok(ck_labels_init(&labels, p->n, p->k));
+    p->r = (struct ck_repair){.scan = &scan,
+                              .assigner = a,
+                              .k = p->k,
+                              .least = p->least,
+                              .most = p->most,
+                              .exact = exact,
+                              .sample = 1,
+                              .price = p->price,
+                              .labels = &labels,
+                              .scores = p->score,
+                              .size = p->size};
+    int rc = ck_repair_run(&p->r);
+    for (int64_t i = 0; i < p->n; i++)
+        p->label[i] = ck_labels_get(&labels, i);
+    ck_labels_release(&labels);
+    ck_assigner_free(a);
+    ck_scan_release(&scan);
+    coke_rows_free(rows);
+    free(center);
+    return rc;
+}
+
+/* s [n][k] as the definition of the score has it, of the weighted rows. */
+static double *all_scores(const struct problem *p)
+{
+    int ld = ck_padded(p->dim);
+    double *s = test_array((size_t)(p->n * p->k), sizeof *s), sum = 0;
+    float *x = test_array((size_t)ld, sizeof *x), *c = test_array((size_t)ld, sizeof *c);
+    for (int64_t i = 0; p->weight && i < p->n; i++)
+        sum += p->weight[i];
+    for (int64_t i = 0; i < p->n; i++) {
+        memcpy(x, p->x + i * p->dim, (size_t)p->dim * sizeof *x);
+        ck_normalize(&ck_kernels_ref, x, ld);
+        for (int j = 0; p->weight && j < ld; j++)
+            x[j] *= (float)(p->weight[i] * (double)p->n / sum);
+        for (int64_t l = 0; l < p->k; l++) {
+            memcpy(c, p->c + l * p->dim, (size_t)p->dim * sizeof *c);
+            s[i * p->k + l] = (double)ck_kernels_ref.dot(x, c, ld);
+        }
+    }
+    free(x);
+    free(c);
+    return s;
+}
+
+/* Sizes, scores, primal, dual bound and nearest similarity, all counted again. */
+static void check_certificate(const struct problem *p, const double *s)
+{
+    double primal = 0, dual = 0, nearest = 0, room = 1e-6 * (double)p->n;
+    int64_t *size = test_array((size_t)p->k, sizeof *size);
+    for (int64_t i = 0; i < p->n; i++) {
+        const double *row = s + i * p->k;
+        double best = -INFINITY, top = -INFINITY;
+        assert_true(p->label[i] >= 0 && p->label[i] < p->k);
+        size[p->label[i]]++;
+        assert_true((double)p->score[i] == row[p->label[i]]);
+        primal += row[p->label[i]];
+        for (int64_t l = 0; l < p->k; l++) {
+            best = fmax(best, row[l] + (double)p->price[l]);
+            top = fmax(top, row[l]);
+        }
+        dual += best;
+        nearest += top;
+    }
+    for (int64_t l = 0; l < p->k; l++) {
+        double price = (double)p->price[l];
+        assert_int_equal(size[l], p->size[l]);
+        assert_true(size[l] >= p->least[l]);
+        assert_true(!p->most || size[l] <= p->most[l]);
+        assert_true(p->most || price >= 0);
+        dual -= price * (double)(price >= 0 ? p->least[l] : p->most[l]);
+    }
+    free(size);
+    assert_close(p->r.primal, primal, room);
+    assert_close(p->r.dual, dual, room);
+    assert_true(p->r.dual >= p->r.primal - room);
+    assert_close(p->r.dual, p->r.primal, room);
+    assert_close(p->r.nearest, nearest, room);
+    assert_int_equal(p->r.points, p->n);
+}
+
+/* From no prices, good ones and two kinds of bad ones: the same optimum, proven. */
+static void check_all_starts(struct problem *p, uint64_t seed)
+{
+    double *s = all_scores(p);
+    double best = slow_best(s, p->n, p->k, p->least, p->most, NULL);
+    assert_true(best == best); /* not NAN: the sizes can be met */
+    for (int start = 0; start < 4; start++) {
+        for (int64_t l = 0; l < p->k && start != 1; l++) {
+            double u = test_unit(seed, (uint64_t)(l + 1000 * start));
+            p->price[l] = start == 0 ? 0 : (float)(start == 2 ? u : 4 * u - 2);
+        }
+        assert_ok(run(p, 1));
+        check_certificate(p, s);
+        assert_close(p->r.primal, best, 1e-6 * (double)p->n);
+    }
+    free(s);
+}
+
+static void repair_is_the_optimum_from_any_prices(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct problem p = make(20 + (int64_t)(seed * 13 % 41), 1 + (int64_t)(seed % 6),
+                                3 + (int)(seed % 19), seed);
+        set_ratio(&p, (double)(seed % 5) / 4);
+        check_all_starts(&p, seed);
+        drop(&p);
+    }
+}
+
+static void balanced_sizes_are_met(void **state)
+{
+    (void)state;
+    const int64_t n[] = {60, 61, 64, 65};
+    for (int i = 0; i < 4; i++)
+        for (int64_t k = 2; k <= 6; k++) {
+            struct problem p = make(n[i], k, 8, (uint64_t)(n[i] * k));
+            set_ratio(&p, 1);
+            check_all_starts(&p, (uint64_t)k);
+            drop(&p);
+        }
+}
+
+static void both_bounds_are_met(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        int64_t k = 2 + (int64_t)(seed % 5), n = 60, room = 0, left = n;
+        struct problem p = make(n, k, 5, seed);
+        p.most = test_array((size_t)k, sizeof *p.most);
+        for (int64_t l = 0; l < k; l++) {
+            double u = test_unit(seed, (uint64_t)l + 50);
+            p.least[l] = seed % 4 ? (int64_t)(u * (double)n / (double)k) : 0;
+            left -= p.least[l];
+            p.most[l] = p.least[l] + (int64_t)(test_unit(seed, (uint64_t)l + 90) * 6);
+            room += p.most[l];
+        }
+        for (int64_t l = 0; room < n; l = (l + 1) % k, room++)
+            p.most[l]++;
+        assert_true(left >= 0);
+        check_all_starts(&p, seed);
+        drop(&p);
+    }
+}
+
+static void equal_points_are_shared_out(void **state)
+{
+    (void)state;
+    for (int64_t k = 1; k <= 6; k++) {
+        struct problem p = make(48, k, 7, 3);
+        for (int64_t i = 1; i < p.n; i++)
+            memcpy(p.x + i * p.dim, p.x, (size_t)p.dim * sizeof *p.x);
+        set_ratio(&p, 1);
+        check_all_starts(&p, 1);
+        set_ratio(&p, 0.5);
+        check_all_starts(&p, 2);
+        for (int64_t l = 1; l < k; l++) /* centers equal, too */
+            memcpy(p.c + l * p.dim, p.c, (size_t)p.dim * sizeof *p.c);
+        check_all_starts(&p, 3);
+        drop(&p);
+    }
+}
+
+/* Points come in pairs, centers lie on points: ties and zero-cost moves. */
+static void twins_and_ties_are_no_trouble(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct problem p = make(50, 5, 2, seed);
+        for (int64_t i = 0; i < p.n; i++) {
+            double angle = floor(test_unit(seed, (uint64_t)i) * 8) * 0.78539816339744831;
+            p.x[2 * i] = (float)cos(angle);
+            p.x[2 * i + 1] = (float)sin(angle);
+        }
+        for (int64_t l = 0; l < p.k; l++)
+            memcpy(p.c + 2 * l, p.x + 2 * l, 2 * sizeof *p.c);
+        set_ratio(&p, 0.8);
+        check_all_starts(&p, seed);
+        drop(&p);
+    }
+}
+
+/* Many centers in one tight bundle, where the points are; a few far away that must get some:
+ * prices have to rise by 2 although the margin is small. */
+static void far_centers_get_their_share(void **state)
+{
+    (void)state;
+    struct problem p = make(600, 60, 6, 9);
+    for (int64_t i = 0; i < p.n + p.k; i++) {
+        int center = i >= p.n, far = center && i - p.n >= p.k - 4;
+        float *v = center ? p.c + (i - p.n) * p.dim : p.x + i * p.dim;
+        for (int j = 0; j < p.dim; j++)
+            v[j] = (j == 0 ? far ? -1.0f : 1.0f : 0) + 0.002f * test_normal(5, (uint64_t)(i * 9 + j));
+        test_normalize(v, p.dim);
+    }
+    set_ratio(&p, 0.5);
+    double *s = all_scores(&p);
+    double best = slow_best(s, p.n, p.k, p.least, NULL, NULL);
+    for (int start = 0; start < 3; start++) {
+        for (int64_t l = 0; l < p.k; l++)
+            p.price[l] = (float)(start * test_unit(2, (uint64_t)l));
+        assert_ok(run(&p, 1));
+        check_certificate(&p, s);
+        assert_close(p.r.primal, best, 1e-6 * (double)p.n);
+    }
+    free(s);
+    drop(&p);
+}
+
+static void larger_instances_are_proven(void **state)
+{
+    (void)state;
+    const double ratio[] = {0.4, 1};
+    for (int i = 0; i < 2; i++)
+        for (int upper = 0; upper < 2; upper++) {
+            struct problem p = make(5000, 50, 24, 77);
+            set_ratio(&p, ratio[i]);
+            if (upper) {
+                p.most = test_array((size_t)p.k, sizeof *p.most);
+                for (int64_t l = 0; l < p.k; l++)
+                    p.most[l] = 120;
+            }
+            double *s = all_scores(&p);
+            for (int start = 0; start < 3; start++) {
+                for (int64_t l = 0; l < p.k && start != 1; l++)
+                    p.price[l] = start ? (float)test_unit(4, (uint64_t)l) : 0;
+                assert_ok(run(&p, 1));
+                check_certificate(&p, s);
+            }
+            free(s);
+            drop(&p);
+        }
+}
+
+static void weights_weigh_the_objective(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct problem p = make(60, 4, 6, seed);
+        double w[60];
+        for (int64_t i = 0; i < p.n; i++)
+            w[i] = i % 7 ? test_unit(seed, (uint64_t)i) * 3 : 0;
+        p.weight = w;
+        set_ratio(&p, 0.9);
+        check_all_starts(&p, seed);
+        drop(&p);
+    }
+}
+
+/* Without the solver: nearest with the prices given, and the objective all the same. */
+static void frozen_pass_labels_with_its_prices(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        struct problem p = make(300, 7, 9, 4);
+        double *s = all_scores(&p), nearest = 0, primal = 0;
+        for (int64_t l = 0; l < p.k; l++)
+            p.price[l] = (float)(kind * 0.5 * (test_unit(8, (uint64_t)l) - (kind - 1)));
+        set_ratio(&p, 0.9);
+        assert_ok(run(&p, 0));
+        for (int64_t i = 0; i < p.n; i++) {
+            double top = -INFINITY;
+            int32_t best = 0;
+            for (int32_t l = 0; l < p.k; l++) {
+                float v = (float)s[i * p.k + l] + p.price[l];
+                if (v > (float)s[i * p.k + best] + p.price[best])
+                    best = l;
+                top = fmax(top, s[i * p.k + l]);
+            }
+            assert_int_equal(p.label[i], best);
+            nearest += top;
+            primal += s[i * p.k + best];
+        }
+        assert_close(p.r.primal, primal, 1e-4);
+        assert_close(p.r.nearest, nearest, 1e-4);
+        free(s);
+        drop(&p);
+    }
+}
+
+/* The same problem, solved by every version of the kernels and any number of threads. */
+static void versions_and_threads_agree(void **state)
+{
+    (void)state;
+    struct problem first = {0};
+    for (const struct ck_kernels *const *kn = ck_kernels_all(); *kn; kn++)
+        for (int threads = 1; threads <= 5; threads += 2) {
+            struct problem p = make(4000, 5 + 0, 12, 21);
+            p.kn = *kn;
+            set_ratio(&p, 0.95);
+            coke_set_threads(threads);
+            assert_ok(run(&p, 1));
+            coke_set_threads(0);
+            if (!first.x) {
+                first = p;
+                continue;
+            }
+            assert_memory_equal(p.label, first.label, (size_t)p.n * sizeof *p.label);
+            assert_memory_equal(p.price, first.price, (size_t)p.k * sizeof *p.price);
+            assert_true(p.r.primal == first.r.primal && p.r.dual == first.r.dual);
+            drop(&p);
+        }
+    drop(&first);
+}
+
+static int stop(void *user, const char *phase, int64_t done, int64_t total)
+{
+    (void)phase, (void)done, (void)total;
+    return ++*(int *)user >= 1;
+}
+
+static void a_caller_can_stop_it(void **state)
+{
+    (void)state;
+    int calls = 0;
+    struct problem p = make(300, 3, 4, 4);
+    struct coke_rows *rows;
+    struct ck_scan scan;
+    struct ck_assigner *a;
+    struct ck_labels labels;
+    float *center = test_array((size_t)(3 * 16), sizeof *center);
+    int64_t live = ck_mem_stats().live;
+    assert_ok(coke_rows_from_array(&rows, p.x, p.n, p.dim));
+    assert_ok(ck_scan_init(&scan, rows, p.kn, NULL, 0));
+    assert_ok(ck_assigner_new(&a, p.kn, center, p.k, 16));
+    assert_ok(ck_labels_init(&labels, p.n, p.k));
+    struct ck_repair r = {.scan = &scan, .assigner = a, .k = 3, .least = p.least, .exact = 1,
+                          .progress = stop, .user = &calls, .price = p.price,
+                          .labels = &labels, .size = p.size};
+    assert_fails(ck_repair_run(&r), COKE_ESTOPPED, "stopped");
+    ck_labels_release(&labels);
+    ck_assigner_free(a);
+    ck_scan_release(&scan);
+    coke_rows_free(rows);
+    free(center);
+    drop(&p);
+    assert_int_equal(ck_mem_stats().live, live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repair_is_the_optimum_from_any_prices),
+        cmocka_unit_test(balanced_sizes_are_met),
+        cmocka_unit_test(both_bounds_are_met),
+        cmocka_unit_test(equal_points_are_shared_out),
+        cmocka_unit_test(twins_and_ties_are_no_trouble),
+        cmocka_unit_test(far_centers_get_their_share),
+        cmocka_unit_test(larger_instances_are_proven),
+        cmocka_unit_test(weights_weigh_the_objective),
+        cmocka_unit_test(frozen_pass_labels_with_its_prices),
+        cmocka_unit_test(versions_and_threads_agree),
+        cmocka_unit_test(a_caller_can_stop_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
