@@ -26,10 +26,10 @@ int ck_batch_fill(struct ck_batch *b, const float *x, int64_t n, int dim)
     }
     for (int64_t i = 0; i < n; i++) {
         const float *from = x + i * dim;
-        float top = 0;
+        int bad = 0;
         for (int j = 0; j < dim; j++)
-            top = fabsf(from[j]) <= top ? top : fabsf(from[j]); /* a NaN stays */
-        if (!(top <= CK_BATCH_LARGEST))
+            bad |= !(fabsf(from[j]) <= CK_BATCH_LARGEST);
+        if (bad)
             return ck_fail(COKE_ENUMERIC,
                            "row %lld of the batch has a number that is not finite, or "
                            "beyond %g: normalise the rows",

@@ -149,9 +149,6 @@ static int check_input(const struct job *j)
     int rc = ck_options_check(&table, o);
     if (rc)
         return rc;
-    if (o->k.n > COKE_MAX_HEADS)
-        return ck_fail(COKE_EUSAGE, "k: %d clusterings at once, at most %d", o->k.n,
-                       COKE_MAX_HEADS);
     if (o->k.n < 1)
         return ck_fail(COKE_EUSAGE, "k: the number of clusters is missing (-k 100)");
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))

@@ -26,6 +26,7 @@ enum {
     REACH = 3,                /* margins a price may fall before the box holds it */
     MANY_ROWS = 500000,
     MOST_CHOICES = 64,
+    PATIENCE = 6, /* passes that may end without an exact solution */
     MAX_PASSES = 100,
 };
 
@@ -71,10 +72,11 @@ struct pass {
     struct worker *worker;
     struct chunk_part *part;
     int64_t chunks, first_chunk;
-    float *bias;           /* [k] prices of this pass */
-    float *fall;           /* [k] how far they may fall */
-    int32_t *push;         /* [k] how far the box moves on, in margins */
-    float lowest;          /* of them */
+    float *bias;  /* [k] prices of this pass */
+    float *fall;  /* [k] how far they may fall */
+    float *push;  /* [k] how far the box moves on */
+    float lowest; /* of them */
+    int full_passes;
     double share;          /* of the rows that are looked at; 1 = all */
     int64_t *least, *most; /* [k] bounds for that share */
     _Atomic int rc;
@@ -499,6 +501,19 @@ static void set_box(const struct pass *p, struct ck_exact *e)
     }
 }
 
+/* Only differences of prices matter to the labels. Without upper bounds the lowest price is 0,
+ * as some cluster is above its least size or all prices may fall together; and none exceeds
+ * what lies between any two similarities, as that would win every point. */
+static void make_prices_valid(struct ck_repair *r)
+{
+    float lowest = INFINITY, most = 2.1f * (float)r->scan->longest;
+    for (int64_t k = 0; k < r->k; k++)
+        lowest = fminf(lowest, r->price[k]);
+    for (int64_t k = 0; k < r->k; k++)
+        r->price[k] = r->most ? fmaxf(-most, fminf(r->price[k], most))
+                              : fminf(r->price[k] - lowest, most);
+}
+
 /* Where the box held a price back, the next one lies further that way, by twice as much each
  * time in a row. */
 static void move_box(struct pass *p, const struct ck_exact *e)
@@ -506,10 +521,11 @@ static void move_box(struct pass *p, const struct ck_exact *e)
     struct ck_repair *r = p->r;
     for (int64_t k = 0; k < e->k; k++) {
         int way = ck_exact_at_edge(e, k);
-        p->push[k] = way == 0 ? 0 : p->push[k] * way > 0 ? 2 * p->push[k] : way;
-        double price = e->price[k] + (double)p->margin * (double)p->push[k];
-        r->price[k] = !r->most && price < 0 ? 0 : (float)price;
+        float step = p->push[k] * (float)way > 0 ? 2 * fabsf(p->push[k]) : 0;
+        p->push[k] = (float)way * fmaxf(step, p->margin);
+        r->price[k] = (float)e->price[k] + p->push[k];
     }
+    make_prices_valid(r);
 }
 
 /* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (least or most), which no
@@ -547,17 +563,6 @@ static void count_violations(struct ck_repair *r)
         r->missing += missing > 0 ? missing : 0;
         r->above += r->most && r->size[k] > r->most[k];
     }
-}
-
-/* Without upper bounds no price may be negative; where the bounds leave no freedom only the
- * differences matter, so all are shifted. */
-static void make_prices_valid(struct ck_repair *r)
-{
-    float lowest = 0;
-    for (int64_t k = 0; k < r->k; k++)
-        lowest = fminf(lowest, r->price[k]);
-    for (int64_t k = 0; k < r->k && !r->most; k++)
-        r->price[k] -= lowest;
 }
 
 static void keep_solution(struct pass *p, const struct ck_exact *e)
@@ -604,8 +609,13 @@ static int solve(struct pass *p, struct ck_exact *e, int *inside)
     load_solver(p, e);
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
-    CK_TRY(ck_exact_approach(e, (double)p->margin / 4096));
-    *inside = !at_edges(e);
+    /* Near the optimum one price at a time leads closer; where many rows tie it may lead
+     * nowhere, and the solver takes over. */
+    *inside = 1;
+    if (p->full_passes <= PATIENCE) {
+        CK_TRY(ck_exact_approach(e, (double)p->margin / 4096));
+        *inside = !at_edges(e);
+    }
     if (*inside)
         CK_TRY(ck_exact_solve(e, inside));
     if (!*inside) {
@@ -685,6 +695,7 @@ int ck_repair_run(struct ck_repair *r)
         for (int64_t k = 0; k < r->k && pass == 0 && r->passes > 0; k++)
             r->price[k] += r->price[k] > 0 ? p.margin : 0;
         CK_TRY(frozen_pass(&p));
+        p.full_passes++;
         if (pass == 0) {
             count_violations(r);
             CK_TRY(look_for_nearest(&p));

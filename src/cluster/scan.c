@@ -24,7 +24,8 @@ static int check_weights(struct ck_scan *s)
         return ck_fail(COKE_EUSAGE, "all weights are 0");
     s->weight_scale = (double)s->rows->n / sum;
     /* sums are kept in fixed point (kmeans.c), which limits a single row */
-    if (top * s->weight_scale > 8192)
+    s->longest = top * s->weight_scale;
+    if (s->longest > 8192)
         return ck_fail(COKE_EUSAGE,
                        "the largest weight is %g times the mean; at most 8192 is possible",
                        top * s->weight_scale);
@@ -80,7 +81,7 @@ int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kern
     s->kn = kn;
     s->ld = ck_padded(rows->dim);
     s->weight = weight;
-    s->weight_scale = 1;
+    s->weight_scale = s->longest = 1;
     s->skip_bad = skip_bad;
     if (weight) {
         int rc = check_weights(s);

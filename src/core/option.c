@@ -267,9 +267,13 @@ int ck_options_check(const struct coke_option_table *t, const void *options)
             rc = check_bounds(o, (double)*(const int64_t *)p);
         else if (o->type == COKE_OPT_FLOAT)
             rc = check_bounds(o, *(const double *)p);
+        else if (o->type == COKE_OPT_INTS &&
+                 (((const struct coke_ints *)p)->n < 0 ||
+                  ((const struct coke_ints *)p)->n > COKE_MAX_HEADS))
+            rc = ck_fail(COKE_EUSAGE, "%s: a list of %d, at most %d are possible", o->name,
+                         ((const struct coke_ints *)p)->n, COKE_MAX_HEADS);
         else if (o->type == COKE_OPT_INTS)
-            for (int j = 0; j < ((const struct coke_ints *)p)->n && j < COKE_MAX_HEADS && !rc;
-                 j++)
+            for (int j = 0; j < ((const struct coke_ints *)p)->n && !rc; j++)
                 rc = check_bounds(o, ((const struct coke_ints *)p)->v[j]);
         else
             rc = check_bounds(o, *(const int32_t *)p);

@@ -208,6 +208,12 @@ static int open_replacement(struct ck_writer *w)
     w->target = ck_strdup(exists && realpath(w->path, resolved) ? resolved : w->path);
     if (!w->target)
         return COKE_ENOMEM;
+    /* made now, so that nothing can be lacking once the file has its name */
+    size_t len;
+    w->directory = beside(w->target, 2, &len);
+    if (!w->directory)
+        return COKE_ENOMEM;
+    memcpy(w->directory + len, ".", 2);
     int rc = open_temp(w);
     if (rc == COKE_OK && exists && fchmod(w->fd, st.st_mode & 0777))
         rc = fail_errno(w->path);
@@ -289,17 +295,11 @@ static int rename_noreplace(const char *from, const char *to)
 /* The new name survives a power cut only once the directory is on the disk. */
 static int sync_directory(const struct ck_writer *w)
 {
-    size_t len;
-    char *dir = beside(w->target, 2, &len);
-    if (!dir)
-        return COKE_ENOMEM;
-    memcpy(dir + len, ".", 2);
-    int rc = COKE_OK, fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = COKE_OK, fd = open(w->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && fsync(fd) && errno != EINVAL && errno != ENOTSUP)
         rc = fail_errno(w->path);
     if (fd >= 0)
         close(fd);
-    ck_free(dir);
     return rc;
 }
 
@@ -339,6 +339,7 @@ void ck_writer_abort(struct ck_writer *w)
         unlink(w->temp);
     ck_free(w->path);
     ck_free(w->target);
+    ck_free(w->directory);
     ck_free(w->temp);
     ck_free(w->buffer);
     *w = (struct ck_writer){0};

@@ -34,9 +34,10 @@ int ck_file_check_target(const char *path, int force);
  *     ck_writer_abort(&w);
  */
 struct ck_writer {
-    char *path;   /* as given, for sentences; NULL = not open */
-    char *target; /* where links lead to; NULL = written directly */
-    char *temp;   /* NULL when there is nothing to remove */
+    char *path;      /* as given, for sentences; NULL = not open */
+    char *target;    /* where links lead to; NULL = written directly */
+    char *directory; /* of the target */
+    char *temp;      /* NULL when there is nothing to remove */
     unsigned char *buffer;
     size_t used;
     int fd;
