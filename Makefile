@@ -34,7 +34,8 @@ dev-clang:
 check:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory dev-clang
-	$(RUN) --test-dir build-clang -R '^(kernels|cluster)/' -LE slow
+	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
+	$(RUN) --test-dir build-clang -R '^(kernels|cluster)/[a-z0-9_]*$$' -LE slow
 	@$(MAKE) --no-print-directory dev
 	$(RUN) --test-dir build-dev -L 'unit|cli' -LE slow
 	@$(MAKE) --no-print-directory all

@@ -142,8 +142,9 @@ static void print_table(const struct work *w, const struct options *o)
         emit_head_text(stdout, s);
         print_epochs(s);
     }
-    printf("%-12s%s vectors/s in the epochs; %.2f s in all\n", "speed",
-           talk_count(t->vectors_per_second, rate, sizeof rate), t->total);
+    printf("%-12s%s vectors/s in the epochs; %.*f s in all\n", "speed",
+           talk_count(t->vectors_per_second, rate, sizeof rate), t->total < 1 ? 3 : 2,
+           t->total);
     if (o->output)
         printf("%-12s%s\n", "written to", o->output);
 }

@@ -19,7 +19,7 @@ struct options {
 static const struct arg args[] = {
     ARG_INT(OWN, n, "n", 0, 100000, 100, 100000000, NULL, "vectors"),
     ARG_INT(OWN, dim, "dim", 0, 64, 2, 4096, NULL, "columns"),
-    ARG_INT(OWN, k, "k", 0, 200, 2, 100000, NULL, "clusters, in the data and asked for"),
+    ARG_INT(OWN, k, "k", 0, 500, 2, 100000, NULL, "clusters, in the data and asked for"),
     ARG_INT(OWN, seed, "seed", 0, 1, 0, 9007199254740992.0, NULL, "makes other data"),
     ARG_THREADS(OWN),
     ARG_JSON(OWN),
@@ -136,7 +136,7 @@ static void print_rows(const struct options *o, const struct result *r)
 }
 
 /* A bar of up to BAR cells, in eighths of a cell where the terminal can show them. */
-static void print_bar(int64_t count, int64_t most, int utf8)
+static void print_bar(int64_t count, int64_t most, int utf8, int pad)
 {
     static const char *const part[] = {"",       "\u258f", "\u258e", "\u258d",
                                        "\u258c", "\u258b", "\u258a", "\u2589"};
@@ -144,7 +144,7 @@ static void print_bar(int64_t count, int64_t most, int utf8)
     int cells = eighths / 8 + (eighths % 8 > 0);
     for (int i = 0; i < cells; i++)
         fputs(!utf8 ? "#" : i < eighths / 8 ? "\u2588" : part[eighths % 8], stdout);
-    printf(" %-*lld", BAR - cells + 6, (long long)count);
+    printf(" %-*lld", pad ? BAR - cells + 6 : 0, (long long)count);
 }
 
 static void name_bin(int b, double even, char *out, size_t size)
@@ -167,13 +167,13 @@ static void print_histogram(const struct options *o, const struct result *r)
         most = r[i / BINS].bin[i % BINS] > most ? r[i / BINS].bin[i % BINS] : most;
     printf("\n%-16s", "rows in cluster");
     for (int i = 0; i < RUNS; i++)
-        printf("ratio %-*g", BAR + 1, ratios[i]);
+        printf("ratio %-*g", i + 1 < RUNS ? BAR + 1 : 0, ratios[i]);
     printf("\n");
     for (int b = 0; b < BINS; b++) {
         name_bin(b, (double)o->n / (double)o->k, name, sizeof name);
         printf("%-16s", name);
         for (int i = 0; i < RUNS; i++)
-            print_bar(r[i].bin[b], most, utf8);
+            print_bar(r[i].bin[b], most, utf8, i + 1 < RUNS);
         printf("\n");
     }
 }
@@ -188,11 +188,11 @@ static void print_table(const struct options *o, const struct result *r)
     printf("\nratio 0 is k-means without bounds: %lld of %lld clusters stay below .4 n/k, and "
            "the largest "
            "takes %.1f %% of the rows.\n"
-           "With a ratio every cluster has its least size, for %.2f %% (.4) and %.2f %% (1) of "
-           "the labels' objective.\n",
+           "With a bound every cluster has its least size; the mean cosine changes by %+.2f %% "
+           "(ratio .4) and %+.2f %% (ratio 1).\n",
            (long long)r[0].below, (long long)o->k, 100 * (double)r[0].s.size_max / (double)o->n,
-           100 * (1 - r[1].s.labels_objective / r[0].s.labels_objective),
-           100 * (1 - r[2].s.labels_objective / r[0].s.labels_objective));
+           100 * (r[1].s.labels_objective / r[0].s.labels_objective - 1),
+           100 * (r[2].s.labels_objective / r[0].s.labels_objective - 1));
 }
 
 /* ---- the command ------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@ add_executable(golden_tests golden_main.c golden_data.c golden_trace.c golden_ta
 target_compile_definitions(golden_tests PRIVATE
   GOLDEN_DEFAULT="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 target_include_directories(golden_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(golden_tests PRIVATE coke_objects PkgConfig::CMOCKA)
+target_link_libraries(golden_tests PRIVATE coke_objects PkgConfig::CMOCKA PkgConfig::JANSSON)
 foreach(isa ref avx2 avx512 vnni)
   add_test(NAME golden/traces-${isa} COMMAND golden_tests traces ${isa})
   set_tests_properties(golden/traces-${isa} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
@@ -26,4 +26,19 @@ foreach(module core kernels cluster data api)
     target_sources(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/support.c)
     set_property(TEST ${module}/${short} APPEND PROPERTY ENVIRONMENT "OMP_WAIT_POLICY=passive")
   endforeach()
+endforeach()
+
+# The whole program against a linear programme, where scipy is installed.
+if(TARGET coke)
+  add_test(NAME cluster/exact-lp COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/py/test_exact.py
+    $<TARGET_FILE:coke>)
+  set_tests_properties(cluster/exact-lp PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
+    ENVIRONMENT "OMP_WAIT_POLICY=passive")
+endif()
+
+# The engine once more on the reference kernels, whose panels are narrow and which never screen.
+foreach(short kmeans repair)
+  add_test(NAME cluster/${short}-ref COMMAND test_${short})
+  set_tests_properties(cluster/${short}-ref PROPERTIES TIMEOUT 300 LABELS unit
+    ENVIRONMENT "OMP_WAIT_POLICY=passive;COKE_ISA=ref")
 endforeach()

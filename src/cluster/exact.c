@@ -387,17 +387,16 @@ static float select_rank(float *v, int64_t n, int64_t rank)
     return v[rank];
 }
 
-/* The price at which `wanted` of the n asked points come: between the last that does and the
- * first that does not. */
-static double price_for(float *asked, int64_t n, int64_t wanted)
+/* A price at which `wanted` of the n asked points come: the present one if it does, else
+ * halfway between the last that comes and the first that does not. */
+static double price_for(float *asked, int64_t n, int64_t wanted, double present)
 {
-    float last = select_rank(asked, n, wanted - 1);
-    if (wanted == n)
-        return (double)last;
-    float next = INFINITY;
+    float last = select_rank(asked, n, wanted - 1), next = INFINITY;
     for (int64_t i = wanted; i < n; i++)
         next = asked[i] < next ? asked[i] : next;
-    return ((double)last + (double)next) / 2;
+    if ((double)last < present && present < (double)next)
+        return present;
+    return next < INFINITY ? ((double)last + (double)next) / 2 : (double)last;
 }
 
 static double right_price(const struct ck_exact *e, int64_t k, const struct leader *leader,
@@ -416,11 +415,11 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
     if (low > n)
         return e->high[k];
     if (low > 0)
-        price = fmax(price, price_for(asked, n, low));
+        price = fmax(price, price_for(asked, n, low, e->price[k]));
     if (high < n && price == rest) {
         if (high <= 0)
             return e->low[k];
-        price = fmin(price, price_for(asked, n, high));
+        price = fmin(price, price_for(asked, n, high, e->price[k]));
     }
     return fmin(fmax(price, e->low[k]), e->high[k]);
 }
@@ -473,9 +472,8 @@ static void set_price(struct ck_exact *e, int64_t k, double price, struct leader
     }
 }
 
-int ck_exact_approach(struct ck_exact *e, double tolerance)
+int ck_exact_approach(struct ck_exact *e, int sweeps)
 {
-    enum { SWEEPS = 12 };
     int rc = COKE_ENOMEM;
     int64_t longest = 1;
     for (int64_t k = 0; k < e->k; k++) {
@@ -489,14 +487,14 @@ int ck_exact_approach(struct ck_exact *e, double tolerance)
     for (int64_t i = 0; i < e->n; i++)
         leader[i] = find_leader(e, i);
     memset(e->state, 1, (size_t)e->k); /* to be looked at, as a price nearby has moved */
-    for (int sweep = 0, moved = 1; sweep < SWEEPS && moved; sweep++) {
+    for (int sweep = 0, moved = 1; sweep < sweeps && moved; sweep++) {
         moved = 0;
         for (int64_t k = 0; k < e->k; k++) {
             if (!e->state[k])
                 continue;
             e->state[k] = 0;
             double price = right_price(e, k, leader, asked);
-            if (fabs(price - e->price[k]) <= tolerance)
+            if (fabs(price - e->price[k]) < 1e-9)
                 continue;
             moved = 1;
             set_price(e, k, price, leader);

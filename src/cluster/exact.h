@@ -60,9 +60,10 @@ int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int
 void ck_exact_release(struct ck_exact *e);
 
 /* Moves one price after another, inside the box, to where its cluster's size is right with the
- * others as they are, unless it is within the tolerance already, and gives every point its best
- * label. Cheap, and near the optimum. */
-int ck_exact_approach(struct ck_exact *e, double tolerance);
+ * others as they are, and gives every point its best
+ * label. Near the optimum
+ * after a few sweeps. */
+int ck_exact_approach(struct ck_exact *e, int sweeps);
 /* Is the price of k at the upper (1) or lower (-1) edge of the box? */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
 

@@ -40,7 +40,7 @@ static const struct coke_option rows[] = {
     ROW(COKE_OPT_CHOICE, centers, "centers", 1, 0, 2, "running|mean|epoch",
         "how centers move: the authors' running mean, the mean of the epoch so far, or once an "
         "epoch"),
-    ROW(COKE_OPT_FLOAT, carry, "carry", 0.2, 0, 0.99, NULL,
+    ROW(COKE_OPT_FLOAT, carry, "carry", 0.1, 0, 0.99, NULL,
         "share of last epoch's sums that centers keep (centers mean)"),
     ROW(COKE_OPT_CHOICE, init, "init", 0, 0, 1, "sample|kmeans++", "first centers"),
     ROW(COKE_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,
@@ -135,7 +135,7 @@ static int report(const struct job *j, const char *phase, int64_t epoch, int64_t
 static int64_t auto_batch(int64_t n, int64_t k)
 {
     int64_t b = 256;
-    while (b < 4096 && b < 2 * k)
+    while (b < 4096 && b < k)
         b *= 2;
     while (b > 64 && b * 16 > n)
         b /= 2;

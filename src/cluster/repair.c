@@ -21,9 +21,9 @@
 enum {
     CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
     ROUND_CHUNKS = 64,
-    SAMPLE = 1024,            /* rows that size the margin */
-    SAMPLE_PER_CLUSTER = 256, /* rows that find the first prices, when there are many more */
-    REACH = 3,                /* margins a price may fall before the box holds it */
+    SAMPLE = 1024, /* rows that size the margin */
+    SWEEPS = 12,
+    REACH = 3, /* margins a price may fall before the box holds it */
     MANY_ROWS = 500000,
     MOST_CHOICES = 64,
     PATIENCE = 6, /* passes that may end without an exact solution */
@@ -613,10 +613,11 @@ static int solve(struct pass *p, struct ck_exact *e, int *inside)
      * nowhere, and the solver takes over. */
     *inside = 1;
     if (p->full_passes <= PATIENCE) {
-        CK_TRY(ck_exact_approach(e, (double)p->margin / 4096));
+        CK_TRY(ck_exact_approach(e, SWEEPS));
         *inside = !at_edges(e);
     }
     if (*inside)
+
         CK_TRY(ck_exact_solve(e, inside));
     if (!*inside) {
         move_box(p, e);
@@ -643,24 +644,24 @@ static void scale_bounds(struct pass *p, int64_t rows)
     }
 }
 
-/* First prices from a part of the rows; they need not be exact. */
-static int sample_prices(struct pass *p, struct ck_exact *e)
+/* Prices from a part of the rows, `per_cluster` for each cluster; they need not be exact. */
+static int sample_prices(struct pass *p, struct ck_exact *e, int per_cluster, int choices)
 {
-    enum { ROUNDS = 8, CHOICES = 12 };
+    enum { ROUNDS = 6, SWEEPS = 4 };
     struct ck_repair *r = p->r;
-    double rows = (double)r->scan->rows->n, wanted_rows = SAMPLE_PER_CLUSTER * (double)r->k;
+    double share = (double)per_cluster * (double)r->k / (double)r->scan->rows->n;
     int inside = 0, rc = COKE_OK;
-    if (wanted_rows * 1.5 > rows)
+    if (share > 0.6)
         return COKE_OK;
-    p->share = wanted_rows / rows;
+    p->share = share;
     e->least = p->least;
     e->most = r->most ? p->most : NULL;
     for (int round = 0; round < ROUNDS && !inside; round++) {
-        CK_TRY(choose_margin(p, CHOICES));
+        CK_TRY(choose_margin(p, choices));
         CK_TRY(frozen_pass(p));
         scale_bounds(p, r->points);
         load_solver(p, e);
-        CK_TRY(ck_exact_approach(e, (double)p->margin / 4096));
+        CK_TRY(ck_exact_approach(e, SWEEPS));
         inside = !at_edges(e);
         move_box(p, e);
     }
@@ -681,9 +682,10 @@ int ck_repair_run(struct ck_repair *r)
     CK_TRY(ck_exact_init(&e, r->k, r->least, r->most));
     if (r->exact) {
         make_prices_valid(r);
-        CK_TRY(sample_prices(&p, &e));
+        CK_TRY(sample_prices(&p, &e, 64, 12)); /* far and rough, then near */
+        CK_TRY(sample_prices(&p, &e, 256, 4));
     }
-    /* Each pass that the box held back is followed by one with longer lists and a wider box. */
+    /* When the box holds prices back again and again, lists become longer and it wider. */
     int choices = r->scan->rows->n > MANY_ROWS ? 2 : 3;
     for (int pass = 0; !inside;
          pass++, choices = choices < MOST_CHOICES ? 2 * choices : choices) {

@@ -3,5 +3,5 @@
 py <<'P'
 save(n=20000)
 P
-coke cluster x.npy -k 6 -q | true
+coke cluster x.npy -k 6 --ratio 0 -q | true
 exit "${PIPESTATUS[0]}"

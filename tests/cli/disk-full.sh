@@ -5,7 +5,7 @@ save(n=40000)
 P
 cat > inside <<'S'
 mount -t tmpfs -o size=64k none full || exit 77
-coke cluster x.npy -k 6 --epochs 1 -o full/out -q
+coke cluster x.npy -k 6 --ratio 0 --epochs 1 -o full/out -q
 code=$?
 [ -z "$(find full -type f)" ] || exit 98
 exit $code

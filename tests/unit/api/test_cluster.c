@@ -168,6 +168,32 @@ static void weights_weigh_but_sizes_count_points(void **state)
     coke_cluster_free(c);
 }
 
+static void rows_without_weight_go_to_their_nearest_center(void **state)
+{
+    (void)state;
+    struct coke_cluster_options o = options(6);
+    double weight[N], own = 0, best = 0;
+    int32_t label[N];
+    struct coke_cluster *c;
+    for (int i = 0; i < N; i++)
+        weight[i] = i % 3 == 0;
+    o.ratio = 0;
+    assert_ok(run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
+    assert_ok(coke_cluster_labels(c, 0, label));
+    for (int i = 0; i < N; i++) {
+        double top = -2, v[6] = {0};
+        for (int k = 0; k < 6; k++) {
+            for (int j = 0; j < DIM; j++)
+                v[k] += (double)data[i * DIM + j] * (double)coke_cluster_centers(c, 0)[k * DIM + j];
+            top = fmax(top, v[k]);
+        }
+        own += v[label[i]];
+        best += top;
+    }
+    assert_close(own, best, 1e-3);
+    coke_cluster_free(c);
+}
+
 /* Labels and centers of a run, one after the other. */
 static unsigned char *bytes_of(const struct coke_cluster *c, size_t *n)
 {
@@ -204,7 +230,7 @@ static void bytes_do_not_depend_on_the_threads(void **state)
                 o.ratio = 0.8;
                 coke_set_threads(threads[t]);
                 assert_ok(run(&c, &o));
-                coke_set_threads(0);
+                coke_set_threads(1);
                 unsigned char *b = bytes_of(c, &again);
                 coke_cluster_free(c);
                 if (!first) {
@@ -525,10 +551,12 @@ static void model_labels_new_rows(void **state)
 
 int main(void)
 {
+    coke_set_threads(1); /* but where a test says otherwise: small jobs would only wait */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_certificate_hold_in_every_form),
         cmocka_unit_test(bounds_of_each_cluster_are_kept),
         cmocka_unit_test(weights_weigh_but_sizes_count_points),
+        cmocka_unit_test(rows_without_weight_go_to_their_nearest_center),
         cmocka_unit_test(bytes_do_not_depend_on_the_threads),
         cmocka_unit_test(seeds_give_different_results),
         cmocka_unit_test(bad_rows_are_refused_or_left_out),

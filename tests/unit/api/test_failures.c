@@ -5,7 +5,6 @@
 #include "io/file.h"
 
 #include <dirent.h>
-#include <jansson.h>
 #include <unistd.h>
 
 enum { N = 90, DIM = 5 };
@@ -15,17 +14,9 @@ static float *data;
 static double weights[N], low[4] = {10, 0, 30, 5}, high[4] = {40, 40, 40, 40};
 static int wrote; /* a complete output has been committed by the job under test */
 
-static void *counted_malloc(size_t n)
-{
-    return ck_alloc_array(n, 1);
-}
-
 static int set_up(void **state)
 {
     (void)state;
-    /* jansson's allocations fail like ours, in this test */
-    json_set_alloc_funcs(counted_malloc, ck_free);
-    json_object_seed(1);
     coke_set_threads(2);
     data = test_vectors(N, DIM, 3, 0.7, 4);
     for (int i = 0; i < N; i++)

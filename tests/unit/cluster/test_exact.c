@@ -15,6 +15,8 @@ struct instance {
     int64_t *base;    /* [k] zeros */
     int64_t *start;
     struct ck_arc *arc;
+    int64_t *first; /* the same by point */
+    struct ck_choice *choice;
 };
 
 static struct instance make(int64_t n, int64_t k, uint64_t seed)
@@ -31,6 +33,8 @@ static struct instance make(int64_t n, int64_t k, uint64_t seed)
     t.base = test_array((size_t)k, sizeof *t.base);
     t.start = test_array((size_t)k + 1, sizeof *t.start);
     t.arc = test_array((size_t)(n * k), sizeof *t.arc);
+    t.first = test_array((size_t)n + 1, sizeof *t.first);
+    t.choice = test_array((size_t)(n * k), sizeof *t.choice);
     for (int64_t e = 0; e < n * k; e++) {
         t.f[e] = (float)(2 * test_unit(seed, (uint64_t)e) - 1);
         t.s[e] = (double)t.f[e];
@@ -44,6 +48,7 @@ static void drop(struct instance *t)
 {
     free(t->s), free(t->f), free(t->least), free(t->most), free(t->label), free(t->score);
     free(t->price), free(t->size), free(t->base), free(t->start), free(t->arc);
+    free(t->first), free(t->choice);
 }
 
 /* Every point at its best arc at these prices, as the solver wants it. */
@@ -63,7 +68,14 @@ static void start_at(struct instance *t, const double *price)
             t->arc[at++] = (struct ck_arc){(int32_t)i, t->f[i * t->k + l]};
         t->start[l + 1] = at;
     }
+    for (int64_t i = 0; i < t->n; i++) {
+        for (int32_t l = 0; l < t->k; l++)
+            t->choice[i * t->k + l] = (struct ck_choice){l, t->f[i * t->k + l]};
+        t->first[i + 1] = (i + 1) * t->k;
+    }
 }
+
+static int approach_first; /* one price at a time before the solver */
 
 /* In a box of `width` around the present prices; 0 = no box. */
 static double solve(struct instance *t, int upper, double width, int *inside)
@@ -83,6 +95,10 @@ static double solve(struct instance *t, int upper, double width, int *inside)
         if (!upper && e.low[l] < 0)
             e.low[l] = 0;
     }
+    e.first = t->first;
+    e.choice = t->choice;
+    if (approach_first)
+        assert_ok(ck_exact_approach(&e, 12));
     assert_ok(ck_exact_solve(&e, inside));
     memcpy(t->price, e.price, (size_t)t->k * sizeof *e.price);
     memcpy(t->size, e.size, (size_t)t->k * sizeof *e.size);
@@ -337,6 +353,18 @@ static void small_boxes_lead_to_the_optimum(void **state)
     }
 }
 
+/* Whatever the approach does to prices and labels, the solver ends at the optimum. */
+static void approach_does_not_change_the_optimum(void **state)
+{
+    approach_first = 1;
+    solver_finds_the_optimum_from_any_prices(state);
+    ties_do_not_confuse_it(state);
+    balanced_bounds_leave_no_freedom(state);
+    points_without_a_choice_count(state);
+    small_boxes_lead_to_the_optimum(state);
+    approach_first = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +376,7 @@ int main(void)
         cmocka_unit_test(points_without_a_choice_count),
         cmocka_unit_test(missing_arcs_push_the_price_to_the_edge),
         cmocka_unit_test(small_boxes_lead_to_the_optimum),
+        cmocka_unit_test(approach_does_not_change_the_optimum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

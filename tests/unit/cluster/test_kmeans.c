@@ -293,7 +293,7 @@ static void bytes_do_not_depend_on_the_threads(void **state)
             struct coke_kmeans *km = new_of(&forms[f], start);
             coke_set_threads(threads[t]);
             run_steps(km, x, 0, 25);
-            coke_set_threads(0);
+            coke_set_threads(1);
             take_result(km, t ? &r : &first);
             coke_kmeans_free(km);
             if (t)
@@ -577,6 +577,40 @@ static void enormous_numbers_do_no_harm(void **state)
     }
 }
 
+/* A state file made by hand must not lead out of any array. */
+static void states_with_impossible_numbers_are_refused(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/coke-kmeans-XXXXXX";
+    close(mkstemp(path));
+    float *start = test_vectors(K, DIM, 0, 0, 2);
+    for (int what = 0; what < 7; what++) {
+        struct coke_kmeans *km = new_of(&forms[4], start), *again = NULL;
+        if (what == 0)
+            km->cur[3] = NAN;
+        else if (what == 1)
+            km->prev[3] = INFINITY;
+        else if (what == 2)
+            km->duals.rho[2] = NAN;
+        else if (what == 3)
+            km->duals.sigma[1] = -INFINITY;
+        else if (what == 4)
+            ck_labels_set(&km->labels, 5, K);
+        else if (what == 5)
+            km->epoch = -3;
+        else
+            km->count[1] = -7;
+        assert_ok(coke_kmeans_save(km, path));
+        int rc = coke_kmeans_load(&again, path);
+        if (rc != COKE_EFORMAT && rc != COKE_ENUMERIC)
+            fail_msg("impossible state %d: %d", what, rc);
+        assert_null(again);
+        coke_kmeans_free(km);
+    }
+    unlink(path);
+    free(start);
+}
+
 static void heads_refuse_an_empty_batch(void **state)
 {
     (void)state;
@@ -652,6 +686,7 @@ static void predict_uses_last_epochs_centers_without_duals(void **state)
 
 int main(void)
 {
+    coke_set_threads(1); /* but where a test says otherwise: small jobs would only wait */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_equals_the_independent_program),
         cmocka_unit_test(bytes_do_not_depend_on_the_threads),
@@ -665,6 +700,7 @@ int main(void)
         cmocka_unit_test(eta_follows_from_tau),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(enormous_numbers_do_no_harm),
+        cmocka_unit_test(states_with_impossible_numbers_are_refused),
         cmocka_unit_test(heads_refuse_an_empty_batch),
         cmocka_unit_test(many_clusters_are_stored_in_32_bits),
         cmocka_unit_test(predict_uses_last_epochs_centers_without_duals),

@@ -92,7 +92,7 @@ static double *all_scores(const struct problem *p)
         memcpy(x, p->x + i * p->dim, (size_t)p->dim * sizeof *x);
         ck_normalize(&ck_kernels_ref, x, ld);
         for (int j = 0; p->weight && j < ld; j++)
-            x[j] *= (float)(p->weight[i] * (double)p->n / sum);
+            x[j] *= (float)fmax(p->weight[i] * (double)p->n / sum, 1e-6); /* as scan.h says */
         for (int64_t l = 0; l < p->k; l++) {
             memcpy(c, p->c + l * p->dim, (size_t)p->dim * sizeof *c);
             s[i * p->k + l] = (double)ck_kernels_ref.dot(x, c, ld);
@@ -293,6 +293,30 @@ static void larger_instances_are_proven(void **state)
         }
 }
 
+/* So many rows that the first prices come from a part of them. */
+static void sampled_first_prices_lead_to_the_optimum(void **state)
+{
+    (void)state;
+    for (int upper = 0; upper < 2; upper++) {
+        struct problem p = make(20000, 9, 10, 91);
+        set_ratio(&p, 0.95);
+        if (upper) {
+            p.most = test_array((size_t)p.k, sizeof *p.most);
+            for (int64_t l = 0; l < p.k; l++)
+                p.most[l] = 2300;
+        }
+        double *s = all_scores(&p);
+        for (int start = 0; start < 2; start++) {
+            for (int64_t l = 0; l < p.k; l++)
+                p.price[l] = (float)(start * test_unit(4, (uint64_t)l));
+            assert_ok(run(&p, 1));
+            check_certificate(&p, s);
+        }
+        free(s);
+        drop(&p);
+    }
+}
+
 static void weights_weigh_the_objective(void **state)
 {
     (void)state;
@@ -351,7 +375,7 @@ static void versions_and_threads_agree(void **state)
             set_ratio(&p, 0.95);
             coke_set_threads(threads);
             assert_ok(run(&p, 1));
-            coke_set_threads(0);
+            coke_set_threads(1);
             if (!first.x) {
                 first = p;
                 continue;
@@ -400,6 +424,7 @@ static void a_caller_can_stop_it(void **state)
 
 int main(void)
 {
+    coke_set_threads(1); /* but where a test says otherwise: small jobs would only wait */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repair_is_the_optimum_from_any_prices),
         cmocka_unit_test(balanced_sizes_are_met),
@@ -408,6 +433,7 @@ int main(void)
         cmocka_unit_test(twins_and_ties_are_no_trouble),
         cmocka_unit_test(far_centers_get_their_share),
         cmocka_unit_test(larger_instances_are_proven),
+        cmocka_unit_test(sampled_first_prices_lead_to_the_optimum),
         cmocka_unit_test(weights_weigh_the_objective),
         cmocka_unit_test(frozen_pass_labels_with_its_prices),
         cmocka_unit_test(versions_and_threads_agree),

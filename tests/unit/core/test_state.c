@@ -34,7 +34,7 @@ static void numbers_in_metadata_are_exact(void **state)
     struct ck_state s = {0};
     const double x[] = {0.1, 1.0 / 3, 1e-300, 9007199254740992.0, -0.0};
     for (int i = 0; i < 5; i++) {
-        char key[8];
+        char key[16];
         double back;
         snprintf(key, sizeof key, "n%d", i);
         assert_ok(ck_state_add_meta_number(&s, key, x[i]));

@@ -1,5 +1,7 @@
 /* test_info.c - what files hold, as text and JSON. */
 #include "unit/io/io_test.h"
+
+#include <jansson.h>
 #include "io/info.h"
 #include "io/npy.h"
 #include "io/safetensors.h"

@@ -1,5 +1,7 @@
 /* test_json.c - options from and to JSON; small documents. */
 #include "unit/io/io_test.h"
+
+#include <jansson.h>
 #include "core/option.h"
 #include "io/json.h"
 
