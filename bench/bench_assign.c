@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     float *x = load(argv[1], &n, &ld), *c = load(argv[2], &k, &ldc);
     int32_t *label = ck_alloc_array((size_t)n, sizeof *label);
     double best = INFINITY;
-    struct ck_assigner *a;
+    struct ck_assigner *a = NULL;
     if (!label || ck_assigner_new(&a, ck_kernels(), c, k, ld))
         fail();
     ck_assigner_force(a, path);

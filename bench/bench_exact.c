@@ -85,7 +85,7 @@ int main(int argc, char **argv)
         fail();
     for (int t = 0; t < repeat; t++) {
         struct ck_labels labels;
-        struct ck_assigner *a;
+        struct ck_assigner *a = NULL;
         double start = ck_clock_seconds();
         memset(price, 0, (size_t)k * sizeof *price);
         if (ck_labels_init(&labels, rows->n, k) ||

@@ -113,8 +113,21 @@ static int finish_stdout(int rc)
     return talk_fail(COKE_EIO, "standard output: %s", errno ? strerror(errno) : "not written");
 }
 
+/* Threads that wait for the others spin for milliseconds by default, which on a machine that
+ * does other work too makes everything several times slower. The OpenMP runtime reads its
+ * settings when it is loaded, so the program starts itself once more; a user's own setting
+ * stands. */
+static void spin_briefly(char **argv)
+{
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
+        return;
+    if (setenv("GOMP_SPINCOUNT", "20000", 1) == 0)
+        execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv)
 {
+    spin_briefly(argv);
     hold_standard_files();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
     int rc = finish_stdout(run(argc, (const char *const *)argv));

@@ -37,7 +37,7 @@ if(TARGET coke)
 endif()
 
 # The engine once more on the reference kernels, whose panels are narrow and which never screen.
-foreach(short kmeans repair)
+foreach(short kmeans)
   add_test(NAME cluster/${short}-ref COMMAND test_${short})
   set_tests_properties(cluster/${short}-ref PROPERTIES TIMEOUT 300 LABELS unit
     ENVIRONMENT "OMP_WAIT_POLICY=passive;COKE_ISA=ref")

@@ -37,11 +37,17 @@ static int copy_array(struct golden_array *a, const json_t *entry, const struct 
         if (json_integer_value(json_array_get(shape, (size_t)d)) != h->shape[d])
             return -1;
     }
-    a->is_float = dtype_is(entry, "float32", h->dtype, CK_F32);
+    int wide = dtype_is(entry, "float64", h->dtype, CK_F64);
+    a->is_float = wide || dtype_is(entry, "float32", h->dtype, CK_F32);
     if (!a->is_float && !dtype_is(entry, "int32", h->dtype, CK_I32))
         return -1;
     void *copy = malloc((size_t)h->bytes + 1);
     memcpy(copy, data + h->offset, (size_t)h->bytes);
+    for (int64_t i = 0; wide && i < h->elements; i++) {
+        double x;
+        memcpy(&x, data + h->offset + (size_t)i * sizeof x, sizeof x);
+        ((float *)copy)[i] = (float)x;
+    }
     a->f = a->is_float ? copy : NULL;
     a->i = a->is_float ? NULL : copy;
     return 0;
@@ -150,7 +156,8 @@ static enum golden_kind kind_of(const char *name)
     enum golden_kind kind = GOLDEN_OTHER;
     if (json_object_get(hyper, "dual_lr") && has_array(m, "labels_new") && has_array(m, "ids"))
         kind = GOLDEN_TRACE;
-    else if (json_object_get(hyper, "ls") && has_array(m, "labels") && has_array(m, "label_val"))
+    else if (json_object_get(hyper, "ls") && has_array(m, "labels") &&
+             has_array(m, "label_val"))
         kind = GOLDEN_TABLE;
     json_decref(m);
     return kind;
@@ -194,9 +201,9 @@ int golden_close(struct golden_report *r, const char *what, const float *got, co
 {
     for (int64_t i = 0; i < n; i++) /* written so that NaN is a difference */
         if (!(fabs((double)got[i] - (double)want[i]) <= tolerance)) {
-            snprintf(r->text, sizeof r->text, "%s: number %lld is %.9g, recorded %.9g (%g apart)",
-                     what, (long long)i, (double)got[i], (double)want[i],
-                     fabs((double)got[i] - (double)want[i]));
+            snprintf(r->text, sizeof r->text,
+                     "%s: number %lld is %.9g, recorded %.9g (%g apart)", what, (long long)i,
+                     (double)got[i], (double)want[i], fabs((double)got[i] - (double)want[i]));
             return -1;
         }
     r->compared += n;

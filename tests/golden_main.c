@@ -121,10 +121,9 @@ static void table_equals_its_recording(void **state)
 /* Inputs that the replay starts from; everything else in a recording is compared. */
 static int is_input(const char *name)
 {
-    static const char *const inputs[] = {"init_centers_", "step_bounds", "ids",    "features",
-                                         "view1",         "view2",       "mean",   "label_idx",
-                                         "multi_match",   "flags",       "labels", "margin",
-                                         "loss",          "labels_used"};
+    static const char *const inputs[] = {
+        "init_centers_", "step_bounds", "ids",   "features", "view1",  "view2", "mean",
+        "label_idx",     "multi_match", "flags", "labels",   "margin", "loss",  "labels_used"};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         size_t n = strlen(inputs[i]);
         if (strncmp(name, inputs[i], n) == 0 && (name[n] == 0 || inputs[i][n - 1] == '_'))
@@ -140,7 +139,8 @@ static int check(const struct golden_case *c, struct golden_report *r)
 }
 
 /* A number that is compared: marked rows and the labels of free slots are not. */
-static int64_t comparable(const struct golden_case *c, const struct golden_array *a, int64_t from)
+static int64_t comparable(const struct golden_case *c, const struct golden_array *a,
+                          int64_t from)
 {
     const struct golden_array *w = golden_array(c, "label_val");
     const struct golden_array *marked = golden_array(c, "multi_match");
@@ -148,8 +148,8 @@ static int64_t comparable(const struct golden_case *c, const struct golden_array
     int slots = w && (a == w || strcmp(a->name, "assign_labels") == 0);
     for (int64_t i = from; i < a->n; i++) {
         int64_t row = slots ? i / w->shape[w->ndim - 1] : 0;
-        if (!slots || (w->f[i] > 0 && !(marked ? marked->i[row]
-                                               : flags->i[row % flags->n] & 1)))
+        if (!slots ||
+            (w->f[i] > 0 && !(marked ? marked->i[row] : flags->i[row % flags->n] & 1)))
             return i;
     }
     return -1;

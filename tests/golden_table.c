@@ -70,7 +70,8 @@ int golden_check_table(const struct golden_case *c, struct golden_report *r)
     t.n = (int64_t)golden_number(c, "num_ins", 0);
     t.k = golden_item(c, "K", 0);
     t.slots = (int)golden_number(c, "ls", 0);
-    const char *const needed[] = {"labels", "assign_labels", "label_val", "flags", "soft_labels"};
+    const char *const needed[] = {"labels", "assign_labels", "label_val", "flags",
+                                  "soft_labels"};
     for (int i = 0; i < 5; i++)
         if (!golden_array(c, "%s", needed[i])) {
             snprintf(r->text, sizeof r->text, "%s is missing", needed[i]);

@@ -58,6 +58,8 @@ static int read_sizes(struct replay *p)
     if (!ids || ids->ndim != 2 || !bounds)
         return refuse(p->r, "ids or step_bounds are missing");
     p->heads = (int)golden_number(p->c, "num_head", 1);
+    if (p->heads < 1 || p->heads > COKE_MAX_HEADS || golden_item(p->c, "K", p->heads - 1) < 1)
+        return refuse(p->r, "num_head and K do not agree");
     p->n = (int64_t)golden_number(p->c, "num_ins", 0);
     p->dim = (int64_t)golden_number(p->c, "dim", 0);
     p->epochs = ids->shape[0];
@@ -224,9 +226,9 @@ static int check_slots(struct replay *p, int h, int64_t e)
             return -1;
         at(text, "assign_labels of head %d, epoch %d, instance %d", h, (int)e, (int)i);
         for (int64_t j = 0; j < p->slots; j++)
-            if (w[j] > 0 ? golden_same_ints(p->r, text, p->i + i * p->slots + j, want + j, 1)
-                         : golden_same_ints(p->r, text, p->i + i * p->slots + j,
-                                            &(int32_t){-1}, 1))
+            if (w[j] > 0
+                    ? golden_same_ints(p->r, text, p->i + i * p->slots + j, want + j, 1)
+                    : golden_same_ints(p->r, text, p->i + i * p->slots + j, &(int32_t){-1}, 1))
                 return -1;
     }
     return 0;

@@ -80,9 +80,9 @@ static inline float *test_vectors(int64_t n, int dim, int groups, double spread,
         int64_t g = groups ? i % groups : 0;
         for (int j = 0; j < dim; j++) {
             float noise = test_normal(seed, (uint64_t)(i * dim + j)) / sqrtf((float)dim);
-            float base = groups ? test_normal(seed + 1000, (uint64_t)(g * dim + j)) /
-                                      sqrtf((float)dim)
-                                : 0;
+            float base =
+                groups ? test_normal(seed + 1000, (uint64_t)(g * dim + j)) / sqrtf((float)dim)
+                       : 0;
             x[i * dim + j] = groups ? base + (float)spread * noise : noise;
         }
         test_normalize(x + i * dim, dim);

@@ -364,13 +364,14 @@ static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
     return COKE_OK;
 }
 
-/* Neighbours share a label far more often than rows drawn at random would. */
+/* In the order of the stream, neighbours share a label far more often than rows drawn at random
+ * would. */
 static void warn_if_sorted(const struct job *j)
 {
     const struct coke_kmeans *km = j->c->head[0];
     double expected = 0;
     int64_t *count = ck_calloc_array((size_t)km->k, sizeof *count);
-    if (!count || j->pairs < 100)
+    if (!count || j->pairs < 100 || j->shuffle == CK_SHUFFLE_FULL)
         goto done;
     for (int64_t i = 0; i < j->c->n; i++) {
         int32_t l = ck_labels_get(&km->labels, i);

@@ -25,7 +25,7 @@ enum {
     SWEEPS = 12,
     REACH = 3, /* margins a price may fall before the box holds it */
     MANY_ROWS = 500000,
-    MOST_CHOICES = 64,
+    ENOUGH_ARCS = 1 << 25,
     PATIENCE = 6, /* passes that may end without an exact solution */
     MAX_PASSES = 100,
 };
@@ -471,18 +471,21 @@ static int count_near(struct pass *p, int64_t *rows, int64_t *near)
 
 /* The widest margin (a power of two) at which a row has at most `most` centers within it on
  * average. */
-static int choose_margin(struct pass *p, int most)
+static int choose_margin(struct pass *p, int64_t most)
 {
-    float margin = 0x1p-10f;
-    int64_t rows = 0, near = 0;
+    /* at the widest every center is on every list */
+    float margin = 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
     int rc = COKE_OK;
-    for (float wider = margin; wider <= 1 && !rc && near <= most * rows; wider *= 2) {
-        margin = p->margin;
+    for (float wider = margin; wider <= widest && !rc; wider *= 2) {
+        int64_t rows, near;
         p->margin = wider;
         use_prices(p);
         rc = count_near(p, &rows, &near);
+        if (near > most * rows)
+            break;
+        margin = wider;
     }
-    p->margin = margin > 0 ? margin : 0x1p-10f;
+    p->margin = margin;
     return rc;
 }
 
@@ -617,7 +620,6 @@ static int solve(struct pass *p, struct ck_exact *e, int *inside)
         *inside = !at_edges(e);
     }
     if (*inside)
-
         CK_TRY(ck_exact_solve(e, inside));
     if (!*inside) {
         move_box(p, e);
@@ -686,9 +688,11 @@ int ck_repair_run(struct ck_repair *r)
         CK_TRY(sample_prices(&p, &e, 256, 4));
     }
     /* When the box holds prices back again and again, lists become longer and it wider. */
-    int choices = r->scan->rows->n > MANY_ROWS ? 2 : 3;
-    for (int pass = 0; !inside;
-         pass++, choices = choices < MOST_CHOICES ? 2 * choices : choices) {
+    int64_t rows = r->scan->rows->n, choices = rows > MANY_ROWS ? 2 : 3;
+    int64_t most_choices = ENOUGH_ARCS / rows > 64 ? ENOUGH_ARCS / rows : 64;
+    for (int pass = 0; !inside; pass++) {
+        if (pass > 1 && choices < most_choices)
+            choices *= 2;
         if (pass == MAX_PASSES)
             CK_FAIL(COKE_EFAIL, "repair: no proof after %d passes", MAX_PASSES);
         if (r->exact)

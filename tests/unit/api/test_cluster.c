@@ -1,5 +1,5 @@
-/* test_cluster.c - the whole job: sizes, objective and certificate counted again, the same bytes
- * for any number of threads, bad rows, heads, stops and refusals. */
+/* test_cluster.c - the whole job: sizes, objective and certificate counted again, the same
+ * bytes for any number of threads, bad rows, heads, stops and refusals. */
 #include "support.h"
 #include "core/mem.h"
 
@@ -48,8 +48,8 @@ static int run(struct coke_cluster **out, const struct coke_cluster_options *o)
 }
 
 /* Everything the summary says, from labels and centers alone. bad[i]: row i was left out. */
-static void check_result(const struct coke_cluster *c, int h, const float *x, int64_t n, int dim,
-                         const double *weight, const uint8_t *bad)
+static void check_result(const struct coke_cluster *c, int h, const float *x, int64_t n,
+                         int dim, const double *weight, const uint8_t *bad)
 {
     const struct coke_head_summary *s = coke_cluster_summary(c, h);
     const float *center = coke_cluster_centers(c, h);
@@ -162,7 +162,8 @@ static void weights_weigh_but_sizes_count_points(void **state)
     for (int i = 0; i < N; i++)
         weight[i] = i % 50 ? 0.2 + test_unit(1, (uint64_t)i) : 40;
     o.ratio = 0.9;
-    assert_ok(run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
+    assert_ok(
+        run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
     check_result(c, 0, data, N, DIM, weight, NULL);
     assert_true(coke_cluster_summary(c, 0)->size_min >= 105);
     coke_cluster_free(c);
@@ -178,13 +179,15 @@ static void rows_without_weight_go_to_their_nearest_center(void **state)
     for (int i = 0; i < N; i++)
         weight[i] = i % 3 == 0;
     o.ratio = 0;
-    assert_ok(run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
+    assert_ok(
+        run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
     assert_ok(coke_cluster_labels(c, 0, label));
     for (int i = 0; i < N; i++) {
         double top = -2, v[6] = {0};
         for (int k = 0; k < 6; k++) {
             for (int j = 0; j < DIM; j++)
-                v[k] += (double)data[i * DIM + j] * (double)coke_cluster_centers(c, 0)[k * DIM + j];
+                v[k] +=
+                    (double)data[i * DIM + j] * (double)coke_cluster_centers(c, 0)[k * DIM + j];
             top = fmax(top, v[k]);
         }
         own += v[label[i]];
@@ -318,8 +321,8 @@ static void extreme_shapes_work(void **state)
         int dim;
         int32_t k;
         double ratio;
-    } t[] = {{1, 1, 1, 1}, {5, 3, 5, 1}, {5, 3, 1, 0.4}, {64, 1, 2, 0.5}, {65, 2, 65, 1},
-             {300, 200, 3, 1}, {129, 16, 100, 0.9}, {2000, 2, 500, 1}};
+    } t[] = {{1, 1, 1, 1},   {5, 3, 5, 1},     {5, 3, 1, 0.4},      {64, 1, 2, 0.5},
+             {65, 2, 65, 1}, {300, 200, 3, 1}, {129, 16, 100, 0.9}, {2000, 2, 500, 1}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct coke_cluster_options o = options(t[i].k);
         struct coke_cluster *c;
@@ -458,7 +461,8 @@ static void what_cannot_be_is_refused_in_words(void **state)
     double low[4] = {1, 2, 3, 4}, w[N];
     struct coke_cluster_input in = {.min_sizes = low};
     low[2] = 700;
-    assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "minimal sizes sum to 707");
+    assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE,
+                 "minimal sizes sum to 707");
     low[2] = 1.5;
     assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "minimal size 2 is 1.5");
     low[2] = NAN;
@@ -541,7 +545,8 @@ static void model_labels_new_rows(void **state)
     coke_model_free(m);
     coke_cluster_free(c);
     free(x);
-    const char *const files[] = {"labels.npy", "centers.npy", "model.safetensors", "summary.json"};
+    const char *const files[] = {"labels.npy", "centers.npy", "model.safetensors",
+                                 "summary.json"};
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);
         assert_int_equal(unlink(path), 0);

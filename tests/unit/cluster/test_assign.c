@@ -14,11 +14,11 @@ struct shape {
 };
 
 enum kind {
-    PLAIN,      /* unit vectors */
-    EQUAL,      /* all centers and rows the same */
-    TIES,       /* every center twice, in different panels */
-    ULP,        /* copies with one component one step further */
-    ZERO_ROWS,  /* some rows are 0 */
+    PLAIN,     /* unit vectors */
+    EQUAL,     /* all centers and rows the same */
+    TIES,      /* every center twice, in different panels */
+    ULP,       /* copies with one component one step further */
+    ZERO_ROWS, /* some rows are 0 */
     ZERO_CENTERS,
     LARGE,      /* lengths of 1e4 */
     HUGE_ROWS,  /* lengths of 1e18: squares are near the end of f32 */
@@ -115,9 +115,10 @@ static void make_center(const struct shape *s, const struct data *d, int64_t k)
 }
 
 static const float row_length[] = {
-    [PLAIN] = 1,  [EQUAL] = 1,        [TIES] = 1,          [ULP] = 1,      [ZERO_ROWS] = 1,
-    [LARGE] = 1e4f, [HUGE_ROWS] = 1e18f, [GIANT_ROWS] = 1e25f, [TIGHT] = 1, [ZERO_CENTERS] = 1,
-    [OFFSET] = 1, [TINY] = 1e-12f,    [VANISHING] = 1e-23f, [ONE_HOT] = 1,
+    [PLAIN] = 1,          [EQUAL] = 1,        [TIES] = 1,          [ULP] = 1,
+    [ZERO_ROWS] = 1,      [LARGE] = 1e4f,     [HUGE_ROWS] = 1e18f, [GIANT_ROWS] = 1e25f,
+    [TIGHT] = 1,          [ZERO_CENTERS] = 1, [OFFSET] = 1,        [TINY] = 1e-12f,
+    [VANISHING] = 1e-23f, [ONE_HOT] = 1,
 };
 
 static void make_row(const struct shape *s, const struct data *d, int i)
@@ -140,8 +141,7 @@ static void score_all(struct data *d)
 {
     for (int64_t i = 0; i < d->n; i++)
         for (int64_t k = 0; k < d->k; k++)
-            d->s[i * d->k + k] =
-                ck_kernels_ref.dot(d->x + i * d->ld, d->c + k * d->ld, d->ld);
+            d->s[i * d->k + k] = ck_kernels_ref.dot(d->x + i * d->ld, d->c + k * d->ld, d->ld);
 }
 
 static struct data make(const struct shape *s)
@@ -153,9 +153,9 @@ static struct data make(const struct shape *s)
     for (int64_t k = 0; k < s->k; k++) {
         float g = test_normal(3, (uint64_t)k);
         make_center(s, &d, k);
-        d.bias[k] = s->bias == SMALL_BIAS      ? 0.05f * g
-                    : s->bias == NEGATIVE_BIAS ? -fabsf(g)
-                    : s->bias == BIG_BIAS      ? 1e6f * g
+        d.bias[k] = s->bias == SMALL_BIAS       ? 0.05f * g
+                    : s->bias == NEGATIVE_BIAS  ? -fabsf(g)
+                    : s->bias == BIG_BIAS       ? 1e6f * g
                     : s->bias == SOME_MINUS_INF ? (k % 3 ? 0 : -INFINITY)
                                                 : 0;
     }
@@ -249,7 +249,8 @@ static void every_small_size_works(void **state)
     (void)state;
     for (int64_t k = 1; k <= 200; k += k < 60 ? 1 : 17)
         for (int dim = 1 + (int)(k % 7); dim <= 130; dim += 5 + (int)(k % 11) * 4) {
-            struct shape s = {"small", k, dim, 1 + (int)((k * 5 + dim) % 20), PLAIN, SMALL_BIAS};
+            struct shape s = {"small", k,         dim, 1 + (int)((k * 5 + dim) % 20),
+                              PLAIN,   SMALL_BIAS};
             struct data d = make(&s);
             int32_t label[32];
             float score[32];
@@ -318,8 +319,8 @@ static void near_lists_are_the_brute_force_sets(void **state)
                     ck_assigner_settle(a, d.bias);
                     ck_assigner_widen(a, m % 2 ? more : NULL);
                     assert_ok(ck_assign_near_block(a, d.x, n, margins[m], label, score, &near));
-                    check_near(&shapes[i], &d, (*kn)->name, n, m % 2 ? more : NULL,
-                               margins[m], &near);
+                    check_near(&shapes[i], &d, (*kn)->name, n, m % 2 ? more : NULL, margins[m],
+                               &near);
                     struct data part = d;
                     part.n = n;
                     check_labels(shapes[i].name, (*kn)->name, &part, d.bias, label, score);

@@ -44,7 +44,8 @@ static void step_is_the_equation(void **state)
                 if (kind != 1)
                     rho[k] = fmax(rho[k], 0);
                 if (kind == 2)
-                    sigma[k] = fmax(0, sigma[k] + 0.7 * ((double)count[k] / (double)b - d.most[k]));
+                    sigma[k] =
+                        fmax(0, sigma[k] + 0.7 * ((double)count[k] / (double)b - d.most[k]));
                 total[k] += rho[k] - sigma[k];
                 assert_close((double)d.rho[k], rho[k], 1e-5); /* f32 sums of 50 steps */
                 assert_close(d.total[k], total[k], 1e-4);

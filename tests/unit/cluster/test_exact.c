@@ -5,14 +5,14 @@
 
 struct instance {
     int64_t n, k;
-    double *s;        /* [n][k] */
-    float *f;         /* the same in f32, which s holds exactly */
+    double *s; /* [n][k] */
+    float *f;  /* the same in f32, which s holds exactly */
     int64_t *least, *most;
-    int32_t *label;   /* [n] */
-    float *score;     /* [n] */
-    double *price;    /* [k] */
-    int64_t *size;    /* [k] */
-    int64_t *base;    /* [k] zeros */
+    int32_t *label; /* [n] */
+    float *score;   /* [n] */
+    double *price;  /* [k] */
+    int64_t *size;  /* [k] */
+    int64_t *base;  /* [k] zeros */
     int64_t *start;
     struct ck_arc *arc;
     int64_t *first; /* the same by point */
@@ -170,7 +170,8 @@ static void draw_bounds(struct instance *t, uint64_t seed)
 {
     int64_t left = t->n, room = 0;
     for (int64_t l = 0; l < t->k; l++) {
-        t->least[l] = (int64_t)(test_unit(seed, (uint64_t)l) * 1.5 * (double)t->n / (double)t->k);
+        t->least[l] =
+            (int64_t)(test_unit(seed, (uint64_t)l) * 1.5 * (double)t->n / (double)t->k);
         t->least[l] = t->least[l] > left ? left : t->least[l];
         left -= t->least[l];
     }

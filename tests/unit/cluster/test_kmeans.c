@@ -87,7 +87,8 @@ static double naive_step(struct naive *m, const float *x, int64_t n, int32_t *la
     for (int64_t k = 0; k < K; k++) {
         m->rho[k] += m->o.eta * (m->least[k] - (double)got[k] / (double)n);
         m->rho[k] = m->free ? m->rho[k] : fmax(0, m->rho[k]);
-        m->sigma[k] = fmax(0, m->sigma[k] + m->o.eta * ((double)got[k] / (double)n - m->most[k]));
+        m->sigma[k] =
+            fmax(0, m->sigma[k] + m->o.eta * ((double)got[k] / (double)n - m->most[k]));
         m->total[k] += m->rho[k] - m->sigma[k];
         double *c = m->cur + k * d, *sum = m->sum + k * d;
         double old = (double)m->count[k], now = old + (double)got[k];
@@ -192,8 +193,8 @@ static void compare_state(const char *name, const struct coke_kmeans *km, const 
     for (int k = 0; k < K; k++) {
         if (count[k] != m->count[k] || fabs((double)rho[k] - m->rho[k]) > 5e-6 ||
             fabs((double)sigma[k] - m->sigma[k]) > 5e-6)
-            fail_msg("%s: cluster %d: count %lld, rho %g, sigma %g; should be %lld, %g, %g", name,
-                     k, (long long)count[k], (double)rho[k], (double)sigma[k],
+            fail_msg("%s: cluster %d: count %lld, rho %g, sigma %g; should be %lld, %g, %g",
+                     name, k, (long long)count[k], (double)rho[k], (double)sigma[k],
                      (long long)m->count[k], m->rho[k], m->sigma[k]);
         for (int j = 0; j < DIM; j++)
             if (fabs((double)c[k * DIM + j] - m->cur[k * DIM + j]) > 5e-6)
@@ -211,7 +212,8 @@ static void every_form_equals_the_independent_program(void **state)
         struct coke_kmeans *km = new_of(&forms[f], start);
         int64_t low[K], high[K], ids[BATCH], compared = 0;
         make_bounds(forms[f].given, low, high, o.max_ratio);
-        struct naive m = naive_new(&o, start, forms[f].given ? low : NULL, o.max_ratio > 0 ? high : NULL);
+        struct naive m =
+            naive_new(&o, start, forms[f].given ? low : NULL, o.max_ratio > 0 ? high : NULL);
         int doubtful = 0;
         for (int64_t e = 0; e < EPOCHS && !doubtful; e++) {
             for (int64_t at = 0; at < N && !doubtful; at += BATCH) {
@@ -435,10 +437,20 @@ static void bound_is_the_floor_of_its_share(void **state)
     struct {
         int64_t n, k, want;
         double ratio;
-    } t[] = {{500, 40, 5, 0.4}, {500, 17, 11, 0.4}, {1281167, 3000, 170, 0.4},
-             {1281167, 3000, 427, 1}, {1281167, 3000, 341, 0.8}, {1281167, 3000, 256, 0.6},
-             {100, 7, 14, 1}, {10, 10, 1, 1}, {10, 10, 0, 0.99}, {1000, 10, 70, 0.7},
-             {1000, 10, 30, 0.3}, {3000, 1000, 0, 0.1}, {1, 1, 1, 1}, {90, 30, 2, 0.7}};
+    } t[] = {{500, 40, 5, 0.4},
+             {500, 17, 11, 0.4},
+             {1281167, 3000, 170, 0.4},
+             {1281167, 3000, 427, 1},
+             {1281167, 3000, 341, 0.8},
+             {1281167, 3000, 256, 0.6},
+             {100, 7, 14, 1},
+             {10, 10, 1, 1},
+             {10, 10, 0, 0.99},
+             {1000, 10, 70, 0.7},
+             {1000, 10, 30, 0.3},
+             {3000, 1000, 0, 0.1},
+             {1, 1, 1, 1},
+             {90, 30, 2, 0.7}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         int64_t *least = test_array((size_t)t[i].k, sizeof *least);
         assert_ok(ck_kmeans_bounds(t[i].n, t[i].k, t[i].ratio, 0, NULL, NULL, least, NULL));
@@ -463,12 +475,13 @@ static void impossible_bounds_are_refused_in_words(void **state)
     int64_t least[3], most[3];
     assert_fails(ck_kmeans_bounds(2, 3, 0, 0, NULL, NULL, least, NULL), COKE_EUSAGE,
                  "3 clusters for 2 rows");
-    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 2}, NULL, least, NULL), COKE_EUSAGE,
-                 "minimal sizes sum to 10, but there are only 9 rows");
+    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 2}, NULL, least, NULL),
+                 COKE_EUSAGE, "minimal sizes sum to 10, but there are only 9 rows");
     assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, -1, 2}, NULL, least, NULL),
                  COKE_EUSAGE, "minimal size -1 of cluster 1");
-    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, (int64_t[]){9, 3, 9}, least, most),
-                 COKE_EUSAGE, "cluster 1: maximal size 3 is below its minimal size 4");
+    assert_fails(
+        ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, (int64_t[]){9, 3, 9}, least, most),
+        COKE_EUSAGE, "cluster 1: maximal size 3 is below its minimal size 4");
     assert_fails(ck_kmeans_bounds(9, 3, 0, 0.5, NULL, NULL, least, most), COKE_EUSAGE,
                  "maximal sizes sum to 6, too few for 9 rows");
     assert_ok(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, NULL, least, NULL));
@@ -532,17 +545,21 @@ static void bad_arguments_are_refused(void **state)
     assert_fails(coke_kmeans_step(km, x, ids, 0, label), COKE_EUSAGE, "0 rows");
     assert_fails(coke_kmeans_step(km, x, ids, -1, label), COKE_EUSAGE, "-1 rows");
     assert_fails(coke_kmeans_step(km, NULL, ids, 4, label), COKE_EUSAGE, "NULL");
-    assert_fails(coke_kmeans_copy(km, COKE_KM_CURRENT, before.cur, 3), COKE_EUSAGE, "room for 3");
-    assert_fails(coke_kmeans_copy(km, COKE_KM_SLOT_LABELS, before.cur, 999), COKE_EUSAGE, "no such");
+    assert_fails(coke_kmeans_copy(km, COKE_KM_CURRENT, before.cur, 3), COKE_EUSAGE,
+                 "room for 3");
+    assert_fails(coke_kmeans_copy(km, COKE_KM_SLOT_LABELS, before.cur, 999), COKE_EUSAGE,
+                 "no such");
     take_result(km, &after);
     take_result(km, &before);
     assert_memory_equal(&before, &after, sizeof after);
     coke_kmeans_free(km);
     struct coke_kmeans_options o = options_of(&f);
     start[5] = NAN;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_ENUMERIC, "center 0: number 5");
+    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_ENUMERIC,
+                 "center 0: number 5");
     o.k = N + 1;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "302 clusters for 301");
+    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE,
+                 "302 clusters for 301");
     o.k = K;
     o.ratio = 1.5;
     assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "ratio: 1.5");

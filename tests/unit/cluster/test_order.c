@@ -5,9 +5,23 @@
 static void every_row_comes_exactly_once(void **state)
 {
     (void)state;
-    const uint64_t sizes[] = {1,    2,    3,     63,    64,     65,    127,        128,
-                              129,  1000, 4095,  4097,  64 * 5, 64 * 5 + 63, 64 * 4096,
-                              64 * 4096 + 1,     64 * 4096 * 2 + 64 * 3 + 7};
+    const uint64_t sizes[] = {1,
+                              2,
+                              3,
+                              63,
+                              64,
+                              65,
+                              127,
+                              128,
+                              129,
+                              1000,
+                              4095,
+                              4097,
+                              64 * 5,
+                              64 * 5 + 63,
+                              64 * 4096,
+                              64 * 4096 + 1,
+                              64 * 4096 * 2 + 64 * 3 + 7};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int mode = CK_SHUFFLE_FULL; mode <= CK_SHUFFLE_NONE; mode++)
             for (uint64_t epoch = 0; epoch < 2; epoch++) {
@@ -82,7 +96,8 @@ static void block_mode_uses_whole_runs(void **state)
     ck_order_rows(&o, 0, N, row);
     for (int64_t window = 0; window * 64 * 4096 < RUNS * 64; window++) {
         uint8_t *rows_of_run = test_array(RUNS, 1);
-        int64_t end = (window + 1) * 64 * 4096 < RUNS * 64 ? (window + 1) * 64 * 4096 : RUNS * 64;
+        int64_t end =
+            (window + 1) * 64 * 4096 < RUNS * 64 ? (window + 1) * 64 * 4096 : RUNS * 64;
         for (int64_t at = window * 64 * 4096; at < end; at++)
             rows_of_run[row[at] / 64]++;
         for (int64_t run = 0; run < RUNS; run++)

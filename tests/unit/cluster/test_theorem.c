@@ -1,6 +1,6 @@
 /* test_theorem.c - Theorem 1, measured: one pass over fixed centers, one instance at a time, in
- * random orders, tau = 2 |rho*|_1, eta = tau / sqrt(2N), projection on. With R the regret against
- * the best assignment that keeps the sizes and V = max_k (gamma_k - size_k):
+ * random orders, tau = 2 |rho*|_1, eta = tau / sqrt(2N), projection on. With R the regret
+ * against the best assignment that keeps the sizes and V = max_k (gamma_k - size_k):
  *
  *     E[ R + tau max(V, 0) ] <= tau sqrt(2N)   for every N,
  *     log R and log V grow with a slope of at most .6 in log N.
@@ -22,7 +22,8 @@ struct world {
 };
 
 struct outcome {
-    double regret[SIZES], violation[SIZES], bound[SIZES], both[SIZES]; /* means over the orders */
+    double regret[SIZES], violation[SIZES], bound[SIZES],
+        both[SIZES]; /* means over the orders */
 };
 
 /* Eight groups of very different sizes, so that the bounds of most of them bind. */
@@ -61,8 +62,15 @@ static void solve_exactly(struct world *w)
     assert_ok(ck_scan_init(&scan, rows, ck_kernels(), NULL, 0));
     assert_ok(ck_assigner_new(&a, ck_kernels(), w->c, K, DIM));
     assert_ok(ck_labels_init(&labels, w->n, K));
-    struct ck_repair r = {.scan = &scan, .assigner = a, .k = K, .least = w->least, .exact = 1,
-                          .sample = 1, .price = price, .labels = &labels, .size = size};
+    struct ck_repair r = {.scan = &scan,
+                          .assigner = a,
+                          .k = K,
+                          .least = w->least,
+                          .exact = 1,
+                          .sample = 1,
+                          .price = price,
+                          .labels = &labels,
+                          .size = size};
     assert_ok(ck_repair_run(&r));
     assert_close(r.primal, r.dual, 1e-5 * (double)w->n);
     w->optimum = r.primal;
@@ -121,9 +129,9 @@ static void measure(int duals, struct outcome *r)
             r->both[s] += (regret + w.tau * fmax(violation, 0)) / ORDERS;
         }
         r->bound[s] = w.tau * sqrt(2 * (double)w.n);
-        print_message("  N %6lld  tau %.3f  regret %9.2f  violation %8.2f  both %10.2f  bound %8.2f\n",
-                      (long long)w.n, w.tau, r->regret[s], r->violation[s], r->both[s],
-                      r->bound[s]);
+        print_message(
+            "  N %6lld  tau %.3f  regret %9.2f  violation %8.2f  both %10.2f  bound %8.2f\n",
+            (long long)w.n, w.tau, r->regret[s], r->violation[s], r->both[s], r->bound[s]);
         drop_world(&w);
     }
     coke_set_threads(0);
@@ -158,7 +166,8 @@ static void regret_and_violation_grow_as_the_root_of_n(void **state)
     (void)state;
     struct outcome r;
     measure(1, &r);
-    print_message("  slopes: regret %.3f, violation %.3f\n", slope(r.regret), slope(r.violation));
+    print_message("  slopes: regret %.3f, violation %.3f\n", slope(r.regret),
+                  slope(r.violation));
     assert_true(bound_holds(&r));
     assert_true(slope(r.regret) <= 0.6);
     assert_true(slope(r.violation) <= 0.6);
@@ -169,7 +178,8 @@ static void without_duals_the_theorem_fails(void **state)
     (void)state;
     struct outcome r;
     measure(0, &r);
-    print_message("  slopes: regret %.3f, violation %.3f\n", slope(r.regret), slope(r.violation));
+    print_message("  slopes: regret %.3f, violation %.3f\n", slope(r.regret),
+                  slope(r.violation));
     assert_true(!bound_holds(&r));
     assert_true(slope(r.violation) > 0.6);
 }

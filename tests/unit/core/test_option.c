@@ -95,7 +95,8 @@ static void values_outside_are_refused_and_change_nothing(void **state)
         assert_fails(coke_options_set(&table, &o, bad[i].name, bad[i].value), COKE_EUSAGE,
                      bad[i].words);
         if (memcmp(&before, &o, sizeof o) != 0)
-            fail_msg("%s = '%s' was refused, but changed the options", bad[i].name, bad[i].value);
+            fail_msg("%s = '%s' was refused, but changed the options", bad[i].name,
+                     bad[i].value);
     }
 }
 
@@ -120,9 +121,10 @@ static void unknown_names_are_told_the_nearest(void **state)
                  "unknown option 'cuont'; the nearest is 'count'");
     assert_fails(coke_options_set(&table, &o, "epoch", "1"), COKE_EUSAGE, "'epochs'");
     assert_fails(coke_options_set(&table, &o, "", "1"), COKE_EUSAGE, "unknown option ''");
-    assert_fails(coke_options_set(&table, &o,
-                                  "a-name-that-is-much-longer-than-any-row-and-any-buffer-in-it", "1"),
-                 COKE_EUSAGE, "unknown option");
+    assert_fails(
+        coke_options_set(&table, &o,
+                         "a-name-that-is-much-longer-than-any-row-and-any-buffer-in-it", "1"),
+        COKE_EUSAGE, "unknown option");
 }
 
 static void auto_is_the_default_in_words(void **state)

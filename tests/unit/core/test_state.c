@@ -19,9 +19,11 @@ static void tensors_are_found_by_name_and_checked(void **state)
     assert_null(ck_state_find(&s, "t40"));
     assert_ok(ck_state_copy(&s, "t7", CK_F32, 2, shape, out));
     assert_memory_equal(x, out, sizeof x);
-    assert_fails(ck_state_copy(&s, "t40", CK_F32, 2, shape, out), COKE_EFORMAT, "'t40' is missing");
+    assert_fails(ck_state_copy(&s, "t40", CK_F32, 2, shape, out), COKE_EFORMAT,
+                 "'t40' is missing");
     assert_fails(ck_state_copy(&s, "t7", CK_I32, 2, shape, out), COKE_EFORMAT, "F32, not I32");
-    assert_fails(ck_state_copy(&s, "t7", CK_F32, 1, shape, out), COKE_EFORMAT, "2 dimensions, not 1");
+    assert_fails(ck_state_copy(&s, "t7", CK_F32, 1, shape, out), COKE_EFORMAT,
+                 "2 dimensions, not 1");
     assert_fails(ck_state_copy(&s, "t7", CK_F32, 2, other, out), COKE_EFORMAT,
                  "dimension 0 is 2, not 3");
     ck_state_release(&s);

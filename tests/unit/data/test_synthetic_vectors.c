@@ -1,4 +1,4 @@
-/* test_synthetic_vectors.c - made-up embeddings: unit length, heavy tails, a function of the seed. */
+/* test_synthetic_vectors.c - made-up embeddings: unit length, a function of the seed alone. */
 #include "support.h"
 
 static void vectors_have_unit_length(void **state)

@@ -16,13 +16,27 @@ static void fill(float *x, int dim, int ld, int kind, uint64_t seed)
     for (int j = 0; j < dim; j++) {
         float g = test_normal(seed, (uint64_t)j);
         switch (kind) {
-        case 0: x[j] = g / sqrtf((float)dim); break;
-        case 1: x[j] = 1 / sqrtf((float)dim); break;
-        case 2: x[j] = 0; break;
-        case 3: x[j] = g * 1e8f; break;
-        case 4: x[j] = g * 1e-20f; break;
-        case 5: x[j] = j % 2 ? 1e6f : -1e6f + g; break;
-        default: x[j] = j == dim - 1 ? 1 : 0; break;
+        case 0:
+            x[j] = g / sqrtf((float)dim);
+            break;
+        case 1:
+            x[j] = 1 / sqrtf((float)dim);
+            break;
+        case 2:
+            x[j] = 0;
+            break;
+        case 3:
+            x[j] = g * 1e8f;
+            break;
+        case 4:
+            x[j] = g * 1e-20f;
+            break;
+        case 5:
+            x[j] = j % 2 ? 1e6f : -1e6f + g;
+            break;
+        default:
+            x[j] = j == dim - 1 ? 1 : 0;
+            break;
         }
     }
 }
@@ -186,9 +200,9 @@ static void check_rounded(const struct ck_kernels *kn, const float *v, const flo
     assert_true(a.scale == b.scale && a.norm == b.norm);
     if ((double)a.residue < sqrt(rest2) || (double)a.norm < sqrt(norm2) ||
         (double)a.length < sqrt(length2))
-        fail_msg("kind %d, ld %d: rest %g stated %g, norm %g stated %g, length %g stated %g", kind,
-                 ld, sqrt(rest2), (double)a.residue, sqrt(norm2), (double)a.norm, sqrt(length2),
-                 (double)a.length);
+        fail_msg("kind %d, ld %d: rest %g stated %g, norm %g stated %g, length %g stated %g",
+                 kind, ld, sqrt(rest2), (double)a.residue, sqrt(norm2), (double)a.norm,
+                 sqrt(length2), (double)a.length);
     if (kind != 4) /* not so far above that screening would be useless */
         assert_true((double)a.residue <= sqrt(rest2) * 1.001 + 1e-12 * sqrt(norm2) + 1e-15);
     free(row);
@@ -202,7 +216,8 @@ static void rounded_vectors_lie_within_the_stated_lengths(void **state)
         for (int dim = 1; (*kn)->round8 && dim <= 130; dim += dim < 20 ? 1 : 13)
             for (int kind = 0; kind < KINDS; kind++) {
                 int ld = ck_padded(dim);
-                float *v = test_array((size_t)ld, sizeof *v), *m = test_array((size_t)ld, sizeof *m);
+                float *v = test_array((size_t)ld, sizeof *v),
+                      *m = test_array((size_t)ld, sizeof *m);
                 fill(v, dim, ld, kind, (uint64_t)dim);
                 check_rounded(*kn, v, m, ld, kind);
                 fill(m, dim, ld, 0, 99);

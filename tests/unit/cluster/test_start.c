@@ -1,0 +1,154 @@
+/* test_start.c - first centers from data points, and the gap that sizes the dual step. */
+#include "support.h"
+#include "cluster/start.h"
+
+enum { N = 500, DIM = 7, LD = 16 };
+
+struct source {
+    float *x;
+    struct coke_rows *rows;
+    struct ck_scan scan;
+};
+
+static struct source open_source(float *x, const double *weight, int skip)
+{
+    struct source s = {.x = x};
+    assert_ok(coke_rows_from_array(&s.rows, x, N, DIM));
+    assert_ok(ck_scan_init(&s.scan, s.rows, ck_kernels(), weight, skip));
+    return s;
+}
+
+static void close_source(struct source *s)
+{
+    ck_scan_release(&s->scan);
+    coke_rows_free(s->rows);
+    free(s->x);
+}
+
+/* The row that a center is a copy of, or -1. */
+static int row_of(const struct source *s, const float *center)
+{
+    for (int64_t i = 0; i < N; i++) {
+        float x[LD + CK_TILE * LD];
+        struct ck_scan plain = s->scan;
+        plain.weight = NULL;
+        if (!ck_scan_is_bad(&s->scan, i) && ck_scan_get(&plain, &i, 1, x) == COKE_OK &&
+            memcmp(x, center, LD * sizeof *x) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static void first_centers_are_different_rows(void **state)
+{
+    (void)state;
+    double weight[N];
+    for (int i = 0; i < N; i++)
+        weight[i] = 1 + i % 3; /* weights do not lengthen centers */
+    for (int how = CK_INIT_SAMPLE; how <= CK_INIT_PLUSPLUS; how++)
+        for (int64_t k = 1; k <= N; k += k < 40 ? 13 : 230) {
+            struct source s = open_source(test_vectors(N, DIM, 0, 0, 3), weight, 0);
+            float *center = test_array((size_t)(k * LD), sizeof *center);
+            uint8_t taken[N] = {0};
+            assert_ok(ck_start_centers(&s.scan, (enum ck_init)how, 7, k, center));
+            for (int64_t c = 0; c < k; c++) {
+                int row = row_of(&s, center + c * LD);
+                assert_true(row >= 0);
+                assert_int_equal(taken[row]++, 0);
+            }
+            free(center);
+            close_source(&s);
+        }
+}
+
+static void bad_rows_are_never_taken(void **state)
+{
+    (void)state;
+    for (int how = CK_INIT_SAMPLE; how <= CK_INIT_PLUSPLUS; how++) {
+        float *x = test_vectors(N, DIM, 0, 0, 3), *center;
+        for (int i = 0; i < N - 20; i++)
+            x[i * DIM] = NAN;
+        struct source s = open_source(x, NULL, 1);
+        center = test_array(21 * LD, sizeof *center);
+        assert_ok(ck_start_centers(&s.scan, (enum ck_init)how, 7, 20, center));
+        for (int c = 0; c < 20; c++)
+            assert_true(row_of(&s, center + c * LD) >= N - 20);
+        free(center);
+        close_source(&s);
+    }
+}
+
+static void start_depends_on_the_seed_alone(void **state)
+{
+    (void)state;
+    for (int how = CK_INIT_SAMPLE; how <= CK_INIT_PLUSPLUS; how++) {
+        struct source s = open_source(test_vectors(N, DIM, 0, 0, 3), NULL, 0);
+        float a[30 * LD], b[30 * LD];
+        coke_set_threads(1);
+        assert_ok(ck_start_centers(&s.scan, (enum ck_init)how, 7, 30, a));
+        coke_set_threads(3);
+        assert_ok(ck_start_centers(&s.scan, (enum ck_init)how, 7, 30, b));
+        coke_set_threads(1);
+        assert_memory_equal(a, b, sizeof a);
+        assert_ok(ck_start_centers(&s.scan, (enum ck_init)how, 8, 30, b));
+        assert_true(memcmp(a, b, sizeof a) != 0);
+        close_source(&s);
+    }
+}
+
+/* Twelve tight groups: k-means++ finds each of them, a plain sample would not. */
+static void plus_plus_spreads_out(void **state)
+{
+    (void)state;
+    struct source s = open_source(test_vectors(N, DIM, 12, 0.01, 3), NULL, 0);
+    float center[12 * LD];
+    uint8_t found[12] = {0};
+    assert_ok(ck_start_centers(&s.scan, CK_INIT_PLUSPLUS, 1, 12, center));
+    for (int c = 0; c < 12; c++)
+        found[row_of(&s, center + c * LD) % 12] = 1;
+    for (int g = 0; g < 12; g++)
+        assert_int_equal(found[g], 1);
+    close_source(&s);
+}
+
+static void gap_is_the_median_lead(void **state)
+{
+    (void)state;
+    struct source s = open_source(test_vectors(N, DIM, 0, 0, 3), NULL, 0);
+    float center[9 * LD];
+    double lead[N], gap;
+    assert_ok(ck_start_centers(&s.scan, CK_INIT_SAMPLE, 1, 9, center));
+    assert_ok(ck_start_gap(&s.scan, 1, center, 9, &gap));
+    for (int i = 0; i < N; i++) {
+        double best = -2, second = -2;
+        for (int c = 0; c < 9; c++) {
+            double v = 0;
+            for (int j = 0; j < DIM; j++)
+                v += (double)s.x[i * DIM + j] * (double)center[c * LD + j];
+            second = v > best ? best : fmax(second, v);
+            best = fmax(best, v);
+        }
+        lead[i] = best - second;
+    }
+    int below = 0;
+    for (int i = 0; i < N; i++)
+        below += lead[i] < gap - 1e-6;
+    assert_int_equal(below, N / 2); /* all rows are the sample */
+    assert_ok(ck_start_gap(&s.scan, 1, center, 1, &gap));
+    assert_true(gap == 0);
+    assert_true(ck_start_eta(0.1, 256, 1000) > 0);
+    close_source(&s);
+}
+
+int main(void)
+{
+    coke_set_threads(1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_centers_are_different_rows),
+        cmocka_unit_test(bad_rows_are_never_taken),
+        cmocka_unit_test(start_depends_on_the_seed_alone),
+        cmocka_unit_test(plus_plus_spreads_out),
+        cmocka_unit_test(gap_is_the_median_lead),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
