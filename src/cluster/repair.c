@@ -30,7 +30,8 @@ enum {
     MAX_PASSES = 100,
 };
 
-/* f32 keeps a score, a bias and their sum to 2^-24 each; prices are compared with this room. */
+/* f32 keeps a score, a bias and their sum to 2^-24 of the longest row each; prices are compared
+ * with this room. */
 static const double ROUNDING = 1e-6;
 
 struct active {
@@ -500,7 +501,7 @@ static void set_box(const struct pass *p, struct ck_exact *e)
     for (int64_t k = 0; k < e->k; k++) {
         e->price[k] = (double)p->bias[k];
         e->low[k] = e->price[k] - (double)p->fall[k];
-        e->high[k] = e->price[k] + (double)p->margin - ROUNDING;
+        e->high[k] = e->price[k] + (double)p->margin - ROUNDING * p->r->scan->longest;
     }
 }
 
@@ -649,7 +650,7 @@ static void scale_bounds(struct pass *p, int64_t rows)
 /* Prices from a part of the rows, `per_cluster` for each cluster; they need not be exact. */
 static int sample_prices(struct pass *p, struct ck_exact *e, int per_cluster, int choices)
 {
-    enum { ROUNDS = 6, SWEEPS = 4 };
+    enum { ROUNDS = 6, FEW_SWEEPS = 4 };
     struct ck_repair *r = p->r;
     double share = (double)per_cluster * (double)r->k / (double)r->scan->rows->n;
     int inside = 0, rc = COKE_OK;
@@ -663,7 +664,7 @@ static int sample_prices(struct pass *p, struct ck_exact *e, int per_cluster, in
         CK_TRY(frozen_pass(p));
         scale_bounds(p, r->points);
         load_solver(p, e);
-        CK_TRY(ck_exact_approach(e, SWEEPS));
+        CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
         inside = !at_edges(e);
         move_box(p, e);
     }
