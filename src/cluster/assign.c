@@ -602,8 +602,8 @@ void ck_assigner_choose(struct ck_assigner *a)
     } else if (a->path == CK_PATH_DENSE && total >= a->next_probe) {
         a->path = CK_PATH_SCREEN;
     } else if (a->path == CK_PATH_SCREEN && screened >= 512) {
-        double candidates = (double)(a->candidates - a->mark_candidates) / (double)screened;
-        if (total >= a->next_probe && candidates * SUSPICIOUS > (double)a->k + 64)
+        if (total >= a->next_probe &&
+            SUSPICIOUS * (a->candidates - a->mark_candidates) > screened * (a->k + 64))
             a->path = CK_PATH_DENSE;
         else if (screened > PROBE)
             mark(a);

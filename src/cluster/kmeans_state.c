@@ -164,8 +164,13 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
             CK_TRY(check_floats(&p[i]));
         }
     CK_TRY(check_labels(km));
+    for (int64_t k = 0; k < km->k; k++)
+        if (km->count[k] < 0)
+            CK_FAIL(COKE_EFORMAT, "count %lld is %lld", (long long)k, (long long)km->count[k]);
     CK_TRY(ck_state_meta_number(s, "epoch", &epoch));
     CK_TRY(ck_state_meta_number(s, "steps", &steps));
+    if (!(epoch >= 0 && epoch < 1e15 && steps >= 0 && steps < 1e15))
+        CK_FAIL(COKE_EFORMAT, "epoch %g, step %g cannot be", epoch, steps);
     km->epoch = (int64_t)epoch;
     km->duals.steps = (int64_t)steps;
     ck_kmeans_point_assigner(km);
