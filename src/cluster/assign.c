@@ -363,18 +363,26 @@ static float slack_of(const struct ck_assigner *a, float x_length)
     return 0x1p-23f * steps * (3 * lengths + 2 * a->bias_size);
 }
 
-/* Scores the centers behind one maximum: a lane of all panels of a group. */
-static void score_lane(struct block *b, int row, int index)
+/* Scores the centers behind one maximum: a lane of all panels of a group. The fourth place of
+ * each round goes to the reference: x.m is what lies between scores and bounds. */
+static float score_lane(struct block *b, int row, int index)
 {
     struct ck_assigner *a = b->a;
+    const float *x = b->x + (int64_t)row * a->ld, *c[4];
+    float score[4] = {0};
     int64_t first = (int64_t)(index / CK_SCREEN_LANES) * a->group;
     int64_t end = first + a->group < a->screen_panels ? first + a->group : a->screen_panels;
-    for (int64_t p = first; p < end; p++)
-        for (int v = index % CK_SCREEN_LANES; v < CK_SCREEN_PANEL; v += CK_SCREEN_LANES)
-            if (p * CK_SCREEN_PANEL + v < a->k) {
-                score_now(b, row, p * CK_SCREEN_PANEL + v);
-                b->scored++;
-            }
+    c[3] = a->reference;
+    for (int64_t p = first; p < end; p++) {
+        int64_t k = p * CK_SCREEN_PANEL + index % CK_SCREEN_LANES;
+        for (int v = 0; v < 3; v++)
+            c[v] = a->center +
+                   (k + v * CK_SCREEN_LANES < a->k ? k + v * CK_SCREEN_LANES : 0) * a->ld;
+        a->kn->dot4(x, c, a->ld, score);
+        for (int v = 0; v < 3 && k + v * CK_SCREEN_LANES < a->k; v++, b->scored++)
+            offer(b, row, k + v * CK_SCREEN_LANES, score[v]);
+    }
+    return score[3];
 }
 
 /* From a row's bounds to its label. */
@@ -389,8 +397,7 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
         return;
     }
     int peak = a->kn->peak(top, n);
-    score_lane(b, row, peak);
-    float offset = a->kn->dot(b->x + (int64_t)row * a->ld, a->reference, a->ld) + slack;
+    float offset = score_lane(b, row, peak) + slack;
     float limit = b->best[row] - (b->near ? margin_of(b, row) : 0) - offset;
     int hits = a->kn->reach(top, n, limit, index);
     for (int i = 0; i < hits; i++)

@@ -252,15 +252,6 @@ done:
 /* ---- epochs
  * ----------------------------------------------------------------------------------------- */
 
-static void find_rows(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    struct job *j = arg;
-    int64_t at = chunk * 256, left = j->n - at;
-    ck_order_rows(&j->order, (uint64_t)(j->first + at), left < 256 ? (int)left : 256,
-                  j->id + at);
-}
-
 static void label_rows(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
@@ -268,6 +259,8 @@ static void label_rows(void *arg, int64_t chunk, int worker)
     int64_t at = chunk * j->block;
     int n = (int)(j->n - at < j->block ? j->n - at : j->block);
     float *x = j->x + at * j->c->scan.ld;
+    if (!j->c->scan.bad) /* else the rows have been chosen already */
+        ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
     int rc = ck_scan_get(&j->c->scan, j->id + at, n, x);
     if (rc) {
         if (!atomic_exchange(&j->rc, rc))
@@ -279,15 +272,15 @@ static void label_rows(void *arg, int64_t chunk, int worker)
                         j->score + h * j->batch + at);
 }
 
-/* The rows of positions first .. first + count - 1 that can be used. */
+/* The batch at positions first .. first + count - 1, without the rows that cannot be used. */
 static void take_batch(struct job *j, int64_t first, int64_t count)
 {
     j->first = first;
     j->n = count;
-    ck_parallel((count + 255) / 256, find_rows, j);
     if (!j->c->scan.bad)
         return;
     j->n = 0;
+    ck_order_rows(&j->order, (uint64_t)first, (int)count, j->id);
     for (int64_t i = 0; i < count; i++)
         if (!ck_scan_is_bad(&j->c->scan, j->id[i]))
             j->id[j->n++] = j->id[i];

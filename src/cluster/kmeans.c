@@ -317,9 +317,7 @@ static void center_from_sum(struct coke_kmeans *km, int64_t k)
         any |= sum[j];
     if (!any) /* members that cancel out exactly: the center stays */
         return;
-    double unit = 1 / (double)km->sum_scale;
-    for (int j = 0; j < km->ld; j++)
-        c[j] = (float)((double)sum[j] * unit);
+    km->kn->restore(sum, km->ld, 1 / (double)km->sum_scale, c);
     ck_normalize(km->kn, c, km->ld);
 }
 

@@ -61,6 +61,8 @@ struct ck_kernels {
     int panel; /* centers a dense panel holds */
 
     float (*dot)(const float *x, const float *c, int ld);
+    /* Four at a time, which hides what one waits for: out[i] = dot(x, c[i]). */
+    void (*dot4)(const float *x, const float *const c[4], int ld, float out[4]);
 
     /* Scores of CK_TILE rows x [8][ld] with one dense panel [8 lanes][ld/8][panel] of centers.
      * Returns a mask of the rows with a score >= limit[row]; for those hits[row] has a bit for
@@ -70,6 +72,9 @@ struct ck_kernels {
 
     /* sum[j] += round-to-even(x[j] * scale), scale a power of two, |x[j] * scale| < 2^51. */
     void (*accumulate)(int64_t *sum, const float *x, int ld, float scale);
+
+    /* x[j] = (float)(sum[j] * unit), the product in double. */
+    void (*restore)(const int64_t *sum, int ld, double unit, float *x);
 
     /* The rest is NULL where the instruction set has no fast 8-bit product. */
 
@@ -114,8 +119,12 @@ extern const struct ck_kernels ck_kernels_vnni;
 
 /* The AVX-512 versions that the one with 8-bit products shares. */
 float ck_dot_avx512(const float *x, const float *c, int ld);
+void ck_dot4_avx512(const float *x, const float *const c[4], int ld, float out[4]);
 unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float *x, int ld,
                               const float *limit, uint64_t *hits, float *out);
 void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale);
+void ck_restore_avx512(const int64_t *sum, int ld, double unit, float *x);
+/* Where the instruction set has nothing better. */
+void ck_restore_ref(const int64_t *sum, int ld, double unit, float *x);
 
 #endif

@@ -5,15 +5,36 @@
 
 enum { PANEL = 24, VECS = 3, ROWS = 4 };
 
+/* The eight lanes of a score, added as kernels.h says. */
+static inline float tree(__m256 p)
+{
+    __m128 q = _mm_add_ps(_mm256_castps256_ps128(p), _mm256_extractf128_ps(p, 1));
+    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+}
+
 static float dot(const float *x, const float *c, int ld)
 {
     __m256 p = _mm256_setzero_ps();
     for (int j = 0; j < ld; j += CK_LANES)
         p = _mm256_fmadd_ps(_mm256_loadu_ps(x + j), _mm256_loadu_ps(c + j), p);
-    __m128 q = _mm_add_ps(_mm256_castps256_ps128(p), _mm256_extractf128_ps(p, 1));
-    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
-    q = _mm_add_ss(q, _mm_movehdup_ps(q));
-    return _mm_cvtss_f32(q);
+    return tree(p);
+}
+
+static void dot4(const float *x, const float *const c[4], int ld, float out[4])
+{
+    __m256 p0 = _mm256_setzero_ps(), p1 = p0, p2 = p0, p3 = p0;
+    for (int j = 0; j < ld; j += CK_LANES) {
+        __m256 v = _mm256_loadu_ps(x + j);
+        p0 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[0] + j), p0);
+        p1 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[1] + j), p1);
+        p2 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[2] + j), p2);
+        p3 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[3] + j), p3);
+    }
+    out[0] = tree(p0);
+    out[1] = tree(p1);
+    out[2] = tree(p2);
+    out[3] = tree(p3);
 }
 
 static const int lane_order[CK_LANES] = CK_LANE_ORDER, lane_joins[CK_LANES] = CK_LANE_JOINS;
@@ -104,5 +125,7 @@ static void accumulate(int64_t *sum, const float *x, int ld, float scale)
 const struct ck_kernels ck_kernels_avx2 = {.name = "avx2",
                                            .panel = PANEL,
                                            .dot = dot,
+                                           .dot4 = dot4,
                                            .dense_tile = dense_tile,
-                                           .accumulate = accumulate};
+                                           .accumulate = accumulate,
+                                           .restore = ck_restore_ref};

@@ -5,15 +5,36 @@
 
 enum { PANEL = 48, VECS = 3 };
 
+/* The eight lanes of a score, added as kernels.h says. */
+static inline float tree(__m256 p)
+{
+    __m128 q = _mm_add_ps(_mm256_castps256_ps128(p), _mm256_extractf128_ps(p, 1));
+    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+}
+
 float ck_dot_avx512(const float *x, const float *c, int ld)
 {
     __m256 p = _mm256_setzero_ps();
     for (int j = 0; j < ld; j += CK_LANES)
         p = _mm256_fmadd_ps(_mm256_loadu_ps(x + j), _mm256_loadu_ps(c + j), p);
-    __m128 q = _mm_add_ps(_mm256_castps256_ps128(p), _mm256_extractf128_ps(p, 1));
-    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
-    q = _mm_add_ss(q, _mm_movehdup_ps(q));
-    return _mm_cvtss_f32(q);
+    return tree(p);
+}
+
+void ck_dot4_avx512(const float *x, const float *const c[4], int ld, float out[4])
+{
+    __m256 p0 = _mm256_setzero_ps(), p1 = p0, p2 = p0, p3 = p0;
+    for (int j = 0; j < ld; j += CK_LANES) {
+        __m256 v = _mm256_loadu_ps(x + j);
+        p0 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[0] + j), p0);
+        p1 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[1] + j), p1);
+        p2 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[2] + j), p2);
+        p3 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[3] + j), p3);
+    }
+    out[0] = tree(p0);
+    out[1] = tree(p1);
+    out[2] = tree(p2);
+    out[3] = tree(p3);
 }
 
 static const int lane_order[CK_LANES] = CK_LANE_ORDER, lane_joins[CK_LANES] = CK_LANE_JOINS;
@@ -87,8 +108,19 @@ void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale)
     }
 }
 
+void ck_restore_avx512(const int64_t *sum, int ld, double unit, float *x)
+{
+    __m512d u = _mm512_set1_pd(unit);
+    for (int j = 0; j < ld; j += 8) {
+        __m512d v = _mm512_mul_pd(_mm512_cvtepi64_pd(_mm512_loadu_si512(sum + j)), u);
+        _mm256_storeu_ps(x + j, _mm512_cvtpd_ps(v));
+    }
+}
+
 const struct ck_kernels ck_kernels_avx512 = {.name = "avx512",
                                              .panel = PANEL,
                                              .dot = ck_dot_avx512,
+                                             .dot4 = ck_dot4_avx512,
                                              .dense_tile = ck_dense_tile_avx512,
-                                             .accumulate = ck_accumulate_avx512};
+                                             .accumulate = ck_accumulate_avx512,
+                                             .restore = ck_restore_avx512};

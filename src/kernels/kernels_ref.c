@@ -19,6 +19,12 @@ static float dot(const float *x, const float *c, int ld)
     return tree(p);
 }
 
+static void dot4(const float *x, const float *const c[4], int ld, float out[4])
+{
+    for (int i = 0; i < 4; i++)
+        out[i] = dot(x, c[i], ld);
+}
+
 static float panel_score(const float *panel, int column, const float *x, int ld)
 {
     float p[CK_LANES] = {0};
@@ -51,8 +57,16 @@ static void accumulate(int64_t *sum, const float *x, int ld, float scale)
         sum[j] += llrintf(x[j] * scale);
 }
 
+void ck_restore_ref(const int64_t *sum, int ld, double unit, float *x)
+{
+    for (int j = 0; j < ld; j++)
+        x[j] = (float)((double)sum[j] * unit);
+}
+
 const struct ck_kernels ck_kernels_ref = {.name = "ref",
                                           .panel = PANEL,
                                           .dot = dot,
+                                          .dot4 = dot4,
                                           .dense_tile = dense_tile,
-                                          .accumulate = accumulate};
+                                          .accumulate = accumulate,
+                                          .restore = ck_restore_ref};
