@@ -158,7 +158,7 @@ enum coke_kmeans_array {
     COKE_KM_PREVIOUS,    /* float [k][dim] centers of the last epoch */
     COKE_KM_DUALS,       /* float [k] rho of the lower bounds */
     COKE_KM_UPPER,       /* float [k] duals of the upper bounds */
-    COKE_KM_AVERAGE,     /* float [k] mean of (lower - upper) duals over the epoch */
+    COKE_KM_AVERAGE,     /* float [k] average of (lower - upper) duals over the last epoch */
     COKE_KM_COUNTS,      /* int64_t [k] instances received in this epoch */
     COKE_KM_LABELS,      /* int32_t [n] stored labels, -1 = none yet */
     COKE_KM_SLOT_LABELS, /* int32_t [n][slots], -1 = free */

@@ -34,8 +34,8 @@ struct ck_assigner {
     int group; /* screening panels a group */
     enum ck_assign_path path, forced;
 
-    float *bias;       /* [panels * width] padded with -inf */
-    const float *more; /* [k] or NULL: see ck_assigner_widen */
+    float *bias;              /* [panels * width] padded with -inf */
+    const float *more, *look; /* [k] or NULL: see ck_assigner_widen */
 
     int valid[3]; /* by path: are its panels those of the centers? */
 
@@ -114,9 +114,10 @@ void ck_assigner_free(struct ck_assigner *a)
     ck_free(a);
 }
 
-void ck_assigner_widen(struct ck_assigner *a, const float *more)
+void ck_assigner_widen(struct ck_assigner *a, const float *more, const float *look)
 {
     a->more = more;
+    a->look = look;
 }
 
 void ck_assigner_force(struct ck_assigner *a, enum ck_assign_path path)
@@ -269,13 +270,23 @@ static float margin_of(const struct block *b, int row)
     return b->margin + (known ? b->a->more[b->label[row]] : 0);
 }
 
+/* How far behind the best a row looks at centers: at least as far as it lists them. */
+static float look_of(const struct block *b, int row)
+{
+    float margin = margin_of(b, row);
+    int known = b->a->look && b->label[row] != INT32_MAX;
+    return known ? fmaxf(margin, b->a->look[b->label[row]]) : margin;
+}
+
 /* An exact score of (row, k). Near lists keep all that is scored; settle_near() has the last
  * word. Values are finite, but for overflow: then the first one is as good as any. */
 static void offer(struct block *b, int row, int64_t k, float score)
 {
     float value = score + b->a->bias[k];
-    if (b->near && !b->rc)
+    if (b->near && !b->rc) {
+        b->near->nearest[row] = fmaxf(b->near->nearest[row], score);
         b->rc = keep_near(b, row, k, score);
+    }
     if (!(value >= b->best[row]) || (value == b->best[row] && k >= b->label[row]))
         return;
     b->best[row] = value;
@@ -343,7 +354,7 @@ static void dense_block(struct block *b)
             continue;
         b->score[r] = a->kn->dot(b->x + (int64_t)r * a->ld,
                                  a->center + b->label[r] * (int64_t)a->ld, a->ld);
-        limit[r] = b->best[r] - margin_of(b, r);
+        limit[r] = b->best[r] - look_of(b, r);
     }
     if (b->near)
         dense_sweep(b, limit, 1);
@@ -398,7 +409,7 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
     }
     int peak = a->kn->peak(top, n);
     float offset = score_lane(b, row, peak) + slack;
-    float limit = b->best[row] - (b->near ? margin_of(b, row) : 0) - offset;
+    float limit = b->best[row] - (b->near ? look_of(b, row) : 0) - offset;
     int hits = a->kn->reach(top, n, limit, index);
     for (int i = 0; i < hits; i++)
         if (index[i] != peak)
@@ -406,7 +417,7 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
     if (!b->near)
         return;
     /* Another label may have a wider margin, which asks for what was left out. */
-    float wider = b->best[row] - margin_of(b, row) - offset;
+    float wider = b->best[row] - look_of(b, row) - offset;
     for (int i = 0; wider < limit && i < n; i++)
         if (top[i] >= wider && top[i] < limit && i != peak)
             score_lane(b, row, i);
@@ -485,6 +496,8 @@ static int run_block(struct ck_assigner *a, const float *x, int n, float margin,
     for (int r = 0; r < n; r++) {
         b.best[r] = -INFINITY;
         b.label[r] = INT32_MAX;
+        if (near)
+            near->nearest[r] = -INFINITY;
     }
     int64_t start = near ? near->n : 0;
     if (a->path == CK_PATH_SCREEN)
@@ -512,6 +525,7 @@ static int run_rows(struct ck_assigner *a, const float *x, int n, float margin, 
     int most = CK_ASSIGN_BLOCK;
     if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / a->ld < most)
         most = ROUNDED_BYTES / a->ld / CK_TILE * CK_TILE;
+    float nearest[CK_ASSIGN_BLOCK];
     for (int r = 0; r < n; r += most) {
         int64_t start = near ? near->n : 0;
         int rows = n - r < most ? n - r : most;
@@ -521,7 +535,11 @@ static int run_rows(struct ck_assigner *a, const float *x, int n, float margin, 
             return rc;
         for (int64_t i = start; near && i < near->n; i++)
             near->item[i].row += r;
+        if (near)
+            memcpy(nearest + r, near->nearest, (size_t)rows * sizeof *nearest);
     }
+    if (near)
+        memcpy(near->nearest, nearest, (size_t)n * sizeof *nearest);
     return COKE_OK;
 }
 

@@ -54,10 +54,12 @@ struct ck_near {
 struct ck_near_list {
     struct ck_near *item;
     int64_t n, room;
+    float nearest[CK_ASSIGN_BLOCK]; /* highest x.c met in each row of the last block */
 };
 
-/* Widens the margin of the rows labelled k by more[k] (borrowed; NULL = not at all). */
-void ck_assigner_widen(struct ck_assigner *a, const float *more);
+/* Widens the margin of the rows labelled k by more[k]; and lets such rows look at all centers
+ * within look[k] of their best, without listing them, for `nearest`. Borrowed; NULL = not. */
+void ck_assigner_widen(struct ck_assigner *a, const float *more, const float *look);
 
 /* As ck_assign_block; besides, appends for every row all k with x.c_k + bias_k >= best -
  * margin, ordered by (row, k). */

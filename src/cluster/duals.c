@@ -86,9 +86,11 @@ void ck_duals_step(struct ck_duals *d, const int32_t *count, int64_t b)
         sigma -= (float)((double)d->eta * d->most[k]);
         d->sigma[k] = sigma < 0 ? 0 : sigma;
     }
-    d->steps++;
+    /* The t-th step of the epoch counts t^2: what the duals were at its start matters little.
+     */
+    double t = (double)++d->steps;
     for (int64_t k = 0; k < d->k; k++)
-        d->total[k] += (double)d->rho[k] - (d->sigma ? (double)d->sigma[k] : 0);
+        d->total[k] += t * t * ((double)d->rho[k] - (d->sigma ? (double)d->sigma[k] : 0));
 }
 
 void ck_duals_bias(const struct ck_duals *d, float *bias)

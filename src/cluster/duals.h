@@ -14,7 +14,7 @@ struct ck_duals {
     float *sigma;  /* [k], NULL without upper bounds */
     double *least; /* [k] lower bound / n */
     double *most;  /* [k] upper bound / n, NULL without */
-    double *total; /* [k] sum over the steps of this epoch of rho - sigma */
+    double *total; /* [k] weighted sum of rho - sigma over the steps of this epoch */
     int64_t steps;
     float *sorted; /* [k] scratch of the projection */
 };

@@ -429,8 +429,8 @@ int coke_kmeans_epoch_end(struct coke_kmeans *km)
         end_first_stage(km);
     memset(km->count, 0, (size_t)km->k * sizeof *km->count);
     for (int64_t k = 0; k < km->k; k++) {
-        double steps = km->duals.steps ? (double)km->duals.steps : 1;
-        km->average[k] = (float)(km->duals.total[k] / steps);
+        double t = (double)km->duals.steps, weights = t * (t + 1) * (2 * t + 1) / 6;
+        km->average[k] = (float)(km->duals.total[k] / fmax(weights, 1));
         km->duals.total[k] = 0;
     }
     km->duals.steps = 0;

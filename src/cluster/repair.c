@@ -21,10 +21,8 @@
 enum {
     CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
     ROUND_CHUNKS = 64,
-    SAMPLE = 1024, /* rows that size the margin */
+    SAMPLE = 512, /* rows that size the margin */
     SWEEPS = 12,
-    REACH = 3, /* margins a price may fall before the box holds it */
-    MANY_ROWS = 500000,
     ENOUGH_ARCS = 1 << 25,
     PATIENCE = 6, /* passes that may end without an exact solution */
     MAX_PASSES = 100,
@@ -33,6 +31,8 @@ enum {
 /* f32 keeps a score, a bias and their sum to 2^-24 of the longest row each; prices are compared
  * with this room. */
 static const double ROUNDING = 1e-6;
+
+static const float FAR = 0.1f;
 
 struct active {
     int64_t id;
@@ -75,6 +75,8 @@ struct pass {
     int64_t chunks, first_chunk;
     float *bias;  /* [k] prices of this pass */
     float *fall;  /* [k] how far they may fall */
+    float reach;  /* at most this many margins */
+    float *look;  /* [k] how far behind rows look for their nearest center */
     float *push;  /* [k] how far the box moves on */
     float lowest; /* of them */
     int full_passes;
@@ -127,10 +129,10 @@ static int keep_active(struct worker *w, struct chunk_part *part, int64_t id, in
     return COKE_OK;
 }
 
-/* Is the nearest center of a row with this label outside its list? */
+/* May the nearest center of a row with this label lie further than it looked? */
 static int is_far(const struct pass *p, int32_t label)
 {
-    return p->bias[label] - p->lowest > p->margin + p->fall[label];
+    return p->look[label] < p->bias[label] - p->lowest;
 }
 
 /* Labels one block of rows and sorts them into those with a choice and those without. */
@@ -147,16 +149,15 @@ static int label_block(struct pass *p, struct worker *w, struct chunk_part *part
     int64_t at = 0;
     for (int i = 0; i < n && !rc; i++) {
         int64_t first = at;
-        float nearest = score[i];
-        for (; at < w->near.n && w->near.item[at].row == i; at++)
-            nearest = fmaxf(nearest, w->near.item[at].score);
+        while (at < w->near.n && w->near.item[at].row == i)
+            at++;
         ck_labels_set(r->labels, id[i], label[i]);
         if (r->scores)
             r->scores[id[i]] = score[i];
         part->primal += (double)score[i];
         part->weight += ck_scan_weight(r->scan, id[i]);
         if (!is_far(p, label[i]))
-            part->nearest += (double)nearest;
+            part->nearest += (double)w->near.nearest[i];
         if (at - first > 1 && r->exact)
             rc = keep_active(w, part, id[i], label[i], score[i], score[i] + p->bias[label[i]],
                              &w->near.item[first], at - first);
@@ -185,7 +186,7 @@ static int wanted(const struct pass *p, int64_t i)
     if (ck_scan_is_bad(p->r->scan, i))
         return 0;
     if (p->share < 1)
-        return ck_rng_unit((uint64_t)p->r->sample, CK_RNG_SAMPLE, (uint64_t)i, 2) < p->share;
+        return ck_rng_in_sample((uint64_t)p->r->sample, (uint64_t)i, p->share);
     return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
@@ -273,6 +274,7 @@ static void release_pass(struct pass *p)
     ck_free(p->bias);
     ck_free(p->push);
     ck_free(p->fall);
+    ck_free(p->look);
     ck_free(p->least);
     ck_free(p->most);
     ck_free(p->error);
@@ -283,6 +285,7 @@ static int init_pass(struct pass *p, struct ck_repair *r)
     memset(p, 0, sizeof *p);
     p->r = r;
     p->share = 1;
+    p->reach = 3;
     p->workers = ck_threads();
     p->chunks = (r->scan->rows->n + CHUNK - 1) / CHUNK;
     p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
@@ -290,9 +293,11 @@ static int init_pass(struct pass *p, struct ck_repair *r)
     p->bias = ck_calloc_array((size_t)r->k, sizeof *p->bias);
     p->push = ck_calloc_array((size_t)r->k, sizeof *p->push);
     p->fall = ck_calloc_array((size_t)r->k, sizeof *p->fall);
+    p->look = ck_calloc_array((size_t)r->k, sizeof *p->look);
     p->least = ck_calloc_array((size_t)r->k, sizeof *p->least);
     p->most = ck_calloc_array((size_t)r->k, sizeof *p->most);
-    if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->least || !p->most)
+    if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->look || !p->least ||
+        !p->most)
         return COKE_ENOMEM;
     for (int i = 0; i < p->workers; i++) {
         struct worker *w = &p->worker[i];
@@ -400,10 +405,16 @@ static void use_prices(struct pass *p)
     for (int64_t k = 0; k < r->k; k++) {
         float price = r->price[k];
         p->bias[k] = price;
-        p->fall[k] = fminf(r->most ? fmaxf(price, 0) + p->margin : price, REACH * p->margin);
+        p->fall[k] = fminf(r->most ? fmaxf(price, 0) + p->margin : price, p->reach * p->margin);
         p->lowest = fminf(p->lowest, price);
     }
-    ck_assigner_widen(r->assigner, r->exact ? p->fall : NULL);
+    /* The nearest center is behind the label by the label's price at most. Where that is far,
+     * a second look without prices is cheaper. */
+    for (int64_t k = 0; k < r->k; k++) {
+        float price = p->bias[k] - p->lowest;
+        p->look[k] = price <= FAR ? price : 0;
+    }
+    ck_assigner_widen(r->assigner, r->exact ? p->fall : NULL, p->share < 1 ? NULL : p->look);
     ck_assigner_settle(r->assigner, p->bias);
 }
 
@@ -528,6 +539,8 @@ static void move_box(struct pass *p, const struct ck_exact *e)
         float step = p->push[k] * (float)way > 0 ? 2 * fabsf(p->push[k]) : 0;
         p->push[k] = (float)way * fmaxf(step, p->margin);
         r->price[k] = (float)e->price[k] + p->push[k];
+        if (!r->most)
+            r->price[k] = fmaxf(r->price[k], 0);
     }
     make_prices_valid(r);
 }
@@ -647,12 +660,12 @@ static void scale_bounds(struct pass *p, int64_t rows)
     }
 }
 
-/* Prices from a part of the rows, `per_cluster` for each cluster; they need not be exact. */
-static int sample_prices(struct pass *p, struct ck_exact *e, int per_cluster, int choices)
+/* First prices from a part of the rows; they need not be exact. */
+static int sample_prices(struct pass *p, struct ck_exact *e)
 {
-    enum { ROUNDS = 6, FEW_SWEEPS = 4 };
+    enum { PER_CLUSTER = 256, CHOICES = 4, ROUNDS = 4, FEW_SWEEPS = 4 };
     struct ck_repair *r = p->r;
-    double share = (double)per_cluster * (double)r->k / (double)r->scan->rows->n;
+    double share = PER_CLUSTER * (double)r->k / (double)r->scan->rows->n;
     int inside = 0, rc = COKE_OK;
     if (share > 0.6)
         return COKE_OK;
@@ -660,7 +673,7 @@ static int sample_prices(struct pass *p, struct ck_exact *e, int per_cluster, in
     e->least = p->least;
     e->most = r->most ? p->most : NULL;
     for (int round = 0; round < ROUNDS && !inside; round++) {
-        CK_TRY(choose_margin(p, choices));
+        CK_TRY(choose_margin(p, CHOICES));
         CK_TRY(frozen_pass(p));
         scale_bounds(p, r->points);
         load_solver(p, e);
@@ -669,6 +682,7 @@ static int sample_prices(struct pass *p, struct ck_exact *e, int per_cluster, in
         move_box(p, e);
     }
     memset(p->push, 0, (size_t)r->k * sizeof *p->push);
+    p->reach = 2; /* they are good to a little now, up or down */
 done:
     p->share = 1;
     e->least = r->least;
@@ -685,11 +699,10 @@ int ck_repair_run(struct ck_repair *r)
     CK_TRY(ck_exact_init(&e, r->k, r->least, r->most));
     if (r->exact) {
         make_prices_valid(r);
-        CK_TRY(sample_prices(&p, &e, 64, 12)); /* far and rough, then near */
-        CK_TRY(sample_prices(&p, &e, 256, 4));
+        CK_TRY(sample_prices(&p, &e));
     }
     /* When the box holds prices back again and again, lists become longer and it wider. */
-    int64_t rows = r->scan->rows->n, choices = rows > MANY_ROWS ? 2 : 3;
+    int64_t rows = r->scan->rows->n, choices = 3;
     int64_t most_choices = ENOUGH_ARCS / rows > 64 ? ENOUGH_ARCS / rows : 64;
     for (int pass = 0; !inside; pass++) {
         if (pass > 1 && choices < most_choices)
@@ -698,9 +711,6 @@ int ck_repair_run(struct ck_repair *r)
             CK_FAIL(COKE_EFAIL, "repair: no proof after %d passes", MAX_PASSES);
         if (r->exact)
             CK_TRY(choose_margin(&p, choices));
-        /* The box lets prices fall further than rise, so a rough start had better be high. */
-        for (int64_t k = 0; k < r->k && pass == 0 && r->passes > 0; k++)
-            r->price[k] += r->price[k] > 0 ? p.margin : 0;
         CK_TRY(frozen_pass(&p));
         p.full_passes++;
         if (pass == 0) {
@@ -713,7 +723,7 @@ int ck_repair_run(struct ck_repair *r)
             CK_TRY(solve(&p, &e, &inside));
     }
 done:
-    ck_assigner_widen(r->assigner, NULL);
+    ck_assigner_widen(r->assigner, NULL, NULL);
     ck_exact_release(&e);
     release_pass(&p);
     return rc;

@@ -141,7 +141,7 @@ static void gap_chunk(void *arg, int64_t i, int worker)
 int ck_start_gap(const struct ck_scan *s, uint64_t seed, const float *center, int64_t k,
                  double *gap)
 {
-    enum { ROWS = 1024 };
+    enum { ROWS = 512 };
     int64_t n = reachable(s) - s->nbad;
     n = n < ROWS ? n : ROWS;
     int rc = COKE_ENOMEM;

@@ -61,6 +61,15 @@ void ck_rng_normal(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b, doubl
     out[1] = r * sin(6.283185307179586 * v);
 }
 
+int ck_rng_in_sample(uint64_t seed, uint64_t i, double share)
+{
+    uint64_t x = (i + 1) * 0x9E3779B97F4A7C15u + seed * 0xD1B54A32D192ED03u;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    x ^= x >> 31;
+    return (double)(x >> 11) * 0x1p-53 < share;
+}
+
 enum { ROUNDS = 6 };
 
 void ck_perm_init(struct ck_perm *p, uint64_t seed, uint32_t stream, uint64_t epoch, uint64_t n)

@@ -22,6 +22,9 @@ uint64_t ck_rng_below(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b, ui
 /* Two independent standard normal numbers (Box-Muller). */
 void ck_rng_normal(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b, double out[2]);
 
+/* A cheap and even hash of (seed, i): is i in a sample of this share of everything? */
+int ck_rng_in_sample(uint64_t seed, uint64_t i, double share);
+
 /* A pseudo-random permutation of 0..n-1: position -> item, in O(1) memory, so that any batch
  * of any epoch can be found without making the ones before it. */
 struct ck_perm {

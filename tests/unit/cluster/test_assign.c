@@ -317,7 +317,7 @@ static void near_lists_are_the_brute_force_sets(void **state)
                     float score[CK_ASSIGN_BLOCK];
                     int n = d.n < CK_ASSIGN_BLOCK ? d.n : CK_ASSIGN_BLOCK;
                     ck_assigner_settle(a, d.bias);
-                    ck_assigner_widen(a, m % 2 ? more : NULL);
+                    ck_assigner_widen(a, m % 2 ? more : NULL, NULL);
                     assert_ok(ck_assign_near_block(a, d.x, n, margins[m], label, score, &near));
                     check_near(&shapes[i], &d, (*kn)->name, n, m % 2 ? more : NULL, margins[m],
                                &near);

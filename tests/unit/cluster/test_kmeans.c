@@ -10,6 +10,7 @@
 
 struct naive {
     struct coke_kmeans_options o;
+    int64_t steps; /* of this epoch; the t-th weighs t^2 in the average */
     double *cur, *sum, *rho, *sigma, *least, *most, *total;
     int64_t *count;
     int free;
@@ -84,12 +85,13 @@ static double naive_step(struct naive *m, const float *x, int64_t n, int32_t *la
         for (int64_t j = 0; j < d; j++)
             add[label[i] * d + j] += (double)x[i * d + j];
     }
+    m->steps++;
     for (int64_t k = 0; k < K; k++) {
         m->rho[k] += m->o.eta * (m->least[k] - (double)got[k] / (double)n);
         m->rho[k] = m->free ? m->rho[k] : fmax(0, m->rho[k]);
         m->sigma[k] =
             fmax(0, m->sigma[k] + m->o.eta * ((double)got[k] / (double)n - m->most[k]));
-        m->total[k] += m->rho[k] - m->sigma[k];
+        m->total[k] += (double)(m->steps * m->steps) * (m->rho[k] - m->sigma[k]);
         double *c = m->cur + k * d, *sum = m->sum + k * d;
         double old = (double)m->count[k], now = old + (double)got[k];
         m->count[k] += got[k];
@@ -237,10 +239,12 @@ static void every_form_equals_the_independent_program(void **state)
             naive_epoch_end(&m);
             compare_state(forms[f].name, km, &m);
             assert_ok(coke_kmeans_copy(km, COKE_KM_AVERAGE, average, K));
+            int64_t weights = m.steps * (m.steps + 1) * (2 * m.steps + 1) / 6;
             for (int k = 0; k < K; k++) {
-                assert_close((double)average[k], m.total[k] / ((N + BATCH - 1) / BATCH), 5e-6);
+                assert_close((double)average[k], m.total[k] / (double)weights, 5e-6);
                 m.total[k] = 0;
             }
+            m.steps = 0;
         }
         if (compared < 10)
             fail_msg("%s: only %d steps compared", forms[f].name, (int)compared);
