@@ -49,7 +49,7 @@ check-long:
 bench:
 	@scripts/install-deps build bench
 	@$(MAKE) --no-print-directory all
-	bench/bench_cluster
+	bench/bench_cluster --fresh
 
 install: all
 	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)

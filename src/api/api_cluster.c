@@ -69,15 +69,18 @@ static int open_output(struct output *o, const struct coke_cluster *c, const cha
     return ck_writer_open(&o->w, o->path, force);
 }
 
+/* In pieces: a copy of all labels would be the largest thing in memory. */
 static int write_labels(struct ck_writer *w, const struct coke_cluster *c, int h)
 {
-    int32_t *label = ck_alloc_array((size_t)c->n, sizeof *label);
-    if (!label)
-        return COKE_ENOMEM;
-    int rc = coke_cluster_labels(c, h, label);
-    if (!rc)
-        rc = ck_npy_write_to(w, CK_I32, 1, &c->n, label);
-    ck_free(label);
+    enum { PIECE = 4096 };
+    int32_t label[PIECE];
+    int rc = ck_npy_write_to(w, CK_I32, 1, &c->n, NULL);
+    for (int64_t at = 0; at < c->n && !rc; at += PIECE) {
+        int64_t n = c->n - at < PIECE ? c->n - at : PIECE;
+        for (int64_t i = 0; i < n; i++)
+            label[i] = ck_labels_get(&c->head[h]->labels, at + i);
+        rc = ck_writer_write(w, label, (size_t)n * sizeof *label);
+    }
     return rc;
 }
 

@@ -202,7 +202,7 @@ static double choose_eta(const struct job *j, int h, const float *center, double
         say(j, "k=%lld: eta %.4g = tau/sqrt(2n)", (long long)k, eta);
         return eta;
     }
-    double eta = ck_start_eta(gap, j->batch, k);
+    double eta = ck_start_eta(gap, j->batch, k, j->usable);
     say(j,
         "k=%lld: eta %.4g, from a median lead of %.4g of the best center over the second and "
         "batches of %lld",

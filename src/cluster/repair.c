@@ -663,11 +663,12 @@ static void scale_bounds(struct pass *p, int64_t rows)
 /* First prices from a part of the rows; they need not be exact. */
 static int sample_prices(struct pass *p, struct ck_exact *e)
 {
-    enum { PER_CLUSTER = 256, CHOICES = 4, ROUNDS = 4, FEW_SWEEPS = 4 };
+    enum { PER_CLUSTER = 256, FEW = 100, CHOICES = 4, ROUNDS = 4, FEW_SWEEPS = 4 };
     struct ck_repair *r = p->r;
-    double share = PER_CLUSTER * (double)r->k / (double)r->scan->rows->n;
+    double each = (double)r->scan->rows->n / (double)r->k;
+    double share = fmin(PER_CLUSTER / each, 0.3);
     int inside = 0, rc = COKE_OK;
-    if (share > 0.6)
+    if (each < FEW)
         return COKE_OK;
     p->share = share;
     e->least = p->least;
@@ -711,6 +712,9 @@ int ck_repair_run(struct ck_repair *r)
             CK_FAIL(COKE_EFAIL, "repair: no proof after %d passes", MAX_PASSES);
         if (r->exact)
             CK_TRY(choose_margin(&p, choices));
+        /* The box lets sampled prices fall further than rise: start in its middle. */
+        for (int64_t k = 0; k < r->k && pass == 0 && r->passes > 0; k++)
+            r->price[k] += r->price[k] > 0 ? p.margin / 2 : 0;
         CK_TRY(frozen_pass(&p));
         p.full_passes++;
         if (pass == 0) {

@@ -163,8 +163,8 @@ done:
     return rc;
 }
 
-double ck_start_eta(double gap, int64_t batch, int64_t k)
+double ck_start_eta(double gap, int64_t batch, int64_t k, int64_t n)
 {
-    double crowd = (double)batch / (double)k;
-    return 0.25 * gap * (double)batch / fmax(1, sqrt(crowd));
+    double crowd = (double)batch / (double)k, visits = (double)n / (double)k;
+    return 0.25 * gap * (double)batch / fmax(1, pow(crowd, 0.75)) * fmax(1, 48 / visits);
 }

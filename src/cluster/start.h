@@ -15,6 +15,6 @@ int ck_start_gap(const struct ck_scan *s, uint64_t seed, const float *center, in
                  double *gap);
 
 /* The dual step that measured best (docs/results.md), from that gap. */
-double ck_start_eta(double gap, int64_t batch, int64_t k);
+double ck_start_eta(double gap, int64_t batch, int64_t k, int64_t n);
 
 #endif

@@ -344,7 +344,7 @@ int ck_npy_write_to(struct ck_writer *w, enum ck_dtype t, int ndim, const int64_
         return ck_fail(COKE_EUSAGE, "%s: not an array that .npy can hold", w->path);
     size_t n = make_header(header, t, ndim, shape);
     int rc = ck_writer_write(w, header, n);
-    return rc ? rc : ck_writer_write(w, data, (size_t)bytes);
+    return rc || !data ? rc : ck_writer_write(w, data, (size_t)bytes);
 }
 
 int ck_npy_write(const char *path, enum ck_dtype t, int ndim, const int64_t *shape,

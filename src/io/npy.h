@@ -29,6 +29,7 @@ int ck_npy_read_header(struct ck_npy *out, const char *name, int fd, unsigned ch
 /* Data of another length than promised, in words. */
 int ck_npy_fail_size(const struct ck_npy *a, const char *name, int64_t got);
 
+/* data NULL: only the header; the caller writes the rest to w, piece by piece. */
 int ck_npy_write_to(struct ck_writer *w, enum ck_dtype t, int ndim, const int64_t *shape,
                     const void *data);
 int ck_npy_write(const char *path, enum ck_dtype t, int ndim, const int64_t *shape,

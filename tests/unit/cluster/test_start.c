@@ -136,7 +136,13 @@ static void gap_is_the_median_lead(void **state)
     assert_int_equal(below, N / 2); /* all rows are the sample */
     assert_ok(ck_start_gap(&s.scan, 1, center, 1, &gap));
     assert_true(gap == 0);
-    assert_true(ck_start_eta(0.1, 256, 1000) > 0);
+    /* one row a cluster and batch: a quarter of the gap moves in as many rows as clusters */
+    assert_close(ck_start_eta(0.1, 1000, 1000, 100000), 0.25 * 0.1 * 1000, 1e-9);
+    /* smaller batches step in proportion, larger ones less than that */
+    assert_close(ck_start_eta(0.1, 250, 1000, 100000), 0.25 * 0.1 * 250, 1e-9);
+    assert_true(ck_start_eta(0.1, 16000, 1000, 100000) < 0.25 * 0.1 * 16000 / 7.9);
+    /* few rows a cluster: twice the step for half the rows */
+    assert_close(ck_start_eta(0.1, 1000, 1000, 24000), 2 * 0.25 * 0.1 * 1000, 1e-9);
     close_source(&s);
 }
 

@@ -11,7 +11,7 @@ static size_t put_record(unsigned char *out, int32_t d, size_t bytes)
 
 static int parse(struct ck_vecs *v, enum ck_dtype t, const unsigned char *data, size_t n)
 {
-    unsigned char *copy = malloc(n + !n);
+    unsigned char *copy = calloc(n + !n, 1);
     memcpy(copy, data, n);
     int rc = ck_vecs_parse(v, "x.fvecs", t, copy, n);
     free(copy);
