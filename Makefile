@@ -35,9 +35,9 @@ check:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory dev-clang
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
-	$(RUN) --test-dir build-clang -R '^(kernels|cluster)/[a-z0-9_]*$$' -LE slow
+	$(RUN) --test-dir build-clang -R '^(kernels|cluster)/[a-z0-9_]*$$'
 	@$(MAKE) --no-print-directory dev
-	$(RUN) --test-dir build-dev -L 'unit|cli' -LE slow
+	$(RUN) --test-dir build-dev -L 'unit|cli'
 	@$(MAKE) --no-print-directory all
 	$(RUN) --test-dir build
 

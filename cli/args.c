@@ -72,7 +72,7 @@ static int set_from(const struct args *a, int row, const char *value, const char
         return set(a, row, value ? value : "on");
     if (value)
         return set(a, row, value);
-    if (!next)
+    if (!next || strncmp(next, "--", 2) == 0)
         return talk_fail(COKE_EUSAGE, "option '%s' needs a value", a->row[row].name);
     *used = 1;
     return set(a, row, next);

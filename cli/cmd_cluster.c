@@ -209,7 +209,8 @@ const struct command cmd_cluster = {
              "labels can be from the best ones. Prints a short table.",
     .examples =
         "coke cluster x.npy -k 1000 -o out\tclusters of at least .4 n/k rows; files in out/\n"
-        "coke cluster x.npy -k 100 --ratio 1 -o out\tall clusters of the same size\n"
+        "coke cluster x.npy -k 100 --ratio 1 -o out\tbalanced: each at least n/k rows, rounded "
+        "down\n"
         "coke cluster a.npy b.npy -k 10,100,1000 -o out\tthree clusterings of two files\n"
         "coke cluster x.npy -k 50 --min-sizes sizes.txt -o out\ta bound for each cluster\n"
         "make-vectors | coke cluster - -k 1000 --epochs 1 --no-repair -o out\tone pass over a "

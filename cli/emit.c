@@ -120,11 +120,10 @@ static void print_bound(FILE *to, const struct coke_head_summary *s)
         fprintf(to, " to %lld", (long long)s->bound_max);
 }
 
-/* What the repair found, or what is left wrong without one; a stream that has passed (no dual)
- * was not looked at again. */
+/* What the repair found, or what is left wrong without one. */
 static void print_violations(FILE *to, const struct coke_head_summary *s)
 {
-    if (isnan(s->dual) || (s->bound_max == 0 && !s->above_before_repair))
+    if (s->bound_max == 0 && !s->above_before_repair)
         return;
     fprintf(to, "%-12s%lld cluster%s under the bound%s (%lld rows short)", "",
             (long long)s->below_before_repair, s->below_before_repair == 1 ? "" : "s",
@@ -132,7 +131,7 @@ static void print_violations(FILE *to, const struct coke_head_summary *s)
     if (s->above_before_repair)
         fprintf(to, ", %lld above theirs", (long long)s->above_before_repair);
     if (s->repaired)
-        fprintf(to, "; it moved %lld rows", (long long)s->moved);
+        fprintf(to, "; it moved %lld row%s", (long long)s->moved, s->moved == 1 ? "" : "s");
     fputc('\n', to);
 }
 

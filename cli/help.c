@@ -133,7 +133,8 @@ void help_program(const struct command *const *cmd, int n, FILE *to)
     print_wrapped(
         to,
         "Clusters embedding vectors by online constrained k-means: every cluster gets "
-        "the least size that was asked for, provably at the best total similarity, "
+        "the least size that was asked for, provably at the best total similarity to its "
+        "centers, "
         "and the same bytes for any number of threads.",
         0, 0);
     fputs("\ncommands:\n", to);

@@ -121,13 +121,26 @@ static void spin_briefly(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
         return;
-    if (setenv("GOMP_SPINCOUNT", "20000", 1) == 0)
-        execv("/proc/self/exe", argv);
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0 || setenv("GOMP_SPINCOUNT", "20000", 1))
+        return;
+    self[n] = 0;
+    execv(self, argv);
+}
+
+static void check_isa(void)
+{
+    const char *wanted = getenv("COKE_ISA");
+    if (wanted && *wanted && strcmp(wanted, coke_isa()) != 0)
+        fprintf(stderr, "coke: warning: COKE_ISA=%s is unknown or not in this CPU; using %s\n",
+                wanted, coke_isa());
 }
 
 int main(int argc, char **argv)
 {
     spin_briefly(argv);
+    check_isa();
     hold_standard_files();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
     int rc = finish_stdout(run(argc, (const char *const *)argv));

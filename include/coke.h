@@ -18,7 +18,8 @@ extern "C" {
 
 /* ---- status --------------------------------------------------------------------------- */
 
-/* The negated value is the exit code of the program `coke`. */
+/* The negated value is the exit code of the program `coke` (which exits with 1 when stopped).
+ */
 enum coke_status {
     COKE_OK = 0,
     COKE_EFAIL = -1,    /* anything else */
@@ -239,22 +240,23 @@ struct coke_head_summary {
     double objective;        /* mean cosine to the nearest center */
     double labels_objective; /* mean cosine to the center of the returned label */
     int64_t size_min, size_median, size_max;
-    int64_t below_before_repair; /* clusters under their bound, nearest with averaged duals */
+    int64_t below_before_repair; /* clusters under their bound: labels of the last epoch, or,
+                                  * without a repair, those returned */
     int64_t above_before_repair;
     int64_t short_before_repair;  /* points missing in all */
     int64_t bound_min, bound_max; /* smallest and largest lower bound */
     int32_t repaired;
-    int64_t moved; /* labels changed by the repair */
-    double primal; /* sum of similarities of the returned labels */
-    double dual;   /* upper bound on any assignment that keeps the sizes */
-    double gap;    /* dual - primal */
-    int64_t repair_bytes;
-    double passes; /* times the data was read */
+    int64_t moved;        /* labels that the solver changed against its last pass */
+    double primal;        /* sum of similarities of the returned labels */
+    double dual;          /* upper bound on any assignment that keeps the sizes */
+    double gap;           /* dual - primal */
+    int64_t repair_bytes; /* of the solver's rows and lists */
+    double passes;        /* times the data was read */
 };
 
 struct coke_cluster_timing {
-    double init, epochs, final, repair, total; /* seconds */
-    double vectors_per_second;                 /* in the epochs, all heads */
+    double init, epochs, final, total; /* seconds */
+    double vectors_per_second;         /* rows a second in the epochs */
 };
 
 COKE_API int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,

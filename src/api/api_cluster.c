@@ -190,7 +190,8 @@ int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
     struct output *o = ck_calloc_array(FILES, sizeof *o);
     if (!o)
         return COKE_ENOMEM;
-    if (mkdir(dir, 0777) && errno != EEXIST)
+    int made = mkdir(dir, 0777) == 0;
+    if (!made && errno != EEXIST)
         CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
     for (int h = 0; h < c->heads; h++) {
         int64_t shape[2] = {c->head[h]->k, c->dim};
@@ -213,6 +214,8 @@ done:
     /* What took its name before another failed goes again, unless it replaced something. */
     for (int i = 0; rc && !force && i < published; i++)
         unlink(o[i].path);
+    if (rc && made)
+        rmdir(dir);
     ck_free(o);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct coke_model {
     int64_t k;
@@ -52,9 +53,12 @@ static int fill_model(struct coke_model *m, const struct ck_state *s)
         float *c = m->center + i * m->ld;
         memcpy(c, (const char *)t->data + (size_t)i * (size_t)m->dim * sizeof *c,
                (size_t)m->dim * sizeof *c);
+        double square = 0;
         for (int j = 0; j < m->dim; j++)
-            if (!isfinite(c[j]))
-                CK_FAIL(COKE_EFORMAT, "center %lld is not finite", (long long)i);
+            square += (double)c[j] * (double)c[j];
+        if (!(square < 1.001))
+            CK_FAIL(COKE_EFORMAT, "center %lld has length %g; centers are unit vectors",
+                    (long long)i, sqrt(square));
     }
     CK_TRY(ck_state_copy(s, "duals", CK_F32, 1, &m->k, m->price));
     CK_TRY(ck_state_copy(s, "min_sizes", CK_I64, 1, &m->k, m->least));
@@ -71,6 +75,13 @@ static int fill_model(struct coke_model *m, const struct ck_state *s)
                     (double)m->price[i], (long long)m->least[i]);
     if (!(m->n >= 1))
         CK_FAIL(COKE_EFORMAT, "metadata 'n' is %g", m->n);
+    double low = 0, high = 0;
+    for (int64_t i = 0; i < m->k; i++) {
+        low += (double)m->least[i];
+        high += m->most ? (double)m->most[i] : m->n;
+    }
+    if (low > m->n || high < m->n)
+        CK_FAIL(COKE_EFORMAT, "sizes of %g to %g cannot be met by %g rows", low, high, m->n);
 done:
     return rc;
 }
@@ -85,7 +96,14 @@ int coke_model_load(struct coke_model **out, const char *path)
         return ck_fail(COKE_EUSAGE, "coke_model_load: an argument is NULL");
     *out = NULL;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        snprintf(inside, sizeof inside, "%s/model.safetensors", path);
+        if ((size_t)snprintf(inside, sizeof inside, "%s/model.safetensors", path) >=
+            sizeof inside)
+            return ck_fail(COKE_EUSAGE, "%s: the name is too long", path);
+        if (access(inside, F_OK))
+            return ck_fail(COKE_EIO,
+                           "%s: no model.safetensors in it; of several clusterings name one "
+                           "(model-h0-k10.safetensors)",
+                           path);
         path = inside;
     }
     struct coke_model *m = ck_calloc_array(1, sizeof *m);
@@ -126,8 +144,7 @@ int32_t coke_model_dim(const struct coke_model *m)
     return m->dim;
 }
 
-/* ---- labelling
- * --------------------------------------------------------------------------------- */
+/* ---- labelling ---- */
 
 struct progress {
     const struct coke_callbacks *cb;

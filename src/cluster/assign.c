@@ -233,8 +233,7 @@ void ck_assigner_settle(struct ck_assigner *a, const float *bias)
         settle_screen(a);
 }
 
-/* ---- one block of rows
- * ------------------------------------------------------------------------ */
+/* ---- one block of rows ---- */
 
 struct block {
     struct ck_assigner *a;
@@ -300,8 +299,7 @@ static void score_now(struct block *b, int row, int64_t k)
     offer(b, row, k, a->kn->dot(b->x + (int64_t)row * a->ld, a->center + k * a->ld, a->ld));
 }
 
-/* ---- dense
- * ------------------------------------------------------------------------------------ */
+/* ---- dense ---- */
 
 static void take_best(struct block *b, int row, int64_t first, uint64_t hits, const float *out)
 {
@@ -360,8 +358,7 @@ static void dense_block(struct block *b)
         dense_sweep(b, limit, 1);
 }
 
-/* ---- screening
- * -------------------------------------------------------------------------------- */
+/* ---- screening ---- */
 
 /* Bounds everything f32 adds: the scores themselves (ld/8 fused steps, 3 sums, the bias), x.m
  * and m.r (the same), the roundings of y and r, and 4 more in the estimate. Each is at most u =
@@ -452,8 +449,7 @@ static void screen_block(struct block *b)
         settle_row(b, r, top + r * stride, n, norm[r]);
 }
 
-/* ---- public
- * -------------------------------------------------------------------------------------- */
+/* ---- public ---- */
 
 static int by_row_and_k(const void *a, const void *b)
 {
@@ -592,8 +588,7 @@ void ck_assign(struct ck_assigner *a, const float *x, int64_t n, int32_t *label,
     ck_parallel((n + job.block - 1) / job.block, assign_chunk, &job);
 }
 
-/* ---- choosing the path
- * --------------------------------------------------------------------------- */
+/* ---- choosing the path ---- */
 
 static double ns_per_row(const struct ck_assigner *a, enum ck_assign_path path)
 {

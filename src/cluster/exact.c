@@ -184,8 +184,7 @@ static struct ck_heap_item pop(struct ck_exact *e)
     return top;
 }
 
-/* ---- one search
- * ---------------------------------------------------------------------------------- */
+/* ---- one search ---- */
 
 struct search {
     double limit; /* distance of the nearest node with too much, so far */
@@ -334,8 +333,7 @@ static int augment(struct ck_exact *e, int32_t sink)
     return rc;
 }
 
-/* ---- getting near
- * --------------------------------------------------------------------------------- */
+/* ---- getting near ---- */
 
 /* A point's two best values at the present prices. */
 struct leader {
@@ -509,8 +507,7 @@ done:
     return rc;
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* Prices relative to the pool's; what rounding left of a zero is taken away. */
 static void publish_prices(struct ck_exact *e)

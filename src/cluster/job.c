@@ -68,8 +68,7 @@ struct coke_cluster_options coke_cluster_options_default(void)
     return o;
 }
 
-/* ---- talking
- * ------------------------------------------------------------------------------------ */
+/* ---- talking ---- */
 
 struct job {
     struct coke_cluster *c;
@@ -190,11 +189,10 @@ static void compact(const float *from, int64_t k, int ld, int dim, float *to)
         memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
 }
 
-static double choose_eta(const struct job *j, int h, const float *center, double gap)
+static double choose_eta(const struct job *j, int h, double gap)
 {
     const struct coke_cluster_options *o = &j->c->o;
     int64_t k = o->k.v[h];
-    (void)center;
     if (o->eta > 0)
         return o->eta;
     if (o->tau > 0) {
@@ -203,10 +201,13 @@ static double choose_eta(const struct job *j, int h, const float *center, double
         return eta;
     }
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
-    say(j,
-        "k=%lld: eta %.4g, from a median lead of %.4g of the best center over the second and "
-        "batches of %lld",
-        (long long)k, eta, gap, (long long)j->batch);
+    if (o->ratio > 0 || o->max_ratio > 0 || j->input->min_sizes || j->input->max_sizes)
+        say(j,
+            "k=%lld: eta %.4g: a quarter of the median lead %.4g of the best center over the "
+            "second, "
+            "for batches of %lld, %.3g rows a cluster and batch, %.3g a cluster and epoch",
+            (long long)k, eta, gap, (long long)j->batch, (double)j->batch / (double)k,
+            (double)j->usable / (double)k);
     return eta;
 }
 
@@ -234,9 +235,11 @@ static int make_head(struct job *j, int h)
     o.carry = c->o.carry;
     o.centers = c->o.centers;
     o.keep_labels = 0; /* the table below is indexed by row, bad ones included */
-    CK_TRY(ck_start_centers(&c->scan, (enum ck_init)c->o.init, (uint64_t)c->o.seed, k, center));
+    /* a seed of its own, or heads of equal k would be the same */
+    uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
+    CK_TRY(ck_start_centers(&c->scan, (enum ck_init)c->o.init, seed, k, center));
     CK_TRY(ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, k, &gap));
-    o.eta = choose_eta(j, h, center, gap);
+    o.eta = choose_eta(j, h, gap);
     c->summary[h].eta = o.eta;
     compact(center, k, c->scan.ld, c->dim, center);
     CK_TRY(coke_kmeans_new(&c->head[h], &o, center, low, high));
@@ -249,8 +252,7 @@ done:
     return rc;
 }
 
-/* ---- epochs
- * ----------------------------------------------------------------------------------------- */
+/* ---- epochs ---- */
 
 static void label_rows(void *arg, int64_t chunk, int worker)
 {
@@ -413,15 +415,15 @@ static int run_epochs(struct job *j)
         say(j, "ended after %lld epochs: the objective gained less than %g of itself twice",
             (long long)epoch, c->o.tolerance);
     else
-        warn(j,
-             "ended at the limit of %lld epochs (--max-epochs) with the objective still rising",
-             (long long)epoch);
+        warn(
+            j,
+            "ended at the limit of %lld epochs (--max-epochs) before the objective stood still",
+            (long long)epoch);
 done:
     return rc;
 }
 
-/* ---- frozen pass and repair
- * ----------------------------------------------------------------------- */
+/* ---- frozen pass and repair ---- */
 
 struct repair_progress {
     const struct job *j;
@@ -477,6 +479,24 @@ static int has_bounds(const struct coke_kmeans *km)
     return 0;
 }
 
+/* Sizes of the labels given in passing, in the last epoch, and how far they miss their bounds.
+ */
+static void count_online(struct coke_cluster *c, int h)
+{
+    const struct coke_kmeans *km = c->head[h];
+    struct coke_head_summary *s = &c->summary[h];
+    memset(c->size[h], 0, (size_t)km->k * sizeof **c->size);
+    for (int64_t i = 0; i < c->n; i++)
+        if (ck_labels_get(&km->labels, i) >= 0)
+            c->size[h][ck_labels_get(&km->labels, i)]++;
+    for (int64_t k = 0; k < km->k; k++) {
+        int64_t missing = km->least[k] - c->size[h][k];
+        s->below_before_repair += missing > 0;
+        s->short_before_repair += missing > 0 ? missing : 0;
+        s->above_before_repair += km->most && c->size[h][k] > km->most[k];
+    }
+}
+
 static int finish_head(struct job *j, int h)
 {
     struct coke_cluster *c = j->c;
@@ -499,14 +519,17 @@ static int finish_head(struct job *j, int h)
     if (bounded)
         memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
     ck_assigner_reset(km->assigner, km->prev);
+    count_online(c, h);
     int rc = ck_repair_run(&r);
     if (rc)
         return rc;
     s->objective = r.nearest / r.weight;
     s->labels_objective = r.primal / r.weight;
-    s->below_before_repair = r.below;
-    s->above_before_repair = r.above;
-    s->short_before_repair = r.missing;
+    if (!r.exact) { /* what the labels are like that are returned */
+        s->below_before_repair = r.below;
+        s->above_before_repair = r.above;
+        s->short_before_repair = r.missing;
+    }
     s->repaired = r.exact;
     s->moved = r.moved;
     s->primal = r.primal;
@@ -522,22 +545,15 @@ static int finish_stream(struct job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_head_summary *s = &c->summary[h];
-    for (int64_t i = 0; i < c->n; i++)
-        c->size[h][ck_labels_get(&c->head[h]->labels, i)]++;
+    count_online(c, h);
     memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
-    for (int64_t k = 0; k < c->head[h]->k; k++) {
-        int64_t missing = c->head[h]->least[k] - c->size[h][k];
-        s->below_before_repair += missing > 0;
-        s->short_before_repair += missing > 0 ? missing : 0;
-    }
     s->labels_objective = s->objective;
     s->dual = s->gap = NAN;
     s->primal = s->objective * (double)j->usable;
     return summarise(j, h);
 }
 
-/* ---- the job
- * ------------------------------------------------------------------------------------------ */
+/* ---- the job ---- */
 
 static int prepare(struct job *j)
 {
@@ -605,6 +621,9 @@ int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input 
                      const struct coke_cluster_options *options,
                      const struct coke_callbacks *callbacks)
 {
+    if (!out || !input || !input->rows || !options)
+        return ck_fail(COKE_EUSAGE, "coke_cluster_run: an argument is NULL");
+    *out = NULL;
     struct coke_cluster *c = ck_calloc_array(1, sizeof *c);
     if (!c)
         return COKE_ENOMEM;

@@ -52,8 +52,7 @@ struct coke_kmeans_options coke_kmeans_options_default(void)
     return o;
 }
 
-/* ---- bounds
- * ---------------------------------------------------------------------------------- */
+/* ---- bounds ---- */
 
 int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
                      const int64_t *min_sizes, const int64_t *max_sizes, int64_t *least,
@@ -113,8 +112,7 @@ static void set_rates(struct coke_kmeans *km, int given)
     km->duals.eta = (float)(o->eta > 0 ? o->eta : o->tau / sqrt(2 * n));
 }
 
-/* ---- life
- * ------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static int check_options(const struct coke_kmeans_options *o)
 {
@@ -234,8 +232,7 @@ int ck_kmeans_reserve(struct coke_kmeans *km, int64_t batch)
     return COKE_OK;
 }
 
-/* ---- one batch
- * ---------------------------------------------------------------------------------- */
+/* ---- one batch ---- */
 
 static int second_stage(const struct coke_kmeans *km)
 {
@@ -392,8 +389,7 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
     return COKE_OK;
 }
 
-/* ---- end of an epoch
- * ------------------------------------------------------------------------------- */
+/* ---- end of an epoch ---- */
 
 /* prev = normalize((1-f) prev + f normalize(cur)), cur = prev (second stage). */
 static void blend_centers(struct coke_kmeans *km)

@@ -93,8 +93,7 @@ struct pass {
     struct ck_choice *choice;
 };
 
-/* ---- one thread's share of the pass
- * ------------------------------------------------------------ */
+/* ---- one thread's share of the pass ---- */
 
 static int grow(void **items, int64_t n, int64_t more, int64_t *room, size_t size)
 {
@@ -230,8 +229,7 @@ static int run_chunks(struct pass *p, const char *phase)
     return COKE_OK;
 }
 
-/* ---- the pass
- * ------------------------------------------------------------------------------------ */
+/* ---- the pass ---- */
 
 static void release_found(struct pass *p)
 {
@@ -444,13 +442,14 @@ static int frozen_pass(struct pass *p)
         r->points += r->size[k];
     r->active = p->n;
     r->arcs = p->narcs;
-    int64_t held = ck_mem_stats().live_bytes;
+    /* ids, labels, scores, best values and leaders of the rows; arcs by cluster and by point */
+    int64_t held = p->n * (8 + 4 + 4 + 4 + 8 + 12) +
+                   p->narcs * (int64_t)(sizeof *p->arc + sizeof *p->choice);
     r->bytes = held > r->bytes ? held : r->bytes;
     return COKE_OK;
 }
 
-/* ---- how wide to look
- * -------------------------------------------------------------------------- */
+/* ---- how wide to look ---- */
 
 /* Centers within the margin of the best, summed over a sample of rows. */
 static int count_near(struct pass *p, int64_t *rows, int64_t *near)
@@ -501,8 +500,7 @@ static int choose_margin(struct pass *p, int64_t most)
     return rc;
 }
 
-/* ---- prices
- * ------------------------------------------------------------------------------------- */
+/* ---- prices ---- */
 
 /* A center outside the list of a row labelled k is behind by more than margin + fall[k] at the
  * pass's prices; it stays behind as long as no price rises by more than the margin and k's own

@@ -28,7 +28,7 @@ struct ck_repair {
     double nearest;      /* sum of the similarities to the nearest centers */
     double primal, dual; /* sums over rows; dual is valid when `exact` */
     double passes;
-    int64_t bytes; /* most memory the search held */
+    int64_t bytes; /* most that the rows and lists of the solver took */
     int64_t active, arcs;
     int64_t *size; /* [k] out */
 };

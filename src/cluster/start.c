@@ -78,6 +78,9 @@ static int plus_plus(const struct ck_scan *s, uint64_t seed, int64_t k, float *c
 {
     int64_t n = reachable(s) - s->nbad;
     n = n < 32 * k ? n : 32 * k;
+    if (n < k)
+        return ck_fail(COKE_EUSAGE, "%lld clusters, but only %lld rows to start from",
+                       (long long)k, (long long)n);
     int rc = COKE_ENOMEM;
     float *x = ck_alloc_array((size_t)n, (size_t)s->ld * sizeof *x);
     double *weight = ck_alloc_array((size_t)n, sizeof *weight);

@@ -79,7 +79,10 @@ static const struct coke_option *find(const struct coke_option_table *t, const c
             near = &t->row[i];
         }
     }
-    ck_fail(COKE_EUSAGE, "unknown option '%s'; the nearest is '%s'", name, near->name);
+    if (least <= 1 + (int)strlen(near->name) / 3)
+        ck_fail(COKE_EUSAGE, "unknown option '%s'; the nearest is '%s'", name, near->name);
+    else
+        ck_fail(COKE_EUSAGE, "unknown option '%s'", name);
     return NULL;
 }
 
