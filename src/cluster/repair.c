@@ -661,12 +661,13 @@ static void scale_bounds(struct pass *p, int64_t rows)
 /* First prices from a part of the rows; they need not be exact. */
 static int sample_prices(struct pass *p, struct ck_exact *e)
 {
-    enum { PER_CLUSTER = 256, FEW = 100, CHOICES = 4, ROUNDS = 4, FEW_SWEEPS = 4 };
+    const double per_cluster = 256, few = 100;
+    enum { CHOICES = 4, ROUNDS = 4, FEW_SWEEPS = 4 };
     struct ck_repair *r = p->r;
     double each = (double)r->scan->rows->n / (double)r->k;
-    double share = fmin(PER_CLUSTER / each, 0.3);
+    double share = fmin(per_cluster / each, 0.3);
     int inside = 0, rc = COKE_OK;
-    if (each < FEW)
+    if (each < few)
         return COKE_OK;
     p->share = share;
     e->least = p->least;
