@@ -58,7 +58,7 @@ static double measure(void (*fn)(void *, int64_t, int), double operations)
         ck_parallel(ck_threads(), fn, NULL);
         best = fmin(best, ck_clock_seconds() - t);
     }
-    return 1e-9 * operations * CHAINS * LOOPS * ck_threads() / best;
+    return 1e-9 * operations * (double)CHAINS * (double)LOOPS * ck_threads() / best;
 }
 
 int main(int argc, char **argv)

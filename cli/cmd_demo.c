@@ -140,7 +140,7 @@ static void print_bar(int64_t count, int64_t most, int utf8, int pad)
 {
     static const char *const part[] = {"",       "\u258f", "\u258e", "\u258d",
                                        "\u258c", "\u258b", "\u258a", "\u2589"};
-    int eighths = (int)ceil((double)count / (double)most * BAR * 8);
+    int eighths = (int)ceil((double)(count * BAR * 8) / (double)most);
     int cells = eighths / 8 + (eighths % 8 > 0);
     for (int i = 0; i < cells; i++)
         fputs(!utf8 ? "#" : i < eighths / 8 ? "\u2588" : part[eighths % 8], stdout);
