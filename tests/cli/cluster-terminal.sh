@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # A bar on a terminal, in colour unless NO_COLOR is set.
 command -v script >/dev/null || exit 77
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || exit 77 # no pseudo-terminals here
 py <<'P'
 save()
 P
