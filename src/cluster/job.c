@@ -92,29 +92,31 @@ struct job {
     int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
 };
 
-__attribute__((format(printf, 2, 3))) static void say(const struct job *j, const char *fmt, ...)
+static void tell(const struct job *j, void (*to)(void *, const char *), const char *fmt,
+                 va_list ap)
 {
     char line[512];
-    if (!j->cb || !j->cb->say)
+    if (!to)
         return;
+    vsnprintf(line, sizeof line, fmt, ap);
+    to(j->cb->user, line);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(const struct job *j, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
+    tell(j, j->cb ? j->cb->say : NULL, fmt, ap);
     va_end(ap);
-    j->cb->say(j->cb->user, line);
 }
 
 __attribute__((format(printf, 2, 3))) static void warn(const struct job *j, const char *fmt,
                                                        ...)
 {
-    char line[512];
-    if (!j->cb || !j->cb->warn)
-        return;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
+    tell(j, j->cb ? j->cb->warn : NULL, fmt, ap);
     va_end(ap);
-    j->cb->warn(j->cb->user, line);
 }
 
 static int report(const struct job *j, const char *phase, int64_t epoch, int64_t epochs,

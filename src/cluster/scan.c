@@ -82,7 +82,6 @@ int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kern
     s->ld = ck_padded(rows->dim);
     s->weight = weight;
     s->weight_scale = s->longest = 1;
-    s->skip_bad = skip_bad;
     if (weight) {
         int rc = check_weights(s);
         if (rc)

@@ -15,8 +15,7 @@ struct ck_scan {
     const double *weight; /* [n] or NULL: rows are multiplied by it */
     double weight_scale;  /* so that the mean weight is 1 */
     double longest;       /* the largest scaled weight: no row is longer */
-    int skip_bad;
-    uint8_t *bad; /* [n / 8 + 1] bits, NULL = none known */
+    uint8_t *bad;         /* [n / 8 + 1] bits, NULL = none known */
     int64_t nbad;
 };
 
