@@ -17,7 +17,7 @@ set_tests_properties(golden/tables golden/comparator PROPERTIES TIMEOUT 300
 
 # The engine's unit tests share support.c; threads that spin would starve each other on a busy
 # machine.
-foreach(module core kernels cluster data api)
+foreach(module core kernels cluster nn data api)
   file(GLOB ENGINE_TESTS CONFIGURE_DEPENDS
     "${CMAKE_CURRENT_SOURCE_DIR}/unit/${module}/test_*.c")
   foreach(source ${ENGINE_TESTS})
