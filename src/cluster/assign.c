@@ -34,8 +34,8 @@ struct ck_assigner {
     int group; /* screening panels a group */
     enum ck_assign_path path, forced;
 
-    float *bias;              /* [panels * width] padded with -inf */
-    const float *more, *look; /* [k] or NULL: see ck_assigner_widen */
+    float *bias, *raised; /* [panels * width] padded with -inf; raised = bias + rise */
+    const float *more, *rise, *look; /* [k] or NULL: see ck_assigner_widen */
 
     int valid[3]; /* by path: are its panels those of the centers? */
 
@@ -48,13 +48,21 @@ struct ck_assigner {
     float *length;                            /* |c_k|, [k] */
     float reference_square, reference_length; /* |m|^2, |m| */
     float center_length;                      /* longest center */
-    float bias_size;                          /* largest |bias + reference share| */
+    float bias_size;                          /* largest |raised bias + reference share| */
+    float lowest;                             /* bias */
+    float most_more;                          /* largest of more */
 
     /* what the paths cost, to choose between them */
     _Atomic int64_t candidates, path_rows[3], path_ns[3];
     int64_t next_probe;                                /* in rows */
     int64_t mark_rows[3], mark_ns[3], mark_candidates; /* as they were at the last choice */
 };
+
+/* Unlike fmaxf one instruction; nobody asks it about NaN. */
+static float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
 
 static struct ck_screen_panel *panel_at(const struct ck_assigner *a, int64_t p)
 {
@@ -75,11 +83,12 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
     a->panels = (k + kn->panel - 1) / kn->panel;
     a->path = CK_PATH_DENSE;
     a->bias = ck_alloc_array((size_t)a->panels * (size_t)kn->panel, sizeof *a->bias);
+    a->raised = ck_alloc_array((size_t)a->panels * (size_t)kn->panel, sizeof *a->raised);
     /* Memory for the dense panels is reserved here, so that choosing a path cannot fail; it is
      * not touched, and so not resident, before it is used. */
     a->dense =
         ck_calloc_array((size_t)a->panels * (size_t)kn->panel, (size_t)ld * sizeof(float));
-    if (!a->bias || !a->dense)
+    if (!a->bias || !a->raised || !a->dense)
         goto done;
     if (kn->screen_tile && ld <= ROUNDED_BYTES / CK_TILE) {
         a->path = CK_PATH_SCREEN;
@@ -106,6 +115,7 @@ void ck_assigner_free(struct ck_assigner *a)
     if (!a)
         return;
     ck_free(a->bias);
+    ck_free(a->raised);
     ck_free(a->dense);
     ck_free(a->screen);
     ck_free(a->reference);
@@ -114,9 +124,11 @@ void ck_assigner_free(struct ck_assigner *a)
     ck_free(a);
 }
 
-void ck_assigner_widen(struct ck_assigner *a, const float *more, const float *look)
+void ck_assigner_widen(struct ck_assigner *a, const float *more, const float *rise,
+                       const float *look)
 {
     a->more = more;
+    a->rise = rise;
     a->look = look;
 }
 
@@ -215,10 +227,10 @@ static void settle_screen(struct ck_assigner *a)
                 panel->bias[c] = -INFINITY;
                 continue;
             }
-            panel->bias[c] = a->bias[k] + a->reference_share[k];
-            a->bias_size =
-                fmaxf(a->bias_size, fabsf(a->bias[k]) + fabsf(a->reference_share[k]));
-            a->center_length = fmaxf(a->center_length, a->length[k]);
+            panel->bias[c] = a->raised[k] + a->reference_share[k];
+            float size = larger(fabsf(a->bias[k]), fabsf(a->raised[k]));
+            a->bias_size = larger(a->bias_size, size + fabsf(a->reference_share[k]));
+            a->center_length = larger(a->center_length, a->length[k]);
         }
     }
 }
@@ -227,8 +239,17 @@ void ck_assigner_settle(struct ck_assigner *a, const float *bias)
 {
     if (!a->valid[a->path])
         pack_all(a);
-    for (int64_t k = 0; k < a->panels * a->kn->panel; k++)
-        a->bias[k] = k >= a->k ? -INFINITY : bias ? bias[k] : 0;
+    a->lowest = INFINITY;
+    a->most_more = 0;
+    for (int64_t k = a->k; k < a->panels * a->kn->panel; k++)
+        a->bias[k] = a->raised[k] = -INFINITY;
+    for (int64_t k = 0; k < a->k; k++) {
+        float more = a->more ? a->more[k] : 0;
+        a->bias[k] = bias ? bias[k] : 0;
+        a->raised[k] = a->bias[k] + (a->rise ? a->rise[k] : 0);
+        a->lowest = a->bias[k] < a->lowest ? a->bias[k] : a->lowest;
+        a->most_more = larger(a->most_more, more);
+    }
     if (a->path == CK_PATH_SCREEN)
         settle_screen(a);
 }
@@ -269,22 +290,34 @@ static float margin_of(const struct block *b, int row)
     return b->margin + (known ? b->a->more[b->label[row]] : 0);
 }
 
-/* How far behind the best a row looks at centers: at least as far as it lists them. */
+/* How far behind the best a row looks at centers: at least as far as it lists them, and no
+ * further than the nearest center can be. */
 static float look_of(const struct block *b, int row)
 {
     float margin = margin_of(b, row);
-    int known = b->a->look && b->label[row] != INT32_MAX;
-    return known ? fmaxf(margin, b->a->look[b->label[row]]) : margin;
+    if (!b->a->look || b->label[row] == INT32_MAX)
+        return margin;
+    float look = b->a->look[b->label[row]];
+    float behind = b->best[row] - (b->near->nearest[row] + b->a->lowest);
+    look = behind < look ? behind : look;
+    return larger(look, margin);
 }
 
-/* An exact score of (row, k). Near lists keep all that is scored; settle_near() has the last
- * word. Values are finite, but for overflow: then the first one is as good as any. */
+/* What is below this needs no score: it can neither be the best nor on the list. */
+static float limit_of(const struct block *b, int row, float offset)
+{
+    return b->best[row] - (b->near ? look_of(b, row) : 0) - offset;
+}
+
+/* An exact score of (row, k). Near lists keep all that any label would list; settle_near() has
+ * the last word. Values are finite, but for overflow: then the first one is as good as any. */
 static void offer(struct block *b, int row, int64_t k, float score)
 {
     float value = score + b->a->bias[k];
     if (b->near && !b->rc) {
-        b->near->nearest[row] = fmaxf(b->near->nearest[row], score);
-        b->rc = keep_near(b, row, k, score);
+        b->near->nearest[row] = larger(b->near->nearest[row], score);
+        if (score + b->a->raised[k] >= b->best[row] - (b->margin + b->a->most_more))
+            b->rc = keep_near(b, row, k, score);
     }
     if (!(value >= b->best[row]) || (value == b->best[row] && k >= b->label[row]))
         return;
@@ -312,11 +345,13 @@ static void take_best(struct block *b, int row, int64_t first, uint64_t hits, co
     }
 }
 
-/* All scores once: the best ones, or with `collect` those above the limits. */
+/* All scores once: the best ones, or with `collect` those whose raised ones reach the limits.
+ */
 static void dense_sweep(struct block *b, float *limit, int collect)
 {
     struct ck_assigner *a = b->a;
     int width = a->kn->panel;
+    const float *bias = collect ? a->raised : a->bias;
     uint64_t hits[CK_TILE];
     float out[CK_TILE * CK_PANEL_MAX];
     for (int64_t p = 0; p < a->panels; p++) {
@@ -324,7 +359,7 @@ static void dense_sweep(struct block *b, float *limit, int collect)
         uint64_t real = left >= 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1;
         for (int t = 0; t < b->n; t += CK_TILE) {
             unsigned mask =
-                a->kn->dense_tile(a->dense + first * a->ld, a->bias + first,
+                a->kn->dense_tile(a->dense + first * a->ld, bias + first,
                                   b->x + (int64_t)t * a->ld, a->ld, limit + t, hits, out);
             for (; mask; mask &= mask - 1) {
                 int r = __builtin_ctz(mask), row = t + r;
@@ -352,7 +387,7 @@ static void dense_block(struct block *b)
             continue;
         b->score[r] = a->kn->dot(b->x + (int64_t)r * a->ld,
                                  a->center + b->label[r] * (int64_t)a->ld, a->ld);
-        limit[r] = b->best[r] - look_of(b, r);
+        limit[r] = limit_of(b, r, 0);
     }
     if (b->near)
         dense_sweep(b, limit, 1);
@@ -406,15 +441,24 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
     }
     int peak = a->kn->peak(top, n);
     float offset = score_lane(b, row, peak) + slack;
-    float limit = b->best[row] - (b->near ? look_of(b, row) : 0) - offset;
+    float limit = limit_of(b, row, offset);
     int hits = a->kn->reach(top, n, limit, index);
-    for (int i = 0; i < hits; i++)
-        if (index[i] != peak)
+    int left = 0;
+    for (int i = 0; i < hits; i++) {
+        if (index[i] == peak)
+            continue;
+        if (top[index[i]] >= limit_of(b, row, offset))
             score_lane(b, row, index[i]);
+        else
+            index[left++] = index[i];
+    }
     if (!b->near)
         return;
     /* Another label may have a wider margin, which asks for what was left out. */
-    float wider = b->best[row] - look_of(b, row) - offset;
+    float wider = limit_of(b, row, offset);
+    for (int i = 0; i < left; i++)
+        if (top[index[i]] >= wider)
+            score_lane(b, row, index[i]);
     for (int i = 0; wider < limit && i < n; i++)
         if (top[i] >= wider && top[i] < limit && i != peak)
             score_lane(b, row, i);
@@ -437,8 +481,8 @@ static void screen_block(struct block *b)
                                             4, xq + (int64_t)r * a->ld);
         scale[r] = q.scale;
         norm[r] = q.norm;
-        length[r / CK_TILE] = fmaxf(length[r / CK_TILE], q.length);
-        residue[r / CK_TILE] = fmaxf(residue[r / CK_TILE], q.residue);
+        length[r / CK_TILE] = larger(length[r / CK_TILE], q.length);
+        residue[r / CK_TILE] = larger(residue[r / CK_TILE], q.residue);
     }
     for (int64_t p = 0; p < a->screen_panels; p++)
         for (int t = 0; t < b->n; t += CK_TILE)
@@ -465,7 +509,7 @@ static void settle_near(struct block *b, int64_t start)
     int64_t n = 0, late = 0;
     for (int64_t i = 0; i < b->near->n - start; i++) {
         struct ck_near it = item[i];
-        if (it.score + b->a->bias[it.k] < b->best[it.row] - margin_of(b, it.row))
+        if (it.score + b->a->raised[it.k] < b->best[it.row] - margin_of(b, it.row))
             continue;
         late += n > 0 && by_row_and_k(&item[n - 1], &it) > 0;
         item[n++] = it;

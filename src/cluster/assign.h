@@ -57,9 +57,11 @@ struct ck_near_list {
     float nearest[CK_ASSIGN_BLOCK]; /* highest x.c met in each row of the last block */
 };
 
-/* Widens the margin of the rows labelled k by more[k]; and lets such rows look at all centers
- * within look[k] of their best, without listing them, for `nearest`. Borrowed; NULL = not. */
-void ck_assigner_widen(struct ck_assigner *a, const float *more, const float *look);
+/* Widens the margin of the rows labelled k by more[k], that of any row to center k by rise[k]
+ * (>= 0, taken in by ck_assigner_settle); and lets rows labelled k look at all centers within
+ * look[k] of their best, without listing them, for `nearest`. Borrowed; NULL = not. */
+void ck_assigner_widen(struct ck_assigner *a, const float *more, const float *rise,
+                       const float *look);
 
 /* As ck_assign_block; besides, appends for every row all k with x.c_k + bias_k >= best -
  * margin, ordered by (row, k). */

@@ -20,6 +20,8 @@ struct ck_heap_item {
 
 enum { UNSEEN, OPEN, CLOSED };
 
+enum { AHEAD = 16 }; /* arcs whose points are fetched in advance */
+
 static const int64_t PLENTY = INT64_MAX / 4;
 
 int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int64_t *most)
@@ -407,6 +409,8 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
         return rest; /* whoever comes, the size is right */
     for (int64_t a = 0; a < n; a++) {
         const struct ck_arc *arc = &e->arc[e->start[k] + a];
+        if (a + AHEAD < n)
+            __builtin_prefetch(&leader[arc[AHEAD].point]);
         const struct leader *l = &leader[arc->point]; /* what k must exceed to win the point */
         asked[a] = (l->k == k ? l->second : l->best) - arc->score;
     }
@@ -424,6 +428,7 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
 
 static void take_best_labels(struct ck_exact *e)
 {
+    memcpy(e->size, e->base, (size_t)e->k * sizeof *e->size);
     for (int64_t i = 0; i < e->n; i++) {
         double best = -INFINITY;
         for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
@@ -434,6 +439,7 @@ static void take_best_labels(struct ck_exact *e)
                 e->score[i] = e->choice[c].score;
             }
         }
+        e->size[e->label[i]]++;
     }
 }
 
@@ -459,6 +465,8 @@ static void set_price(struct ck_exact *e, int64_t k, double price, struct leader
     e->price[k] = price;
     for (int64_t a = e->start[k]; a < e->start[k + 1]; a++) {
         int32_t i = e->arc[a].point;
+        if (a + AHEAD < e->start[k + 1])
+            __builtin_prefetch(&leader[e->arc[a + AHEAD].point]);
         float was = (float)((double)e->arc[a].score + old);
         float now = (float)((double)e->arc[a].score + price);
         struct leader l = shift_leader(e, i, (int32_t)k, was, now, leader[i]);
@@ -525,6 +533,14 @@ int ck_exact_at_edge(const struct ck_exact *e, int64_t k)
     if (e->price[k] >= e->high[k])
         return 1;
     return e->price[k] <= e->low[k] && (e->most || e->low[k] > 0) ? -1 : 0;
+}
+
+int ck_exact_at_edges(const struct ck_exact *e)
+{
+    int any = 0;
+    for (int64_t k = 0; k < e->k; k++)
+        any |= ck_exact_at_edge(e, k) != 0;
+    return any;
 }
 
 int ck_exact_solve(struct ck_exact *e, int *inside)

@@ -66,6 +66,8 @@ void ck_exact_release(struct ck_exact *e);
 int ck_exact_approach(struct ck_exact *e, int sweeps);
 /* Is the price of k at the upper (1) or lower (-1) edge of the box? */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
+/* Is any? */
+int ck_exact_at_edges(const struct ck_exact *e);
 
 /* Solves from the present prices, inside the box, and labels; each point's label must be its
  * best arc at these prices. *inside = 1: no edge of the box holds a price back, so this is the

@@ -76,6 +76,7 @@ struct job {
     const struct coke_callbacks *cb;
     int64_t usable;
     int64_t batch;
+    int64_t early; /* rows of the first epoch that are an epoch of their own; 0 = none */
     enum ck_shuffle shuffle;
     /* one batch */
     struct ck_order order;
@@ -136,11 +137,23 @@ static int report(const struct job *j, const char *phase, int64_t epoch, int64_t
 static int64_t auto_batch(int64_t n, int64_t k)
 {
     int64_t b = 256;
-    while (b < 4096 && b < k)
+    while (b < 4096 && b < 2 * k)
         b *= 2;
     while (b > 64 && b * 16 > n)
         b /= 2;
     return b;
+}
+
+/* The first rows come to centers that are single rows themselves, and would weigh on the means
+ * all epoch long. Where a quarter of it brings enough to every cluster, that is an epoch of its
+ * own, of whose sums only `carry` is kept. */
+static int64_t early_rows(const struct job *j, int64_t k)
+{
+    const int64_t enough = 64;
+    int64_t quarter = j->c->n / 4;
+    if (j->c->o.centers != COKE_CENTERS_MEAN || quarter < enough * k)
+        return 0;
+    return quarter / j->batch * j->batch;
 }
 
 static int check_input(const struct job *j)
@@ -324,8 +337,15 @@ static int run_batch(struct job *j)
         }
         j->objective[h] += sum;
     }
-    look_for_sorting(j);
+    if (j->shuffle != CK_SHUFFLE_FULL)
+        look_for_sorting(j);
     return COKE_OK;
+}
+
+static void end_epoch(struct coke_cluster *c)
+{
+    for (int h = 0; h < c->heads; h++)
+        coke_kmeans_epoch_end(c->head[h]);
 }
 
 static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
@@ -347,6 +367,8 @@ static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
                         c->scan.rows, (int64_t)ck_perm_at(&j->order.blocks, at) * CK_ORDER_RUN,
                         CK_ORDER_RUN);
             }
+        if (epoch == 0 && first > 0 && first == j->early)
+            end_epoch(c);
         take_batch(j, first, left < j->batch ? left : j->batch);
         int rc = run_batch(j);
         done += j->n;
@@ -356,8 +378,7 @@ static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
         if (rc)
             return rc;
     }
-    for (int h = 0; h < c->heads; h++)
-        coke_kmeans_epoch_end(c->head[h]);
+    end_epoch(c);
     return COKE_OK;
 }
 
@@ -515,6 +536,7 @@ static int finish_head(struct job *j, int h)
                           .sample = c->o.seed,
                           .progress = repair_report,
                           .user = &progress,
+                          .expected = c->size[h],
                           .price = c->price[h],
                           .labels = &km->labels,
                           .size = c->size[h]};
@@ -583,6 +605,7 @@ static int prepare(struct job *j)
                        (long long)j->usable);
     j->batch = c->o.batch ? c->o.batch : auto_batch(j->usable, most_k);
     j->batch = j->batch < c->n ? j->batch : c->n;
+    j->early = early_rows(j, most_k);
     j->shuffle = c->scan.rows->one_pass
                      ? CK_SHUFFLE_NONE
                      : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);

@@ -9,6 +9,7 @@
  * prices. */
 #include "cluster/repair.h"
 #include "cluster/exact.h"
+#include "cluster/narrow.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -22,10 +23,13 @@ enum {
     CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
     ROUND_CHUNKS = 64,
     SAMPLE = 512, /* rows that size the margin */
+    FEW_SWEEPS = 3,
     SWEEPS = 12,
+    NARROW = 16, /* part of the margin in which prices are sought after a few sweeps */
     ENOUGH_ARCS = 1 << 25,
     PATIENCE = 6, /* passes that may end without an exact solution */
     MAX_PASSES = 100,
+    CALM = 8, /* a calm price may rise by this part of the margin */
 };
 
 /* f32 keeps a score, a bias and their sum to 2^-24 of the longest row each; prices are compared
@@ -37,7 +41,7 @@ static const float FAR = 0.1f;
 struct active {
     int64_t id;
     int32_t label;
-    float score, best; /* x.c, and with the bias */
+    float score; /* x.c */
 };
 
 struct found {
@@ -73,12 +77,14 @@ struct pass {
     struct worker *worker;
     struct chunk_part *part;
     int64_t chunks, first_chunk;
-    float *bias;  /* [k] prices of this pass */
-    float *fall;  /* [k] how far they may fall */
-    float reach;  /* at most this many margins */
-    float *look;  /* [k] how far behind rows look for their nearest center */
-    float *push;  /* [k] how far the box moves on */
-    float lowest; /* of them */
+    float *bias;   /* [k] prices of this pass */
+    float *fall;   /* [k] how far they may fall */
+    float *rise;   /* [k] how far they may rise beyond margin / CALM */
+    uint8_t *calm; /* [k] price 0, and likely to stay there */
+    float reach;   /* at most this many margins */
+    float *look;   /* [k] how far behind rows look for their nearest center */
+    float *push;   /* [k] how far the box moves on */
+    float lowest;  /* of them */
     int full_passes;
     double share;          /* of the rows that are looked at; 1 = all */
     int64_t *least, *most; /* [k] bounds for that share */
@@ -88,7 +94,7 @@ struct pass {
     int64_t n, narcs;
     int64_t *id, *start, *base, *choices;
     int32_t *label;
-    float *score, *best;
+    float *score;
     struct ck_arc *arc;
     struct ck_choice *choice;
 };
@@ -109,7 +115,7 @@ static int grow(void **items, int64_t n, int64_t more, int64_t *room, size_t siz
 }
 
 static int keep_active(struct worker *w, struct chunk_part *part, int64_t id, int32_t label,
-                       float score, float best, const struct ck_near *near, int64_t n)
+                       float score, const struct ck_near *near, int64_t n)
 {
     struct found *f = &w->found;
     void *items = f->item, *arcs = f->arc;
@@ -122,7 +128,7 @@ static int keep_active(struct worker *w, struct chunk_part *part, int64_t id, in
         return rc;
     for (int64_t i = 0; i < n; i++)
         f->arc[f->narcs++] = (struct arc){(int32_t)part->n, near[i].k, near[i].score};
-    f->item[f->n++] = (struct active){id, label, score, best};
+    f->item[f->n++] = (struct active){id, label, score};
     part->n++;
     part->narcs += n;
     return COKE_OK;
@@ -134,6 +140,17 @@ static int is_far(const struct pass *p, int32_t label)
     return p->look[label] < p->bias[label] - p->lowest;
 }
 
+/* Labels of n rows, and their near lists in w->near. */
+static int list_near(const struct pass *p, struct worker *w, const int64_t *id, int n,
+                     int32_t *label, float *score)
+{
+    w->near.n = 0;
+    int rc = ck_scan_get(p->r->scan, id, n, w->x);
+    return rc ? rc
+              : ck_assign_near_block(p->r->assigner, w->x, n, p->margin / CALM, label, score,
+                                     &w->near);
+}
+
 /* Labels one block of rows and sorts them into those with a choice and those without. */
 static int label_block(struct pass *p, struct worker *w, struct chunk_part *part,
                        const int64_t *id, int n)
@@ -141,10 +158,7 @@ static int label_block(struct pass *p, struct worker *w, struct chunk_part *part
     struct ck_repair *r = p->r;
     int32_t label[CK_ASSIGN_BLOCK];
     float score[CK_ASSIGN_BLOCK];
-    w->near.n = 0;
-    int rc = ck_scan_get(r->scan, id, n, w->x);
-    if (!rc)
-        rc = ck_assign_near_block(r->assigner, w->x, n, p->margin, label, score, &w->near);
+    int rc = list_near(p, w, id, n, label, score);
     int64_t at = 0;
     for (int i = 0; i < n && !rc; i++) {
         int64_t first = at;
@@ -158,8 +172,8 @@ static int label_block(struct pass *p, struct worker *w, struct chunk_part *part
         if (!is_far(p, label[i]))
             part->nearest += (double)w->near.nearest[i];
         if (at - first > 1 && r->exact)
-            rc = keep_active(w, part, id[i], label[i], score[i], score[i] + p->bias[label[i]],
-                             &w->near.item[first], at - first);
+            rc = keep_active(w, part, id[i], label[i], score[i], &w->near.item[first],
+                             at - first);
         else
             w->size[label[i]]++;
     }
@@ -189,6 +203,17 @@ static int wanted(const struct pass *p, int64_t i)
     return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
+static void note_failure(struct pass *p, int rc)
+{
+    if (!atomic_exchange(&p->rc, rc))
+        p->error = ck_strdup(coke_last_error());
+}
+
+static int failure(const struct pass *p)
+{
+    return p->rc ? ck_fail(p->rc, "%s", p->error ? p->error : "out of memory") : COKE_OK;
+}
+
 static void run_chunk(void *arg, int64_t at, int worker)
 {
     struct pass *p = arg;
@@ -209,8 +234,8 @@ static void run_chunk(void *arg, int64_t at, int worker)
             n = 0;
         }
     }
-    if (rc && !atomic_exchange(&p->rc, rc))
-        p->error = ck_strdup(coke_last_error());
+    if (rc)
+        note_failure(p, rc);
 }
 
 static int run_chunks(struct pass *p, const char *phase)
@@ -219,8 +244,9 @@ static int run_chunks(struct pass *p, const char *phase)
     for (p->first_chunk = 0; p->first_chunk < p->chunks; p->first_chunk += ROUND_CHUNKS) {
         int64_t left = p->chunks - p->first_chunk;
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
-        if (p->rc)
-            return ck_fail(p->rc, "%s", p->error ? p->error : "out of memory");
+        int rc = failure(p);
+        if (rc)
+            return rc;
         int64_t done = (p->first_chunk + ROUND_CHUNKS) * CHUNK;
         if (p->r->progress &&
             p->r->progress(p->r->user, phase, done < total ? done : total, total))
@@ -247,14 +273,13 @@ static void release_merged(struct pass *p)
     ck_free(p->base);
     ck_free(p->label);
     ck_free(p->score);
-    ck_free(p->best);
     ck_free(p->arc);
     ck_free(p->choices);
     ck_free(p->choice);
     p->choice = NULL;
     p->id = p->start = p->base = p->choices = NULL;
     p->label = NULL;
-    p->score = p->best = NULL;
+    p->score = NULL;
     p->arc = NULL;
 }
 
@@ -272,6 +297,8 @@ static void release_pass(struct pass *p)
     ck_free(p->bias);
     ck_free(p->push);
     ck_free(p->fall);
+    ck_free(p->rise);
+    ck_free(p->calm);
     ck_free(p->look);
     ck_free(p->least);
     ck_free(p->most);
@@ -291,11 +318,13 @@ static int init_pass(struct pass *p, struct ck_repair *r)
     p->bias = ck_calloc_array((size_t)r->k, sizeof *p->bias);
     p->push = ck_calloc_array((size_t)r->k, sizeof *p->push);
     p->fall = ck_calloc_array((size_t)r->k, sizeof *p->fall);
+    p->rise = ck_calloc_array((size_t)r->k, sizeof *p->rise);
+    p->calm = ck_calloc_array((size_t)r->k, sizeof *p->calm);
     p->look = ck_calloc_array((size_t)r->k, sizeof *p->look);
     p->least = ck_calloc_array((size_t)r->k, sizeof *p->least);
     p->most = ck_calloc_array((size_t)r->k, sizeof *p->most);
-    if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->look || !p->least ||
-        !p->most)
+    if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->rise || !p->calm ||
+        !p->look || !p->least || !p->most)
         return COKE_ENOMEM;
     for (int i = 0; i < p->workers; i++) {
         struct worker *w = &p->worker[i];
@@ -321,14 +350,13 @@ static int merge(struct pass *p)
     p->id = ck_alloc_array(n, sizeof *p->id);
     p->label = ck_alloc_array(n, sizeof *p->label);
     p->score = ck_alloc_array(n, sizeof *p->score);
-    p->best = ck_alloc_array(n, sizeof *p->best);
     p->arc = ck_alloc_array((size_t)p->narcs, sizeof *p->arc);
     p->choice = ck_alloc_array((size_t)p->narcs, sizeof *p->choice);
     p->choices = ck_calloc_array(n + 1, sizeof *p->choices);
     p->start = ck_calloc_array((size_t)r->k + 2, sizeof *p->start);
     p->base = ck_calloc_array((size_t)r->k, sizeof *p->base);
-    if (!p->id || !p->label || !p->score || !p->best || !p->arc || !p->start || !p->base ||
-        !p->choice || !p->choices)
+    if (!p->id || !p->label || !p->score || !p->arc || !p->start || !p->base || !p->choice ||
+        !p->choices)
         return COKE_ENOMEM;
     for (int w = 0; w < p->workers; w++) {
         for (int64_t i = 0; i < p->worker[w].found.narcs; i++)
@@ -353,7 +381,6 @@ static int merge(struct pass *p)
             p->id[at] = x->id;
             p->label[at] = x->label;
             p->score[at] = x->score;
-            p->best[at] = x->best;
         }
     }
     return COKE_OK;
@@ -385,9 +412,9 @@ static int look_for_nearest(struct pass *p)
         return COKE_OK;
     clear_parts(p);
     p->only_far = 1;
+    ck_assigner_widen(r->assigner, NULL, NULL, NULL);
     ck_assigner_settle(r->assigner, NULL);
     int rc = run_chunks(p, "final");
-    ck_assigner_settle(r->assigner, p->bias);
     p->only_far = 0;
     for (int64_t c = 0; c < p->chunks; c++)
         r->nearest += p->part[c].nearest;
@@ -404,6 +431,7 @@ static void use_prices(struct pass *p)
         float price = r->price[k];
         p->bias[k] = price;
         p->fall[k] = fminf(r->most ? fmaxf(price, 0) + p->margin : price, p->reach * p->margin);
+        p->rise[k] = p->calm[k] ? 0 : p->margin - p->margin / CALM;
         p->lowest = fminf(p->lowest, price);
     }
     /* The nearest center is behind the label by the label's price at most. Where that is far,
@@ -412,7 +440,8 @@ static void use_prices(struct pass *p)
         float price = p->bias[k] - p->lowest;
         p->look[k] = price <= FAR ? price : 0;
     }
-    ck_assigner_widen(r->assigner, r->exact ? p->fall : NULL, p->share < 1 ? NULL : p->look);
+    ck_assigner_widen(r->assigner, r->exact ? p->fall : NULL, r->exact ? p->rise : NULL,
+                      p->share < 1 ? NULL : p->look);
     ck_assigner_settle(r->assigner, p->bias);
 }
 
@@ -442,57 +471,66 @@ static int frozen_pass(struct pass *p)
         r->points += r->size[k];
     r->active = p->n;
     r->arcs = p->narcs;
-    /* ids, labels, scores, best values and leaders of the rows; arcs by cluster and by point */
-    int64_t held = p->n * (8 + 4 + 4 + 4 + 8 + 12) +
-                   p->narcs * (int64_t)(sizeof *p->arc + sizeof *p->choice);
+    /* ids, labels, scores, first choices and leaders of the rows; arcs by cluster and point */
+    int64_t held =
+        p->n * (8 + 4 + 4 + 8 + 12) + p->narcs * (int64_t)(sizeof *p->arc + sizeof *p->choice);
     r->bytes = held > r->bytes ? held : r->bytes;
     return COKE_OK;
 }
 
 /* ---- how wide to look ---- */
 
-/* Centers within the margin of the best, summed over a sample of rows. */
-static int count_near(struct pass *p, int64_t *rows, int64_t *near)
+struct near_count {
+    struct pass *p;
+    _Atomic int64_t rows, near;
+};
+
+static void count_chunk(void *arg, int64_t chunk, int worker)
 {
+    struct near_count *count = arg;
+    struct pass *p = count->p;
     struct ck_repair *r = p->r;
-    struct worker *w = &p->worker[0];
+    struct worker *w = &p->worker[worker];
     int64_t total = r->scan->rows->n, id[CK_ASSIGN_BLOCK];
     int32_t label[CK_ASSIGN_BLOCK];
     float score[CK_ASSIGN_BLOCK];
-    *rows = *near = 0;
-    for (int64_t s = 0; s < SAMPLE && s < total; s += CK_ASSIGN_BLOCK) {
-        int n = 0;
-        for (int64_t i = s; i < s + CK_ASSIGN_BLOCK; i++) {
-            int64_t row = (int64_t)ck_rng_below((uint64_t)r->sample, CK_RNG_SAMPLE, (uint64_t)i,
-                                                1, (uint64_t)total);
-            if (!ck_scan_is_bad(r->scan, row))
-                id[n++] = row;
-        }
-        w->near.n = 0;
-        int rc = ck_scan_get(r->scan, id, n, w->x);
-        if (!rc)
-            rc = ck_assign_near_block(r->assigner, w->x, n, p->margin, label, score, &w->near);
-        if (rc)
-            return rc;
-        *rows += n;
-        *near += w->near.n;
+    int n = 0;
+    for (int64_t i = chunk * CK_ASSIGN_BLOCK; i < (chunk + 1) * CK_ASSIGN_BLOCK; i++) {
+        int64_t row = (int64_t)ck_rng_below((uint64_t)r->sample, CK_RNG_SAMPLE, (uint64_t)i, 1,
+                                            (uint64_t)total);
+        if (!ck_scan_is_bad(r->scan, row))
+            id[n++] = row;
     }
-    return COKE_OK;
+    int rc = list_near(p, w, id, n, label, score);
+    if (rc)
+        note_failure(p, rc);
+    count->rows += n;
+    count->near += w->near.n;
+}
+
+/* Centers that a row has on its list, on average over a sample of rows. */
+static int count_near(struct pass *p, double *near)
+{
+    int64_t total = p->r->scan->rows->n, rows = total < SAMPLE ? total : SAMPLE;
+    struct near_count count = {.p = p};
+    ck_parallel((rows + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, count_chunk, &count);
+    *near = (double)count.near / fmax(1, (double)count.rows);
+    return failure(p);
 }
 
 /* The widest margin (a power of two) at which a row has at most `most` centers within it on
  * average. */
-static int choose_margin(struct pass *p, int64_t most)
+static int choose_margin(struct pass *p, double most)
 {
     /* at the widest every center is on every list */
     float margin = 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
     int rc = COKE_OK;
     for (float wider = margin; wider <= widest && !rc; wider *= 2) {
-        int64_t rows, near;
+        double near;
         p->margin = wider;
         use_prices(p);
-        rc = count_near(p, &rows, &near);
-        if (near > most * rows)
+        rc = count_near(p, &near);
+        if (near > most)
             break;
         margin = wider;
     }
@@ -510,7 +548,8 @@ static void set_box(const struct pass *p, struct ck_exact *e)
     for (int64_t k = 0; k < e->k; k++) {
         e->price[k] = (double)p->bias[k];
         e->low[k] = e->price[k] - (double)p->fall[k];
-        e->high[k] = e->price[k] + (double)p->margin - ROUNDING * p->r->scan->longest;
+        e->high[k] = e->price[k] + (double)(p->margin / CALM + p->rise[k]) -
+                     ROUNDING * p->r->scan->longest;
     }
 }
 
@@ -607,13 +646,26 @@ static void load_solver(struct pass *p, struct ck_exact *e)
     set_box(p, e);
 }
 
-/* Prices at an edge will want to go further: not worth an exact solution. */
-static int at_edges(const struct ck_exact *e)
+/* One price at a time leads near the optimum; where many rows tie it may lead nowhere, and the
+ * solver takes over. Prices at an edge will want to go further: not worth an exact solution. */
+static int find_optimum(struct pass *p, struct ck_exact *e, int *inside)
 {
-    int any = 0;
-    for (int64_t k = 0; k < e->k; k++)
-        any |= ck_exact_at_edge(e, k) != 0;
-    return any;
+    int rc;
+    *inside = 1;
+    if (p->full_passes <= PATIENCE) {
+        CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
+        *inside = 0;
+        if (!ck_exact_at_edges(e))
+            CK_TRY(ck_exact_solve_narrow(e, (double)p->margin / NARROW, SWEEPS, inside));
+        if (*inside)
+            return COKE_OK;
+        CK_TRY(ck_exact_approach(e, SWEEPS));
+        *inside = !ck_exact_at_edges(e);
+    }
+    if (*inside)
+        CK_TRY(ck_exact_solve(e, inside));
+done:
+    return rc;
 }
 
 static int solve(struct pass *p, struct ck_exact *e, int *inside)
@@ -624,15 +676,7 @@ static int solve(struct pass *p, struct ck_exact *e, int *inside)
     load_solver(p, e);
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
-    /* Near the optimum one price at a time leads closer; where many rows tie it may lead
-     * nowhere, and the solver takes over. */
-    *inside = 1;
-    if (p->full_passes <= PATIENCE) {
-        CK_TRY(ck_exact_approach(e, SWEEPS));
-        *inside = !at_edges(e);
-    }
-    if (*inside)
-        CK_TRY(ck_exact_solve(e, inside));
+    CK_TRY(find_optimum(p, e, inside));
     if (!*inside) {
         move_box(p, e);
         goto done;
@@ -658,17 +702,31 @@ static void scale_bounds(struct pass *p, int64_t rows)
     }
 }
 
+/* Clusters with members to spare need no price, and will not need one when those nearby move a
+ * little. If one does after all, the box says so. */
+static void find_calm(struct pass *p, const int64_t *size, const int64_t *least, double spare)
+{
+    struct ck_repair *r = p->r;
+    for (int64_t k = 0; k < r->k && !r->most; k++) {
+        p->calm[k] = (double)size[k] > spare * (double)least[k];
+        r->price[k] = p->calm[k] ? 0 : r->price[k];
+    }
+}
+
 /* First prices from a part of the rows; they need not be exact. */
 static int sample_prices(struct pass *p, struct ck_exact *e)
 {
-    const double per_cluster = 256, few = 100;
-    enum { CHOICES = 4, ROUNDS = 4, FEW_SWEEPS = 4 };
+    const double per_cluster = 128, few = 100;
+    enum { CHOICES = 4, ROUNDS = 4 };
     struct ck_repair *r = p->r;
     double each = (double)r->scan->rows->n / (double)r->k;
     double share = fmin(per_cluster / each, 0.3);
     int inside = 0, rc = COKE_OK;
-    if (each < few)
+    if (each < few) {
+        if (r->expected)
+            find_calm(p, r->expected, r->least, 2);
         return COKE_OK;
+    }
     p->share = share;
     e->least = p->least;
     e->most = r->most ? p->most : NULL;
@@ -678,11 +736,12 @@ static int sample_prices(struct pass *p, struct ck_exact *e)
         scale_bounds(p, r->points);
         load_solver(p, e);
         CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
-        inside = !at_edges(e);
+        inside = !ck_exact_at_edges(e);
         move_box(p, e);
     }
+    find_calm(p, e->size, e->least, 1.25);
     memset(p->push, 0, (size_t)r->k * sizeof *p->push);
-    p->reach = 2; /* they are good to a little now, up or down */
+    p->reach = 1; /* they are good to a little now, up or down */
 done:
     p->share = 1;
     e->least = r->least;
@@ -701,19 +760,21 @@ int ck_repair_run(struct ck_repair *r)
         make_prices_valid(r);
         CK_TRY(sample_prices(&p, &e));
     }
-    /* When the box holds prices back again and again, lists become longer and it wider. */
-    int64_t rows = r->scan->rows->n, choices = 3;
-    int64_t most_choices = ENOUGH_ARCS / rows > 64 ? ENOUGH_ARCS / rows : 64;
+    /* When the box holds prices back again and again, lists become longer and it wider. Lists
+     * of rows near calm clusters alone are short. */
+    double most_choices = fmax(64, ENOUGH_ARCS / (double)r->scan->rows->n);
+    double choices = memchr(p.calm, 1, (size_t)r->k) ? 2 : 3;
     for (int pass = 0; !inside; pass++) {
+        if (pass == 1) {
+            memset(p.calm, 0, (size_t)r->k);
+            choices = 3;
+        }
         if (pass > 1 && choices < most_choices)
             choices *= 2;
         if (pass == MAX_PASSES)
             CK_FAIL(COKE_EFAIL, "repair: no proof after %d passes", MAX_PASSES);
         if (r->exact)
             CK_TRY(choose_margin(&p, choices));
-        /* The box lets sampled prices fall further than rise: start in its middle. */
-        for (int64_t k = 0; k < r->k && pass == 0 && r->passes > 0; k++)
-            r->price[k] += r->price[k] > 0 ? p.margin / 2 : 0;
         CK_TRY(frozen_pass(&p));
         p.full_passes++;
         if (pass == 0) {
@@ -726,7 +787,7 @@ int ck_repair_run(struct ck_repair *r)
             CK_TRY(solve(&p, &e, &inside));
     }
 done:
-    ck_assigner_widen(r->assigner, NULL, NULL);
+    ck_assigner_widen(r->assigner, NULL, NULL, NULL);
     ck_exact_release(&e);
     release_pass(&p);
     return rc;

@@ -16,7 +16,8 @@ struct ck_repair {
     int (*progress)(void *user, const char *phase, int64_t done, int64_t total);
     void *user;
 
-    float *price;             /* [k] in: averaged duals; out: prices that prove the optimum */
+    const int64_t *expected; /* [k] about how large the clusters will be, or NULL; read first */
+    float *price;            /* [k] in: averaged duals; out: prices that prove the optimum */
     struct ck_labels *labels; /* out */
     float *scores;            /* out, x.c of the label, or NULL */
 

@@ -128,14 +128,17 @@ static void gap_chunk(void *arg, int64_t i, int worker)
 {
     (void)worker;
     const struct gaps *g = arg;
-    float best = -INFINITY, second = -INFINITY;
-    for (int64_t c = 0; c < g->k; c++) {
-        float v = g->s->kn->dot(g->x + i * g->s->ld, g->center + c * g->s->ld, g->s->ld);
-        if (v > best) {
-            second = best;
-            best = v;
-        } else if (v > second) {
-            second = v;
+    float best = -INFINITY, second = -INFINITY, score[4];
+    int64_t ld = g->s->ld;
+    for (int64_t c = 0; c < g->k; c += 4) {
+        const float *center[4];
+        int n = (int)(g->k - c < 4 ? g->k - c : 4);
+        for (int v = 0; v < 4; v++)
+            center[v] = g->center + (v < n ? c + v : c) * ld;
+        g->s->kn->dot4(g->x + i * ld, center, (int)ld, score);
+        for (int v = 0; v < n; v++) {
+            second = fmaxf(second, fminf(best, score[v]));
+            best = fmaxf(best, score[v]);
         }
     }
     g->gap[i] = best - second;

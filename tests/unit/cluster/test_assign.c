@@ -266,9 +266,10 @@ static void every_small_size_works(void **state)
         }
 }
 
-/* more [k] widens the margin of rows by their label; or NULL. */
+/* more [k] widens the margin of rows by their label, rise [k] that of centers; or NULL. */
 static void check_near(const struct shape *s, const struct data *d, const char *isa, int n,
-                       const float *more, float margin, const struct ck_near_list *near)
+                       const float *more, const float *rise, float margin,
+                       const struct ck_near_list *near)
 {
     int64_t at = 0;
     for (int r = 0; r < n; r++) {
@@ -282,7 +283,8 @@ static void check_near(const struct shape *s, const struct data *d, const char *
         float reach = margin + (more ? more[label] : 0);
         for (int32_t k = 0; k < d->k; k++) {
             float v = d->s[r * d->k + k];
-            if (!(v + d->bias[k] >= best - reach))
+            float raised = d->bias[k] + (rise ? rise[k] : 0);
+            if (!(v + raised >= best - reach))
                 continue;
             if (at >= near->n || near->item[at].row != r || near->item[at].k != k ||
                 near->item[at].score != v)
@@ -305,22 +307,27 @@ static void near_lists_are_the_brute_force_sets(void **state)
             shapes[i].kind == GIANT_ROWS)
             continue;
         struct data d = make(&shapes[i]);
-        float more[1000];
-        for (int64_t k = 0; k < d.k; k++)
+        float more[1000], rise[1000];
+        for (int64_t k = 0; k < d.k; k++) {
             more[k] = (float)test_unit(5, (uint64_t)k) * 0.3f;
+            rise[k] = k % 3 ? (float)test_unit(6, (uint64_t)k) * 0.2f : 0;
+        }
         for (const struct ck_kernels *const *kn = ck_kernels_all(); *kn; kn++)
             for (int p = 0; p < 2; p++)
-                for (int m = 0; m < 4; m++) {
+                for (int m = 0; m < 8; m++) {
                     struct ck_assigner *a = assigner(*kn, &d, paths[p]);
                     struct ck_near_list near = {0};
+                    const float *by_label = m % 2 ? more : NULL,
+                                *by_center = m / 4 ? rise : NULL;
                     int32_t label[CK_ASSIGN_BLOCK];
                     float score[CK_ASSIGN_BLOCK];
                     int n = d.n < CK_ASSIGN_BLOCK ? d.n : CK_ASSIGN_BLOCK;
+                    ck_assigner_widen(a, by_label, by_center, NULL);
                     ck_assigner_settle(a, d.bias);
-                    ck_assigner_widen(a, m % 2 ? more : NULL, NULL);
-                    assert_ok(ck_assign_near_block(a, d.x, n, margins[m], label, score, &near));
-                    check_near(&shapes[i], &d, (*kn)->name, n, m % 2 ? more : NULL, margins[m],
-                               &near);
+                    assert_ok(
+                        ck_assign_near_block(a, d.x, n, margins[m % 4], label, score, &near));
+                    check_near(&shapes[i], &d, (*kn)->name, n, by_label, by_center,
+                               margins[m % 4], &near);
                     struct data part = d;
                     part.n = n;
                     check_labels(shapes[i].name, (*kn)->name, &part, d.bias, label, score);
@@ -329,6 +336,40 @@ static void near_lists_are_the_brute_force_sets(void **state)
                 }
         drop(&d);
     }
+}
+
+/* Rows that look as far behind their best as the nearest center can be find it. */
+static void nearest_centers_are_found_behind_biases(void **state)
+{
+    (void)state;
+    struct shape s = {"nearest", 300, 20, CK_ASSIGN_BLOCK, PLAIN, SMALL_BIAS};
+    struct data d = make(&s);
+    float look[300], rise[300], lowest = INFINITY;
+    for (int64_t k = 0; k < d.k; k++)
+        lowest = fminf(lowest, d.bias[k]);
+    for (int64_t k = 0; k < d.k; k++) {
+        look[k] = d.bias[k] - lowest;
+        rise[k] = k % 3 ? 0.01f : 0;
+    }
+    for (const struct ck_kernels *const *kn = ck_kernels_all(); *kn; kn++)
+        for (int p = 0; p < 4; p++) {
+            struct ck_assigner *a = assigner(*kn, &d, paths[p / 2]);
+            struct ck_near_list near = {0};
+            int32_t label[CK_ASSIGN_BLOCK];
+            float score[CK_ASSIGN_BLOCK];
+            ck_assigner_widen(a, NULL, p % 2 ? rise : NULL, look);
+            ck_assigner_settle(a, d.bias);
+            assert_ok(ck_assign_near_block(a, d.x, d.n, 0, label, score, &near));
+            for (int64_t r = 0; r < d.n; r++) {
+                float nearest = -INFINITY;
+                for (int64_t k = 0; k < d.k; k++)
+                    nearest = fmaxf(nearest, d.s[r * d.k + k]);
+                assert_true(fabsf(near.nearest[r] - nearest) <= 1e-6f * fabsf(nearest));
+            }
+            ck_free(near.item);
+            ck_assigner_free(a);
+        }
+    drop(&d);
 }
 
 /* Centers that move one by one, in whichever path was packed first. */
@@ -398,6 +439,7 @@ int main(void)
         cmocka_unit_test(labels_and_scores_are_those_of_the_naive_loop),
         cmocka_unit_test(every_small_size_works),
         cmocka_unit_test(near_lists_are_the_brute_force_sets),
+        cmocka_unit_test(nearest_centers_are_found_behind_biases),
         cmocka_unit_test(updated_centers_are_seen_by_every_path),
         cmocka_unit_test(choosing_a_path_never_changes_a_label),
     };

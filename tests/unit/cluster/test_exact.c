@@ -1,6 +1,6 @@
 /* test_exact.c - the solver on graphs with all arcs, against slow and exhaustive search. */
 #include "support.h"
-#include "cluster/exact.h"
+#include "cluster/narrow.h"
 #include "core/mem.h"
 
 struct instance {
@@ -76,6 +76,8 @@ static void start_at(struct instance *t, const double *price)
 }
 
 static int approach_first; /* one price at a time before the solver */
+static double narrow;      /* then try a box this much narrower; 0 = not */
+static int narrow_helped;
 
 /* In a box of `width` around the present prices; 0 = no box. */
 static double solve(struct instance *t, int upper, double width, int *inside)
@@ -99,7 +101,12 @@ static double solve(struct instance *t, int upper, double width, int *inside)
     e.choice = t->choice;
     if (approach_first)
         assert_ok(ck_exact_approach(&e, 12));
-    assert_ok(ck_exact_solve(&e, inside));
+    *inside = 0;
+    if (narrow > 0 && !ck_exact_at_edges(&e))
+        assert_ok(ck_exact_solve_narrow(&e, narrow, 4, inside));
+    narrow_helped += *inside;
+    if (!*inside)
+        assert_ok(ck_exact_solve(&e, inside));
     memcpy(t->price, e.price, (size_t)t->k * sizeof *e.price);
     memcpy(t->size, e.size, (size_t)t->k * sizeof *e.size);
     ck_exact_release(&e);
@@ -366,6 +373,19 @@ static void approach_does_not_change_the_optimum(void **state)
     approach_first = 0;
 }
 
+/* Nor does a narrow box, whether it holds the optimum or not. */
+static void narrow_box_does_not_change_the_optimum(void **state)
+{
+    const double widths[] = {1e-5, 0.03, 0.3};
+    for (int w = 0; w < 3; w++) {
+        narrow = widths[w];
+        narrow_helped = 0;
+        approach_does_not_change_the_optimum(state);
+        assert_true(narrow_helped > 0);
+    }
+    narrow = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +398,7 @@ int main(void)
         cmocka_unit_test(missing_arcs_push_the_price_to_the_edge),
         cmocka_unit_test(small_boxes_lead_to_the_optimum),
         cmocka_unit_test(approach_does_not_change_the_optimum),
+        cmocka_unit_test(narrow_box_does_not_change_the_optimum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
