@@ -35,7 +35,7 @@ check:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory dev-clang
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
-	$(RUN) --test-dir build-clang -R '^(kernels|cluster)/[a-z0-9_]*$$'
+	$(RUN) --test-dir build-clang -R '^((kernels|cluster|nn)/[a-z0-9_]*|tree/openmp)$$'
 	@$(MAKE) --no-print-directory dev
 	$(RUN) --test-dir build-dev -L 'unit|cli'
 	@$(MAKE) --no-print-directory all
@@ -50,6 +50,7 @@ bench:
 	@scripts/install-deps build bench
 	@$(MAKE) --no-print-directory all
 	bench/bench_cluster --fresh
+	build/bench_step
 
 install: all
 	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)
@@ -62,7 +63,7 @@ help:
 	@echo 'make demo        installs what is missing, builds, runs coke demo'
 	@echo 'make check       installs what is missing, builds with gcc and clang, runs all tests'
 	@echo 'make check-long  tests that take minutes and gigabytes'
-	@echo 'make bench       measures against faiss, scikit-learn and LEMON'
+	@echo 'make bench       measures against faiss, scikit-learn, LEMON and PyTorch'
 	@echo 'make install     to prefix=$(prefix), below DESTDIR if that is set'
 	@echo 'make dev         build-dev: gcc, sanitizers, warnings are errors'
 	@echo 'make dev-clang   build-clang: the same with clang'

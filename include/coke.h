@@ -309,6 +309,159 @@ COKE_API int coke_info_print(const char *path, int json, FILE *to);
 COKE_API int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters,
                                  uint64_t seed);
 
+/* ---- encoders: images to vectors ------------------------------------------------------------
+ *
+ * An encoder is a ResNet with torchvision's names (conv1.weight, layer1.0.bn1.running_mean,
+ * ...), a projection (fc.*) and a prediction MLP (predictor.*). A pass is an encoder compiled
+ * for one batch size and image size; passes of one encoder share its weights. A training step:
+ *
+ *     coke_encoder_zero_grad(e);
+ *     coke_pass_forward(pass, images);
+ *     ... gradients of the loss with respect to coke_pass_output(pass, COKE_PROJ), ... ...
+ *     coke_pass_backward(pass, &grads);
+ *     coke_optimizer_step(optimizer, rate);
+ */
+
+enum coke_arch { COKE_RESNET18, COKE_RESNET34, COKE_RESNET50 };
+enum coke_stem { COKE_STEM_IMAGENET, COKE_STEM_CIFAR };
+enum coke_head {
+    COKE_HEAD_NONE,
+    COKE_HEAD_LINEAR,
+    COKE_HEAD_MLP2, /* Linear-ReLU-Linear */
+    COKE_HEAD_MLP3  /* Linear-BN-ReLU-Linear-BN-ReLU-Linear-BN */
+};
+
+struct coke_encoder_options {
+    int32_t arch; /* enum coke_arch */
+    int32_t stem; /* enum coke_stem */
+    double width; /* factor on all channels */
+    int64_t channels;
+    int32_t head; /* enum coke_head */
+    int64_t hidden;
+    int64_t dim;
+    int32_t predictor;
+    int64_t seed;
+};
+
+struct coke_encoder;
+
+COKE_API const struct coke_option_table *coke_encoder_option_table(void);
+COKE_API struct coke_encoder_options coke_encoder_options_default(void);
+COKE_API int coke_encoder_new(struct coke_encoder **out,
+                              const struct coke_encoder_options *options);
+/* Free its passes and optimizers first. */
+COKE_API void coke_encoder_free(struct coke_encoder *e);
+COKE_API struct coke_encoder_options coke_encoder_options_of(const struct coke_encoder *e);
+COKE_API int64_t coke_encoder_size(const struct coke_encoder *e); /* numbers learned */
+
+/* An encoder as it was saved, weights and options. safetensors. */
+COKE_API int coke_encoder_open(struct coke_encoder **out, const char *path);
+COKE_API int coke_encoder_save(const struct coke_encoder *e, const char *path, int force);
+/* Weights from anywhere, all or nothing: a tensor that is missing, unexpected or of another
+ * shape is an error that names it. Names that begin with `ignore` (NULL = none), in the file or
+ * in the encoder, are left alone: "fc." takes the backbone of a classifier. */
+COKE_API int coke_encoder_load_weights(struct coke_encoder *e, const char *path,
+                                       const char *ignore);
+/* One parameter or running statistic by name: its numbers, in PyTorch's order; NULL if there is
+ * none. To change them, write and call coke_encoder_touch. */
+COKE_API float *coke_encoder_tensor(struct coke_encoder *e, const char *name, int64_t *size);
+COKE_API const float *coke_encoder_gradient(const struct coke_encoder *e, const char *name,
+                                            int64_t *size);
+COKE_API void coke_encoder_touch(struct coke_encoder *e);
+COKE_API void coke_encoder_zero_grad(struct coke_encoder *e);
+
+enum coke_precision { COKE_F32, COKE_BF16 };
+
+enum coke_output {
+    COKE_FEATURES, /* of the backbone, pooled */
+    COKE_LOGITS,   /* what the head gives, before it is normalised */
+    COKE_PROJ,     /* that with length 1 */
+    COKE_PRED,     /* of the prediction MLP, with length 1 */
+    COKE_OUTPUTS
+};
+
+struct coke_pass_options {
+    int64_t batch, height, width;
+    int32_t precision; /* enum coke_precision: of the images inside the backbone */
+    int32_t train;     /* batch statistics; else the running ones */
+    int32_t backward;  /* coke_pass_backward will be called */
+    int32_t recompute; /* less memory, a little slower */
+    /* By enum coke_output: which are computed, and which get gradients. All 0: all there are,
+     * and gradients for PROJ and PRED. */
+    int32_t want[COKE_OUTPUTS], grad[COKE_OUTPUTS];
+    /* Adds v [n] over the processes of a group for batch norm, or NULL. */
+    int (*reduce)(void *arg, double *v, int64_t n);
+    void *reduce_arg;
+};
+
+struct coke_pass;
+
+COKE_API struct coke_pass_options coke_pass_options_default(void);
+COKE_API int coke_pass_new(struct coke_pass **out, struct coke_encoder *e,
+                           const struct coke_pass_options *options);
+COKE_API void coke_pass_free(struct coke_pass *p);
+/* images [batch][channels][height][width] */
+COKE_API int coke_pass_forward(struct coke_pass *p, const float *images);
+/* [batch][dim], until the next forward pass; NULL if it was not asked for. */
+COKE_API const float *coke_pass_output(const struct coke_pass *p, enum coke_output which,
+                                       int64_t *dim);
+/* grad [COKE_OUTPUTS]: arrays like the outputs' for those that get gradients. Gradients of the
+ * weights are added to those that are there. */
+COKE_API int coke_pass_backward(struct coke_pass *p, const float *const grad[COKE_OUTPUTS]);
+COKE_API int64_t coke_pass_bytes(const struct coke_pass *p);
+
+enum coke_optimizer_kind { COKE_LARS, COKE_SGD };
+
+struct coke_optimizer_options {
+    int32_t kind; /* enum coke_optimizer_kind */
+    double momentum, weight_decay;
+};
+
+struct coke_optimizer;
+
+COKE_API struct coke_optimizer_options coke_optimizer_options_default(void);
+COKE_API int coke_optimizer_new(struct coke_optimizer **out, struct coke_encoder *e,
+                                const struct coke_optimizer_options *options);
+COKE_API void coke_optimizer_free(struct coke_optimizer *o);
+/* A gradient that is not finite is an error that names the layer and the step, counted from 1;
+ * nothing has changed then. */
+COKE_API int coke_optimizer_step(struct coke_optimizer *o, double rate);
+
+/* The discrimination loss: cross-entropy of unit vectors to the centers of every head. */
+struct coke_loss_options {
+    int32_t views; /* 1; 2; or 2 large ones and then small ones */
+    int64_t batch; /* at most */
+    int64_t dim;
+    int32_t heads;
+    int64_t k[COKE_MAX_HEADS]; /* centers of each head */
+    double temperature;
+    double alpha;        /* share of the label in the target, from 2 views on */
+    double beta;         /* weight of the predictions, the rest is the projections' */
+    double large_weight; /* of the large views, from 3 views on */
+};
+
+struct coke_loss;
+
+COKE_API struct coke_loss_options coke_loss_options_default(void);
+COKE_API int coke_loss_new(struct coke_loss **out, const struct coke_loss_options *options);
+COKE_API void coke_loss_free(struct coke_loss *l);
+/* proj, pred [views][n][dim] unit vectors, pred NULL if beta is 0; centers [heads], each
+ * [k][dim]; labels [heads][n]. The gradients are like proj and pred, or NULL. */
+COKE_API int coke_loss_step(struct coke_loss *l, int64_t n, const float *proj,
+                            const float *pred, const float *const *centers,
+                            const int32_t *labels, float *grad_proj, float *grad_pred,
+                            double *loss);
+
+/* The learning rate of step `step` of `steps` in epoch `epoch` of `epochs`: 0 in epoch 0, a
+ * straight line over `warmup` epochs (-1: the default), then half a cosine. */
+COKE_API int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int64_t steps,
+                                int64_t epoch, int64_t step, double *out);
+
+/* Convolutions are computed in ways that a table in the library names. coke_tune measures on
+ * this machine instead, for passes that are made afterwards; the file makes it repeatable:
+ * written atomically if it does not exist, read if it does. */
+COKE_API int coke_tune(const char *path);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,18 +1,28 @@
 # Golden tests: recordings of the authors' implementation, replayed on every instruction set
 # (a CPU without one skips it). COKE_GOLDEN names another folder of recordings.
-add_executable(golden_tests golden_main.c golden_data.c golden_trace.c golden_table.c)
+add_executable(golden_tests golden_main.c golden_data.c golden_trace.c golden_table.c golden_loss.c
+               golden_optim.c golden_net.c)
 target_compile_definitions(golden_tests PRIVATE
   GOLDEN_DEFAULT="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 target_include_directories(golden_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(golden_tests PRIVATE coke_objects PkgConfig::CMOCKA PkgConfig::JANSSON)
 foreach(isa ref avx2 avx512 vnni)
-  add_test(NAME golden/traces-${isa} COMMAND golden_tests traces ${isa})
-  set_tests_properties(golden/traces-${isa} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
-    ENVIRONMENT "OMP_WAIT_POLICY=passive") # threads that spin starve each other on a busy machine
+  foreach(kind traces losses)
+    add_test(NAME golden/${kind}-${isa} COMMAND golden_tests ${kind} ${isa})
+    # Threads that spin starve each other on a busy machine.
+    set_tests_properties(golden/${kind}-${isa} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
+      ENVIRONMENT "OMP_WAIT_POLICY=passive")
+  endforeach()
 endforeach()
-add_test(NAME golden/tables COMMAND golden_tests tables)
-add_test(NAME golden/comparator COMMAND golden_tests comparator)
-set_tests_properties(golden/tables golden/comparator PROPERTIES TIMEOUT 300
+foreach(kind tables optim nets comparator)
+  add_test(NAME golden/${kind} COMMAND golden_tests ${kind})
+  set_tests_properties(golden/${kind} PROPERTIES TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
+endforeach()
+
+# Losses and optimisers against PyTorch, where it is installed: it records, golden_tests replays.
+add_test(NAME nn/torch-loss COMMAND python3
+  ${CMAKE_CURRENT_SOURCE_DIR}/py/test_torch_loss.py $<TARGET_FILE:golden_tests>)
+set_tests_properties(nn/torch-loss PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
   ENVIRONMENT "OMP_WAIT_POLICY=passive")
 
 # The engine's unit tests share support.c; threads that spin would starve each other on a busy

@@ -15,6 +15,48 @@ const char *golden_root(void)
     return root && *root ? root : GOLDEN_DEFAULT;
 }
 
+/* ---- what a recording is of ------------------------------------------------------------- */
+
+static int has_array(const json_t *manifest, const char *name)
+{
+    const json_t *arrays = json_object_get(manifest, "arrays");
+    for (size_t i = 0; i < json_array_size(arrays); i++) {
+        const json_t *entry = json_array_get(arrays, i);
+        const char *have = json_string_value(json_object_get(entry, "name"));
+        if (have && strcmp(have, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static enum golden_kind kind_of(const json_t *m)
+{
+    const json_t *hyper = json_object_get(m, "hyper");
+    if (json_object_get(hyper, "dual_lr") && has_array(m, "labels_new") && has_array(m, "ids"))
+        return GOLDEN_TRACE;
+    if (json_object_get(hyper, "ls") && has_array(m, "labels") && has_array(m, "label_val"))
+        return GOLDEN_TABLE;
+    if (json_object_get(hyper, "mode") && has_array(m, "proj_raw"))
+        return GOLDEN_LOSS;
+    if (has_array(m, "lr") && has_array(m, "p0_init"))
+        return GOLDEN_OPTIM;
+    if (has_array(m, "lr") && json_object_get(hyper, "num_iter"))
+        return GOLDEN_SCHED;
+    if (json_object_get(hyper, "arch") && has_array(m, "output_train_f64"))
+        return GOLDEN_NET;
+    if (json_object_get(hyper, "dim_mlp") && has_array(m, "params_after_f64"))
+        return GOLDEN_HEADS;
+    return GOLDEN_OTHER;
+}
+
+static json_t *load_manifest(const char *name)
+{
+    char path[1024];
+    json_error_t error;
+    snprintf(path, sizeof path, "%s/%s/manifest.json", golden_root(), name);
+    return json_load_file(path, 0, &error);
+}
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 static int dtype_is(const json_t *entry, const char *word, enum ck_dtype have,
@@ -43,10 +85,12 @@ static int copy_array(struct golden_array *a, const json_t *entry, const struct 
         return -1;
     void *copy = malloc((size_t)h->bytes + 1);
     memcpy(copy, data + h->offset, (size_t)h->bytes);
-    for (int64_t i = 0; wide && i < h->elements; i++) {
-        double x;
-        memcpy(&x, data + h->offset + (size_t)i * sizeof x, sizeof x);
-        ((float *)copy)[i] = (float)x;
+    if (wide) {
+        a->d = copy;
+        a->f = malloc((size_t)h->elements * sizeof *a->f + 1);
+        for (int64_t i = 0; i < h->elements; i++)
+            a->f[i] = (float)a->d[i];
+        return 0;
     }
     a->f = a->is_float ? copy : NULL;
     a->i = a->is_float ? NULL : copy;
@@ -72,19 +116,12 @@ static int load_array(struct golden_array *a, const char *folder, const json_t *
     return rc;
 }
 
-static json_t *load_manifest(const char *name)
-{
-    char path[1024];
-    json_error_t error;
-    snprintf(path, sizeof path, "%s/%s/manifest.json", golden_root(), name);
-    return json_load_file(path, 0, &error);
-}
-
 struct golden_case *golden_load(const char *name)
 {
     struct golden_case *c = calloc(1, sizeof *c);
     snprintf(c->name, sizeof c->name, "%s", name);
     c->manifest = load_manifest(name);
+    c->kind = kind_of(c->manifest);
     c->hyper = json_object_get(c->manifest, "hyper");
     const json_t *arrays = json_object_get(c->manifest, "arrays");
     int rc = !c->hyper || json_array_size(arrays) > GOLDEN_ARRAYS;
@@ -103,6 +140,7 @@ void golden_free(struct golden_case *c)
     for (int i = 0; i < c->narrays; i++) {
         free(c->array[i].f);
         free(c->array[i].i);
+        free(c->array[i].d);
     }
     json_decref(c->manifest);
     free(c);
@@ -127,6 +165,12 @@ double golden_number(const struct golden_case *c, const char *key, double absent
     return json_is_number(v) ? json_number_value(v) : absent;
 }
 
+const char *golden_word(const struct golden_case *c, const char *key)
+{
+    const char *word = json_string_value(json_object_get(c->hyper, key));
+    return word ? word : "";
+}
+
 int64_t golden_item(const struct golden_case *c, const char *key, int i)
 {
     const json_t *v = json_object_get(c->hyper, key);
@@ -135,32 +179,20 @@ int64_t golden_item(const struct golden_case *c, const char *key, int i)
     return (int64_t)json_number_value(v);
 }
 
-/* ---- which recordings there are --------------------------------------------------------- */
-
-static int has_array(const json_t *manifest, const char *name)
+double golden_real(const struct golden_case *c, const char *key, int i, double absent)
 {
-    const json_t *arrays = json_object_get(manifest, "arrays");
-    for (size_t i = 0; i < json_array_size(arrays); i++) {
-        const json_t *entry = json_array_get(arrays, i);
-        const char *have = json_string_value(json_object_get(entry, "name"));
-        if (have && strcmp(have, name) == 0)
-            return 1;
-    }
-    return 0;
+    const json_t *v = json_array_get(json_object_get(c->hyper, key), (size_t)i);
+    return json_is_number(v) ? json_number_value(v) : absent;
 }
 
-static enum golden_kind kind_of(const char *name)
+/* ---- which recordings there are --------------------------------------------------------- */
+
+static int is_of_kind(const char *name, enum golden_kind kind)
 {
-    json_t *m = load_manifest(name);
-    const json_t *hyper = json_object_get(m, "hyper");
-    enum golden_kind kind = GOLDEN_OTHER;
-    if (json_object_get(hyper, "dual_lr") && has_array(m, "labels_new") && has_array(m, "ids"))
-        kind = GOLDEN_TRACE;
-    else if (json_object_get(hyper, "ls") && has_array(m, "labels") &&
-             has_array(m, "label_val"))
-        kind = GOLDEN_TABLE;
-    json_decref(m);
-    return kind;
+    json_t *manifest = load_manifest(name);
+    int same = kind_of(manifest) == kind;
+    json_decref(manifest);
+    return same;
 }
 
 static int by_name(const void *a, const void *b)
@@ -173,7 +205,7 @@ int golden_list(enum golden_kind kind, char *name[GOLDEN_CASES])
     int n = 0;
     DIR *d = opendir(golden_root());
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
-        if (e->d_name[0] != '.' && n < GOLDEN_CASES && kind_of(e->d_name) == kind)
+        if (e->d_name[0] != '.' && n < GOLDEN_CASES && is_of_kind(e->d_name, kind))
             name[n++] = strdup(e->d_name);
     if (d)
         closedir(d);
@@ -196,16 +228,52 @@ int golden_same_ints(struct golden_report *r, const char *what, const int32_t *g
     return 0;
 }
 
+/* Written so that NaN is a difference. */
+static int close_number(struct golden_report *r, const char *what, int64_t i, double got,
+                        double want, double tolerance)
+{
+    double apart = fabs(got - want);
+    if (!(apart <= tolerance))
+        return golden_refuse(r, "%s: number %lld is %.17g, recorded %.17g (%g apart)", what,
+                             (long long)i, got, want, apart);
+    r->apart = apart > r->apart ? apart : r->apart;
+    r->compared++;
+    return 0;
+}
+
 int golden_close(struct golden_report *r, const char *what, const float *got, const float *want,
                  int64_t n, double tolerance)
 {
-    for (int64_t i = 0; i < n; i++) /* written so that NaN is a difference */
-        if (!(fabs((double)got[i] - (double)want[i]) <= tolerance)) {
-            snprintf(r->text, sizeof r->text,
-                     "%s: number %lld is %.9g, recorded %.9g (%g apart)", what, (long long)i,
-                     (double)got[i], (double)want[i], fabs((double)got[i] - (double)want[i]));
+    for (int64_t i = 0; i < n; i++)
+        if (close_number(r, what, i, (double)got[i], (double)want[i], tolerance))
             return -1;
-        }
-    r->compared += n;
     return 0;
+}
+
+int golden_close_f64(struct golden_report *r, const char *what, const double *got,
+                     const double *want, int64_t n, double tolerance)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (close_number(r, what, i, got[i], want[i], tolerance))
+            return -1;
+    return 0;
+}
+
+int golden_close_to(struct golden_report *r, const char *what, const float *got,
+                    const struct golden_array *want, double tolerance)
+{
+    for (int64_t i = 0; i < want->n; i++)
+        if (close_number(r, what, i, (double)got[i], want->d ? want->d[i] : (double)want->f[i],
+                         tolerance))
+            return -1;
+    return 0;
+}
+
+int golden_refuse(struct golden_report *r, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(r->text, sizeof r->text, format, ap);
+    va_end(ap);
+    return -1;
 }

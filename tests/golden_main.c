@@ -1,4 +1,5 @@
-/* golden_main.c - the golden tests: golden traces | tables | comparator [isa].
+/* golden_main.c - the golden tests: traces | tables | losses | optim | comparator
+ * [isa].
  *
  * One test per recording found in $COKE_GOLDEN (tests/golden by default). Exit code 77: this
  * CPU has no such instruction set. */
@@ -15,6 +16,7 @@
 #include "coke.h"
 #include "golden_data.h"
 
+#include <fnmatch.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/coke-golden-XXXXXX";
@@ -64,17 +66,6 @@ static struct bytes slurp(int head)
     return b;
 }
 
-static void trace_equals_its_recording(void **state)
-{
-    struct golden_case *c = load(*state);
-    struct golden_report r;
-    if (golden_check_trace(c, -1, folder, &r))
-        fail_msg("%s: %s", c->name, r.text);
-    print_message("             %lld numbers compared\n", (long long)r.compared);
-    assert_true(r.compared > 0);
-    golden_free(c);
-}
-
 /* Saved and loaded early, in the middle and at the last step: the same numbers on the way, the
  * same bytes at the end. */
 static void interrupted_trace_ends_with_the_same_bytes(void **state)
@@ -103,40 +94,79 @@ static void interrupted_trace_ends_with_the_same_bytes(void **state)
     golden_free(c);
 }
 
-/* ---- tables ----------------------------------------------------------------------------- */
+/* ---- the kinds -------------------------------------------------------------------------- */
 
-static void table_equals_its_recording(void **state)
+static int check_trace(const struct golden_case *c, struct golden_report *r)
+{
+    return golden_check_trace(c, -1, folder, r);
+}
+
+/* Inputs that a check starts from; everything else in a recording is compared. A star stands
+ * for the number of a head or tensor. */
+static const struct kind {
+    const char *word; /* on the command line */
+    enum golden_kind kind;
+    int (*check)(const struct golden_case *c, struct golden_report *r);
+    double off; /* a little more than its largest tolerance */
+    const char *inputs[13];
+} kinds[] = {
+    {"traces",
+     GOLDEN_TRACE,
+     check_trace,
+     3e-5,
+     {"init_centers_*", "step_bounds", "ids", "features", "view1", "view2", "mean", "label_idx",
+      "multi_match", "margin", "loss", "labels_used"}},
+    {"tables", GOLDEN_TABLE, golden_check_table, 3e-6, {"label_idx", "flags", "labels"}},
+    {"losses",
+     GOLDEN_LOSS,
+     golden_check_loss,
+     3e-6,
+     {"proj_raw", "pred_raw", "centers_*", "labels", "soft_labels_*", "label_slots",
+      "label_slot_val"}},
+    {"optim", GOLDEN_OPTIM, golden_check_optim, 1e-6, {"lr", "p*_init", "p*_grad"}},
+    {"optim", GOLDEN_SCHED, golden_check_sched, 1e-14, {NULL}},
+    {"nets", GOLDEN_HEADS, golden_check_heads, 3e-5, {"input", "centers_*", "labels", "*_f32"}},
+    /* Gradients are compared as a whole, relative to their length. */
+    {"nets", GOLDEN_NET, golden_check_net, 1e4, {"*_f32"}},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const struct kind *kind_of(const struct golden_case *c)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (kinds[i].kind == c->kind)
+            return &kinds[i];
+    fail_msg("%s: of no known kind", c->name);
+    return NULL;
+}
+
+static int check(const struct golden_case *c, struct golden_report *r)
+{
+    return kind_of(c)->check(c, r);
+}
+
+static int is_input(const struct golden_case *c, const char *name)
+{
+    const char *const *pattern = kind_of(c)->inputs;
+    while (*pattern && fnmatch(*pattern, name, 0) != 0)
+        pattern++;
+    return *pattern != NULL;
+}
+
+static void equals_its_recording(void **state)
 {
     struct golden_case *c = load(*state);
     struct golden_report r;
-    if (golden_check_table(c, &r))
+    if (check(c, &r))
         fail_msg("%s: %s", c->name, r.text);
-    print_message("             %lld numbers compared\n", (long long)r.compared);
+    print_message("             %lld numbers compared, at most %.2g apart\n",
+                  (long long)r.compared, r.apart);
     assert_true(r.compared > 0);
     golden_free(c);
 }
 
 /* ---- can it fail at all? ---------------------------------------------------------------- */
-
-/* Inputs that the replay starts from; everything else in a recording is compared. */
-static int is_input(const char *name)
-{
-    static const char *const inputs[] = {
-        "init_centers_", "step_bounds", "ids",   "features", "view1",  "view2", "mean",
-        "label_idx",     "multi_match", "flags", "labels",   "margin", "loss",  "labels_used"};
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        size_t n = strlen(inputs[i]);
-        if (strncmp(name, inputs[i], n) == 0 && (name[n] == 0 || inputs[i][n - 1] == '_'))
-            return 1;
-    }
-    return 0;
-}
-
-static int check(const struct golden_case *c, struct golden_report *r)
-{
-    return golden_array(c, "ids") ? golden_check_trace(c, -1, folder, r)
-                                  : golden_check_table(c, r);
-}
 
 /* A number that is compared: marked rows and the labels of free slots are not. */
 static int64_t comparable(const struct golden_case *c, const struct golden_array *a,
@@ -155,38 +185,53 @@ static int64_t comparable(const struct golden_case *c, const struct golden_array
     return -1;
 }
 
+/* Does the check notice a change of one number? It is undone. */
+static int finds_change(struct golden_case *c, struct golden_array *a, int64_t i)
+{
+    struct golden_report r;
+    float f = a->f ? a->f[i] : 0;
+    double d = a->d ? a->d[i] : 0, off = kind_of(c)->off;
+    if (a->f)
+        a->f[i] = f + (float)off;
+    if (a->d)
+        a->d[i] = d + off;
+    if (a->i)
+        a->i[i] ^= 1;
+    int found = check(c, &r) != 0;
+    if (a->f)
+        a->f[i] = f;
+    if (a->d)
+        a->d[i] = d;
+    if (a->i)
+        a->i[i] ^= 1;
+    return found;
+}
+
 /* One number off by a little more than the tolerance, or by one, must be found, in every array
  * and at its beginning as well as later. */
 static void one_wrong_number_is_found(void **state)
 {
     struct golden_case *c = load(*state);
     struct golden_report r;
-    int changed = 0;
+    int changed = 0, arrays = 0;
     assert_int_equal(check(c, &r), 0);
     for (int n = 0; n < c->narrays; n++) {
         struct golden_array *a = &c->array[n];
-        if (is_input(a->name))
+        if (is_input(c, a->name))
             continue;
-        for (int part = 0; part < 2; part++) {
+        arrays++;
+        /* Whole networks take their time: one number of each array. */
+        for (int part = 0; part < (c->kind == GOLDEN_NET ? 1 : 2); part++) {
             int64_t i = comparable(c, a, part * (a->n * 2 / 3));
             if (i < 0)
                 continue;
-            float f = a->is_float ? a->f[i] : 0;
-            if (a->is_float)
-                a->f[i] = f + 3e-5f;
-            else
-                a->i[i] ^= 1;
-            if (check(c, &r) == 0)
+            if (finds_change(c, a, i) == 0)
                 fail_msg("%s: %s[%lld] was changed and nothing noticed", c->name, a->name,
                          (long long)i);
-            if (a->is_float)
-                a->f[i] = f;
-            else
-                a->i[i] ^= 1;
             changed++;
         }
     }
-    assert_true(changed >= 4);
+    assert_true(arrays > 0 && changed >= arrays);
     assert_int_equal(check(c, &r), 0);
     golden_free(c);
 }
@@ -194,10 +239,13 @@ static void one_wrong_number_is_found(void **state)
 static void comparison_takes_no_nan(void **state)
 {
     (void)state;
-    struct golden_report r = {{0}, 0};
+    struct golden_report r = {.compared = 0};
     float got[2] = {1, NAN}, want[2] = {1, 1};
     assert_int_equal(golden_close(&r, "x", got, want, 1, 0), 0);
     assert_int_equal(golden_close(&r, "x", got, want, 2, 1e9), -1);
+    double wide[2] = {1, NAN}, right[2] = {1, 1};
+    assert_int_equal(golden_close_f64(&r, "x", wide, right, 1, 0), 0);
+    assert_int_equal(golden_close_f64(&r, "x", wide, right, 2, 1e9), -1);
 }
 
 /* ---- main ------------------------------------------------------------------------------- */
@@ -213,21 +261,19 @@ static void add(struct CMUnitTest *t, int *n, const char *what, char *name,
 static int collect(const char *what, struct CMUnitTest *t)
 {
     char *name[GOLDEN_CASES];
-    int n = 0, traces = strcmp(what, "tables") != 0, tables = strcmp(what, "traces") != 0;
-    int comparator = strcmp(what, "comparator") == 0;
-    int found = traces ? golden_list(GOLDEN_TRACE, name) : 0;
-    for (int i = 0; i < found; i++) {
-        if (comparator) {
-            add(t, &n, "one wrong number is found", name[i], one_wrong_number_is_found);
+    int n = 0, comparator = strcmp(what, "comparator") == 0;
+    for (int k = 0; k < KINDS; k++) {
+        if (!comparator && strcmp(what, kinds[k].word) != 0)
             continue;
+        int found = golden_list(kinds[k].kind, name);
+        for (int i = 0; i < found; i++) {
+            add(t, &n, comparator ? "one wrong number is found" : "equals its recording",
+                name[i], comparator ? one_wrong_number_is_found : equals_its_recording);
+            if (kinds[k].kind == GOLDEN_TRACE && !comparator)
+                add(t, &n, "may be interrupted", name[i],
+                    interrupted_trace_ends_with_the_same_bytes);
         }
-        add(t, &n, "equals its recording", name[i], trace_equals_its_recording);
-        add(t, &n, "may be interrupted", name[i], interrupted_trace_ends_with_the_same_bytes);
     }
-    found = tables ? golden_list(GOLDEN_TABLE, name) : 0;
-    for (int i = 0; i < found; i++)
-        add(t, &n, comparator ? "one wrong number is found" : "equals its recording", name[i],
-            comparator ? one_wrong_number_is_found : table_equals_its_recording);
     if (comparator)
         add(t, &n, "takes no NaN", strdup("comparison"), comparison_takes_no_nan);
     return n;

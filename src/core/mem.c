@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGN = 64 };
 
@@ -92,6 +93,14 @@ void ck_free(void *p)
     atomic_fetch_sub(&live, 1);
     atomic_fetch_sub(&live_bytes, (int64_t)h->bytes);
     free(h);
+}
+
+void ck_mem_large_pages(void *p, size_t bytes)
+{
+    const uintptr_t page = 4096;
+    uintptr_t first = ((uintptr_t)p + page - 1) & ~(page - 1), end = (uintptr_t)p + bytes;
+    if (end > first + page)
+        madvise((void *)first, (end - first) & ~(page - 1), MADV_HUGEPAGE);
 }
 
 struct ck_mem_stats ck_mem_stats(void)

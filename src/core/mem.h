@@ -13,6 +13,10 @@ void *ck_realloc_array(void *p, size_t n, size_t size);
 char *ck_strdup(const char *s);
 void ck_free(void *p); /* NULL accepted */
 
+/* Asks for large pages under [p, p + bytes), which spares address look-ups in long passes over
+ * it; a wish that may go unheard. */
+void ck_mem_large_pages(void *p, size_t bytes);
+
 struct ck_mem_stats {
     int64_t calls;      /* allocations asked for so far */
     int64_t live;       /* allocations not yet freed */

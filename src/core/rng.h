@@ -11,6 +11,7 @@ enum ck_rng_stream {
     CK_RNG_INIT,      /* first centers */
     CK_RNG_SAMPLE,    /* rows looked at to choose options */
     CK_RNG_DATA,      /* built-in data sets */
+    CK_RNG_WEIGHTS,   /* first values of a network */
 };
 
 /* Four random words for counter (a, b) under (seed, stream). */

@@ -5,12 +5,16 @@
 #include <omp.h>
 
 static int wanted; /* 0 = as OpenMP decides */
+static int first;  /* what it had decided */
 
 int coke_set_threads(int n)
 {
     if (n < 0 || n > 4096)
         return ck_fail(COKE_EUSAGE, "threads: %d is not within 0..4096 (0 = all cores)", n);
+    if (!first)
+        first = omp_get_max_threads();
     wanted = n;
+    omp_set_num_threads(n ? n : first); /* oneDNN asks OpenMP */
     return COKE_OK;
 }
 

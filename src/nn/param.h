@@ -12,7 +12,7 @@ struct ck_param {
     int64_t shape[4]; /* as PyTorch has it: OIHW, [out][in], [c] */
     int64_t size;     /* product of shape */
     float *value;     /* [size], C order */
-    float *grad;      /* [size], summed over the passes of a step; NULL for running statistics */
+    float *grad; /* [size], summed over the passes of a step; NULL for running statistics */
     uint64_t version; /* whoever changes value raises it; copies in other layouts compare it */
 };
 

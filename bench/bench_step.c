@@ -1,0 +1,338 @@
+/* bench_step.c - a training step (forward, backward, update) against PyTorch's, same network,
+ * batch and threads, each in a process of its own.
+ *
+ * usage: build/bench_step [--threads 2] [--steps 3] [--repeat 3] [--only NAME,...]
+ *                         [--python PYTHON]... [--profile] [--tune FILE] [--recompute auto|0|1]
+ *
+ * The first --python (default /usr/bin/python3) is the peer that the ratios are against; others
+ * are printed beside it. Last come lines `ratio NAME VALUE`, above 1 = we are faster (memory:
+ * smaller). bf16 is skipped, in words, on a CPU without it. */
+#include "coke.h"
+#include "core/clock.h"
+#include "nn/dnn.h"
+#include "nn/encoder.h"
+#include "nn/optim.h"
+#include "nn/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PYTHONS = 4, COSTS = 1024 };
+
+struct config {
+    const char *name, *arch, *stem, *width, *size, *batch;
+};
+
+static const struct config configs[] = {
+    {"resnet18", "resnet18", "cifar", "1", "32", "128"},
+    {"resnet18w25", "resnet18", "cifar", "0.25", "32", "128"},
+    {"resnet50", "resnet50", "imagenet", "1", "224", "16"},
+};
+
+static struct {
+    int threads, steps, repeat, profile, nython;
+    const char *only, *tune, *recompute, *python[PYTHONS], *self, *child, *precision;
+} args = {.threads = 2, .steps = 3, .repeat = 3, .recompute = "auto", .precision = "f32"};
+
+static int die(const char *what)
+{
+    fprintf(stderr, "bench_step: %s: %s\n", what, coke_last_error());
+    return 1;
+}
+
+/* ---- our side -----------------------------------------------------------------------------
+ */
+
+struct run {
+    struct coke_encoder e;
+    struct ck_plan *plan;
+    struct ck_optim *optim;
+    float *images, *grad;
+    int64_t n, size;
+    int node;
+};
+
+static int set_up(struct run *r, const struct config *c, int bf16)
+{
+    const struct coke_option_table *t = coke_encoder_option_table();
+    struct coke_encoder_options o = coke_encoder_options_default();
+    struct ck_plan_request q = ck_plan_request_default();
+    struct ck_optim_options sgd = {CK_SGD, 0.9, 1e-4, 1};
+    r->n = atoi(c->batch);
+    r->size = atoi(c->size);
+    if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
+        coke_options_set(t, &o, "width", c->width))
+        return -1;
+    o.head = COKE_HEAD_LINEAR;
+    o.predictor = 0;
+    if (ck_encoder_init(&r->e, &o))
+        return -1;
+    r->node = r->e.node[COKE_PROJ];
+    q.n = r->n;
+    q.h = q.w = r->size;
+    q.dtype = bf16 ? CK_BF16 : CK_F32;
+    q.train = q.backward = 1;
+    q.recompute = strcmp(args.recompute, "auto") == 0 ? r->size > 64 : atoi(args.recompute);
+    q.want[q.nwant++] = q.seed[q.nseed++] = r->node;
+    if (args.tune && coke_tune(args.tune))
+        return -1;
+    if (ck_plan_new(&r->plan, &r->e.net, &q) ||
+        ck_optim_new(&r->optim, r->e.net.param, r->e.net.nparams, &sgd))
+        return -1;
+    int64_t pixels = r->n * o.channels * r->size * r->size;
+    r->images = malloc((size_t)pixels * sizeof *r->images);
+    r->grad = malloc((size_t)(r->n * o.dim) * sizeof *r->grad);
+    for (int64_t i = 0; i < pixels; i++)
+        r->images[i] = (float)(((uint32_t)i * 2654435761u >> 8) % 2001) / 1000.0f - 1;
+    for (int64_t i = 0; i < r->n * o.dim; i++)
+        r->grad[i] = (float)(((uint32_t)i * 2246822519u >> 8) % 2001) / 1e6f - 1e-3f;
+    return 0;
+}
+
+static int step(struct run *r, int64_t number)
+{
+    const float *seed[] = {r->grad};
+    ck_net_zero_grad(&r->e.net);
+    if (ck_plan_forward(r->plan, r->images) || ck_plan_backward(r->plan, seed))
+        return -1;
+    return ck_optim_step(r->optim, 0.01, 1, number);
+}
+
+static double peak_mb(void)
+{
+    char line[256];
+    double kb = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "VmHWM: %lf", &kb);
+    if (f)
+        fclose(f);
+    return kb / 1024;
+}
+
+/* Time and share of the peak by kind of layer, slowest first; the machine's peak is what
+ * bench_peak measures, given in GFLOP/s by the environment variable PEAK. */
+static void print_profile(const struct run *r)
+{
+    static struct ck_plan_cost row[COSTS];
+    const char *peak_text = getenv("PEAK");
+    double peak = peak_text ? atof(peak_text) * 1e9 : 0, total = 0;
+    int n = ck_plan_costs(r->plan, row, COSTS);
+    for (int i = 0; i < n; i++)
+        total += strcmp(row[i].pass, "weights") ? row[i].seconds : 0;
+    fprintf(stderr, "%-24s %-12s %-9s %8s %6s %9s  %s\n", "layer", "kind", "pass", "ms", "%",
+            "GFLOP/s", "how");
+    for (int i = 0; i < n; i++) {
+        double rate = row[i].flops / row[i].seconds;
+        fprintf(stderr, "%-24s %-12s %-9s %8.2f %6.2f %9.0f  %s", row[i].layer, row[i].kind,
+                row[i].pass, row[i].seconds * 1e3, 100 * row[i].seconds / total, rate / 1e9,
+                row[i].how);
+        fprintf(stderr, peak && row[i].flops ? "  %.0f %% of peak\n" : "\n", 100 * rate / peak);
+    }
+    fprintf(stderr, "layers together %.1f ms\n", total * 1e3);
+}
+
+static int child(const struct config *c)
+{
+    struct run r;
+    double best = 1e30;
+    memset(&r, 0, sizeof r);
+    coke_set_threads(args.threads);
+    if (set_up(&r, c, strcmp(args.precision, "bf16") == 0) || step(&r, 0))
+        return die(c->name);
+    for (int i = 0; i < args.repeat; i++) {
+        double start = ck_clock_seconds();
+        for (int j = 0; j < args.steps; j++)
+            if (step(&r, i))
+                return die(c->name);
+        double seconds = (ck_clock_seconds() - start) / args.steps;
+        best = seconds < best ? seconds : best;
+    }
+    if (args.profile)
+        print_profile(&r);
+    printf("{\"images_per_second\": %.2f, \"seconds_per_step\": %.5f, \"peak_rss_mb\": %.1f}\n",
+           (double)r.n / best, best, peak_mb());
+    free(r.images);
+    free(r.grad);
+    ck_optim_free(r.optim);
+    ck_plan_free(r.plan);
+    ck_encoder_release(&r.e);
+    return 0;
+}
+
+/* ---- both sides, from outside -------------------------------------------------------------
+ */
+
+struct result {
+    double rate, mb;
+    char error[256];
+};
+
+static double field(const char *json, const char *name)
+{
+    const char *at = strstr(json, name);
+    return at ? atof(at + strlen(name) + 2) : 0;
+}
+
+static struct result run_command(const char *command)
+{
+    char line[4096];
+    struct result r = {0, 0, "no output"};
+    FILE *f = popen(command, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        r.rate = field(line, "\"images_per_second\"");
+        r.mb = field(line, "\"peak_rss_mb\"");
+        r.error[0] = 0;
+        if (strstr(line, "\"error\""))
+            snprintf(r.error, sizeof r.error, "%.250s", line);
+    }
+    if (f)
+        pclose(f);
+    return r;
+}
+
+static struct result ours(const struct config *c, const char *precision)
+{
+    char command[2048];
+    snprintf(command, sizeof command,
+             "GOMP_SPINCOUNT=20000 '%s' --child %s --precision %s --threads %d --steps %d "
+             "--repeat %d --recompute %s%s%s%s",
+             args.self, c->name, precision, args.threads, args.steps, args.repeat,
+             args.recompute, args.profile ? " --profile" : "", args.tune ? " --tune " : "",
+             args.tune ? args.tune : "");
+    return run_command(command);
+}
+
+static struct result theirs(const struct config *c, const char *precision, const char *python,
+                            const char *layout)
+{
+    char command[2048], folder[1024];
+    snprintf(folder, sizeof folder, "%s", __FILE__);
+    *strrchr(folder, '/') = 0;
+    snprintf(command, sizeof command,
+             "'%s' '%s/torch_step.py' --arch %s --stem %s --width %s --size %s --batch %s "
+             "--precision %s --layout %s --threads %d --steps %d --repeat %d",
+             python, folder, c->arch, c->stem, c->width, c->size, c->batch, precision, layout,
+             args.threads, args.steps, args.repeat);
+    return run_command(command);
+}
+
+static char ratios[4096];
+
+static void note_ratio(const char *name, const char *what, double value)
+{
+    size_t at = strlen(ratios);
+    snprintf(ratios + at, sizeof ratios - at, "ratio %s_%s %.2f\n", name, what, value);
+}
+
+static void compare(const struct config *c, const char *precision)
+{
+    struct result we = ours(c, precision);
+    if (we.error[0] || !we.rate) {
+        printf("%-12s %-4s coke: failed %s\n", c->name, precision, we.error);
+        return;
+    }
+    printf("%-12s %-4s %-34s %8.1f images/s %8.0f MB\n", c->name, precision, "coke", we.rate,
+           we.mb);
+    for (int i = 0; i < args.nython; i++) {
+        static const char *const layouts[] = {"contiguous", "channels_last"};
+        double best = 0, mb = 1e30;
+        for (int j = 0; j < 2; j++) {
+            struct result they = theirs(c, precision, args.python[i], layouts[j]);
+            if (they.error[0]) {
+                printf("%-12s %-4s %s: %s\n", c->name, precision, args.python[i], they.error);
+                continue;
+            }
+            printf("%-12s %-4s %-20.20s %-13s %8.1f images/s %8.0f MB\n", c->name, precision,
+                   args.python[i], layouts[j], they.rate, they.mb);
+            best = they.rate > best ? they.rate : best;
+            mb = they.mb < mb ? they.mb : mb;
+        }
+        fflush(stdout);
+        if (i || !best)
+            continue;
+        note_ratio(c->name, precision, we.rate / best);
+        if (strcmp(c->name, "resnet50") == 0)
+            note_ratio(c->name, strcmp(precision, "f32") ? "memory_bf16" : "memory",
+                       mb / we.mb);
+    }
+}
+
+/* ---- main ---------------------------------------------------------------------------------
+ */
+
+static int usage(const char *word)
+{
+    fprintf(stderr, "bench_step: what is %s? The head of bench/bench_step.c tells the usage.\n",
+            word);
+    return 2;
+}
+
+static int parse(int argc, char **argv)
+{
+    args.self = argv[0];
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(a, "--profile") == 0) {
+            args.profile = 1;
+            continue;
+        }
+        i++;
+        if (strcmp(a, "--threads") == 0)
+            args.threads = atoi(v);
+        else if (strcmp(a, "--steps") == 0)
+            args.steps = atoi(v);
+        else if (strcmp(a, "--repeat") == 0)
+            args.repeat = atoi(v);
+        else if (strcmp(a, "--only") == 0)
+            args.only = v;
+        else if (strcmp(a, "--tune") == 0)
+            args.tune = v;
+        else if (strcmp(a, "--recompute") == 0)
+            args.recompute = v;
+        else if (strcmp(a, "--precision") == 0)
+            args.precision = v;
+        else if (strcmp(a, "--child") == 0)
+            args.child = v;
+        else if (strcmp(a, "--python") == 0 && args.nython < PYTHONS)
+            args.python[args.nython++] = v;
+        else
+            return usage(a);
+    }
+    if (!args.nython)
+        args.python[args.nython++] = "/usr/bin/python3";
+    return 0;
+}
+
+static int is_named(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, n) == 0 && (at[n] == 0 || at[n] == ','))
+            return 1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int rc = parse(argc, argv);
+    if (rc)
+        return rc;
+    printf("%s", args.child ? "" : "forward + backward + SGD update, best of repeats\n");
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        const struct config *c = &configs[i];
+        if (args.child && strcmp(args.child, c->name) == 0)
+            return child(c);
+        if (args.child || (args.only && !is_named(args.only, c->name)))
+            continue;
+        compare(c, "f32");
+        if (ck_dnn_has_bf16())
+            compare(c, "bf16");
+        else
+            printf("%-12s bf16 skipped: this CPU has no instructions for it\n", c->name);
+    }
+    printf("%s", ratios);
+    return 0;
+}

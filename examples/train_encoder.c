@@ -1,0 +1,151 @@
+/* train_encoder.c - a small ResNet learns from its own clusters: one view, one head.
+ * Build: cc train_encoder.c $(pkg-config --cflags --libs coke) -lm
+ *
+ * The images are stripes of four directions with random colours and offsets. The program
+ * prints the loss of every epoch and, at the end, how much of each cluster is of one direction.
+ */
+#include <coke.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 512, BATCH = 64, SIZE = 16, PIXELS = 3 * SIZE * SIZE, K = 8, DIM = 32, EPOCHS = 12 };
+
+static float images[N * PIXELS]; /* [N][3][SIZE][SIZE] */
+
+static double uniform(void)
+{
+    return rand() / (RAND_MAX + 1.0);
+}
+
+static void draw(float *image, int direction)
+{
+    double angle = direction * 0.7853981633974483, offset = 6.28 * uniform();
+    for (int c = 0; c < 3; c++) {
+        double colour = 0.5 + uniform();
+        for (int i = 0; i < SIZE * SIZE; i++) {
+            double along = cos(angle) * (i % SIZE) + sin(angle) * (i / SIZE);
+            *image++ = (float)(colour * sin(1.2 * along + offset) + 0.2 * uniform());
+        }
+    }
+}
+
+struct session {
+    struct coke_encoder *encoder;
+    struct coke_pass *pass;
+    struct coke_optimizer *optimizer;
+    struct coke_loss *loss;
+    struct coke_kmeans *clusters;
+    float centers[K * DIM];
+    int32_t labels[N]; /* of the last epoch */
+};
+
+static int set_up(struct session *s)
+{
+    struct coke_encoder_options e = coke_encoder_options_default();
+    struct coke_pass_options p = coke_pass_options_default();
+    struct coke_optimizer_options sgd = {COKE_SGD, 0.9, 1e-4};
+    struct coke_loss_options l = coke_loss_options_default();
+    struct coke_kmeans_options k = coke_kmeans_options_default();
+    float first[K * DIM];
+    e.stem = COKE_STEM_CIFAR;
+    e.width = 0.125;
+    e.dim = DIM;
+    e.predictor = 0;
+    p.batch = BATCH;
+    p.height = p.width = SIZE;
+    l.batch = BATCH;
+    l.dim = DIM;
+    l.heads = 1;
+    l.k[0] = K;
+    l.beta = 0;
+    k.n = N;
+    k.k = K;
+    k.dim = DIM;
+    k.ratio = 0.8;
+    k.eta = 0.5;
+    k.centers = COKE_CENTERS_RUNNING;
+    for (int i = 0; i < K * DIM; i++)
+        first[i] = (float)(uniform() - 0.5);
+    int rc = coke_encoder_new(&s->encoder, &e);
+    if (!rc)
+        rc = coke_pass_new(&s->pass, s->encoder, &p);
+    if (!rc)
+        rc = coke_optimizer_new(&s->optimizer, s->encoder, &sgd);
+    if (!rc)
+        rc = coke_loss_new(&s->loss, &l);
+    return rc ? rc : coke_kmeans_new(&s->clusters, &k, first, NULL, NULL);
+}
+
+/* Batch b: labels and centers of the last epoch teach, this epoch's are made for the next. */
+static int step(struct session *s, int epoch, int b, double *total)
+{
+    static float grad[BATCH * DIM];
+    int64_t ids[BATCH], dim;
+    int32_t now[BATCH];
+    double loss = 0, rate = 0;
+    const float *centers = s->centers;
+    for (int i = 0; i < BATCH; i++)
+        ids[i] = b * BATCH + i;
+    int rc = coke_schedule_rate(0.1, EPOCHS, -1, N / BATCH, epoch, b, &rate);
+    if (!rc)
+        rc = coke_pass_forward(s->pass, images + (size_t)b * BATCH * PIXELS);
+    const float *proj = rc ? NULL : coke_pass_output(s->pass, COKE_PROJ, &dim);
+    if (!rc && epoch > 0)
+        rc = coke_loss_step(s->loss, BATCH, proj, NULL, &centers, s->labels + b * BATCH, grad,
+                            NULL, &loss);
+    if (!rc)
+        rc = coke_kmeans_step(s->clusters, proj, ids, BATCH, now);
+    memcpy(s->labels + b * BATCH, now, sizeof now);
+    if (rc || epoch == 0)
+        return rc;
+    *total += loss * BATCH / N;
+    const float *grads[COKE_OUTPUTS] = {[COKE_PROJ] = grad};
+    coke_encoder_zero_grad(s->encoder);
+    rc = coke_pass_backward(s->pass, grads);
+    return rc ? rc : coke_optimizer_step(s->optimizer, rate);
+}
+
+static double purity(const struct session *s)
+{
+    int count[K][4] = {{0}}, sum = 0;
+    for (int i = 0; i < N; i++)
+        count[s->labels[i]][i % 4]++;
+    for (int k = 0; k < K; k++) {
+        int most = 0;
+        for (int d = 0; d < 4; d++)
+            most = count[k][d] > most ? count[k][d] : most;
+        sum += most;
+    }
+    return (double)sum / N;
+}
+
+int main(void)
+{
+    struct session s = {0};
+    for (int i = 0; i < N; i++)
+        draw(images + (size_t)i * PIXELS, i % 4);
+    int rc = set_up(&s);
+    for (int epoch = 0; epoch < EPOCHS && !rc; epoch++) {
+        double loss = 0;
+        for (int b = 0; b < N / BATCH && !rc; b++)
+            rc = step(&s, epoch, b, &loss);
+        if (!rc)
+            rc = coke_kmeans_epoch_end(s.clusters);
+        if (!rc)
+            rc = coke_kmeans_copy(s.clusters, COKE_KM_PREVIOUS, s.centers, K * DIM);
+        if (!rc && epoch)
+            printf("epoch %2d  loss %.3f\n", epoch, loss);
+    }
+    if (rc)
+        fprintf(stderr, "%s\n", coke_last_error());
+    else
+        printf("purity %.2f\n", purity(&s));
+    coke_kmeans_free(s.clusters);
+    coke_loss_free(s.loss);
+    coke_optimizer_free(s.optimizer);
+    coke_pass_free(s.pass);
+    coke_encoder_free(s.encoder);
+    return -rc;
+}

@@ -1,0 +1,29 @@
+/* gemm.c - products of f32 matrices, by oneDNN. */
+#include "kernels/gemm.h"
+#include "core/error.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+/* oneDNN returns at once when there is nothing to sum. */
+static void scale(int64_t m, int64_t n, float beta, float *c, int64_t ldc)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            c[i * ldc + j] = beta != 0 ? beta * c[i * ldc + j] : 0;
+}
+
+int ck_gemm(int64_t m, int64_t n, int64_t k, float alpha, struct ck_matrix a,
+            struct ck_matrix b, float beta, float *c, int64_t ldc)
+{
+    dnnl_status_t status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n,
+                                      k, alpha, a.data, a.ld, b.data, b.ld, beta, c, ldc);
+    if (status == dnnl_success && k == 0)
+        scale(m, n, beta, c, ldc);
+    if (status == dnnl_success)
+        return COKE_OK;
+    return ck_fail(status == dnnl_out_of_memory ? COKE_ENOMEM : COKE_EUSAGE,
+                   "product %lld x %lld x %lld with rows of %lld, %lld and %lld floats: oneDNN "
+                   "says %d",
+                   (long long)m, (long long)k, (long long)n, (long long)a.ld, (long long)b.ld,
+                   (long long)ldc, (int)status);
+}

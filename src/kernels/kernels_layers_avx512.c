@@ -1,0 +1,140 @@
+/* kernels_layers_avx512.c - the layers' kernels on 16 lanes. */
+#include <immintrin.h>
+#include <stdint.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define vec __m512
+#define vmask __mmask16
+enum { LANES = 16 };
+
+INLINE __mmask16 head(int n)
+{
+    return (__mmask16)((1u << n) - 1);
+}
+
+INLINE vec load_f32(const float *p, int n)
+{
+    return n == LANES ? _mm512_loadu_ps(p) : _mm512_maskz_loadu_ps(head(n), p);
+}
+
+INLINE void store_f32(float *p, vec v, int n)
+{
+    if (n == LANES)
+        _mm512_storeu_ps(p, v);
+    else
+        _mm512_mask_storeu_ps(p, head(n), v);
+}
+
+/* One permutation of 16-bit words moves the halves into place, or out of it. */
+INLINE vec load_bf16(const uint16_t *p, int n)
+{
+    const __m512i index = _mm512_set_epi16(15, 0, 14, 0, 13, 0, 12, 0, 11, 0, 10, 0, 9, 0, 8, 0,
+                                           7, 0, 6, 0, 5, 0, 4, 0, 3, 0, 2, 0, 1, 0, 0, 0);
+    __m256i half =
+        n == LANES ? _mm256_loadu_si256((const void *)p) : _mm256_maskz_loadu_epi16(head(n), p);
+    return _mm512_castsi512_ps(
+        _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, index, _mm512_castsi256_si512(half)));
+}
+
+/* To nearest even, NaN made quiet: narrow() of kernels_layers_ref.c. */
+INLINE __m256i narrow(vec v)
+{
+    const __m512i index = _mm512_castsi256_si512(
+        _mm256_set_epi16(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1));
+    __m512i bits = _mm512_castps_si512(v);
+    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    rounded = _mm512_mask_or_epi32(rounded, nan, bits, _mm512_set1_epi32(0x400000));
+    return _mm512_castsi512_si256(_mm512_permutexvar_epi16(index, rounded));
+}
+
+INLINE void store_bf16(uint16_t *p, vec v, int n)
+{
+    if (n == LANES)
+        _mm256_storeu_si256((void *)p, narrow(v));
+    else
+        _mm256_mask_storeu_epi16(p, head(n), narrow(v));
+}
+
+INLINE void stream_f32(float *p, vec v)
+{
+    _mm512_stream_ps(p, v);
+}
+
+INLINE void stream_end(void)
+{
+    _mm_sfence();
+}
+
+INLINE void store_u8(uint8_t *p, vec v, int n)
+{
+    __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v));
+    if (n == LANES)
+        _mm_storeu_si128((void *)p, bytes);
+    else
+        _mm_mask_storeu_epi8(p, head(n), bytes);
+}
+
+INLINE vec zero(void)
+{
+    return _mm512_setzero_ps();
+}
+
+INLINE vec all(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+INLINE vec add_v(vec a, vec b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+INLINE vec sub(vec a, vec b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
+INLINE vec mul(vec a, vec b)
+{
+    return _mm512_mul_ps(a, b);
+}
+
+INLINE vec madd(vec a, vec b, vec c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+/* The instruction returns its second operand if either is NaN, or both are zeros. */
+INLINE vec positive(vec v)
+{
+    return _mm512_max_ps(zero(), v);
+}
+
+INLINE vec pass(vec g, vec y)
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, zero(), _CMP_NLE_UQ), g);
+}
+
+INLINE vmask beats(vec v, vec best)
+{
+    return _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ) | _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+}
+
+INLINE vmask equal_u8(const uint8_t *p, int x, int n)
+{
+    __m128i v =
+        n == LANES ? _mm_loadu_si128((const void *)p) : _mm_maskz_loadu_epi8(head(n), p);
+    return _mm_cmpeq_epi8_mask(v, _mm_set1_epi8((char)x));
+}
+
+INLINE vec choose(vmask m, vec yes, vec no)
+{
+    return _mm512_mask_blend_ps(m, no, yes);
+}
+
+#include "kernels/kernels_layers_simd.h"
+#include "kernels/kernels_norm_simd.h"
+
+const struct ck_layer_kernels ck_layer_kernels_avx512 = CK_LAYER_KERNELS("avx512");

@@ -1,0 +1,275 @@
+/* kernels_layers_ref.c - what the kernels of the layers mean, in plain C, one number at a time.
+ */
+#include "kernels/kernels_layers.h"
+
+#include <math.h>
+#include <string.h>
+
+static float widen(uint16_t v)
+{
+    uint32_t bits = (uint32_t)v << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* To nearest even; the carry of the largest ends in infinity. A NaN is made a quiet one: cut to
+ * its upper half it could read as infinity. */
+static uint16_t narrow(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isnan(x))
+        return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static float load(enum ck_dtype t, const void *p, int64_t i)
+{
+    return t == CK_F32 ? ((const float *)p)[i] : widen(((const uint16_t *)p)[i]);
+}
+
+static void store(enum ck_dtype t, void *p, int64_t i, float x)
+{
+    if (t == CK_F32)
+        ((float *)p)[i] = x;
+    else
+        ((uint16_t *)p)[i] = narrow(x);
+}
+
+static float positive(float x)
+{
+    return x < 0 ? 0 : x;
+}
+
+/* g where the output y let it pass. */
+static float pass(float g, float y)
+{
+    return y <= 0 ? 0 : g;
+}
+
+static void add(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        store(t, out, i, load(t, a, i) + load(t, b, i));
+}
+
+static void relu(enum ck_dtype t, int64_t n, const void *x, void *y)
+{
+    for (int64_t i = 0; i < n; i++)
+        store(t, y, i, positive(load(t, x, i)));
+}
+
+static void relu_grad(enum ck_dtype t, int64_t n, const void *dy, const void *y, void *dx)
+{
+    for (int64_t i = 0; i < n; i++)
+        store(t, dx, i, pass(load(t, dy, i), load(t, y, i)));
+}
+
+static void to_bf16(int64_t n, const float *src, uint16_t *dst)
+{
+    for (int64_t i = 0; i < n; i++)
+        dst[i] = narrow(src[i]);
+}
+
+static void from_bf16(int64_t n, const uint16_t *src, float *dst)
+{
+    for (int64_t i = 0; i < n; i++)
+        dst[i] = widen(src[i]);
+}
+
+/* ---- sums down the rows, as kernels_layers.h says --------------------------------------- */
+
+static float sum4(const float v[4])
+{
+    return (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+static float dot4(const float a[4], const float b[4])
+{
+    return fmaf(a[1], b[1], a[0] * b[0]) + fmaf(a[3], b[3], a[2] * b[2]);
+}
+
+/* The sums of a and of a * b over one channel. */
+struct column {
+    float sum, dot;
+};
+
+static void column_rows(struct column *c, int rows, const float *a, const float *b)
+{
+    if (rows == 4) {
+        c->sum += sum4(a);
+        c->dot += dot4(a, b);
+        return;
+    }
+    for (int r = 0; r < rows; r++) {
+        c->sum += a[r];
+        c->dot = fmaf(a[r], b[r], c->dot);
+    }
+}
+
+/* At row `row`: how many rows the next step takes. */
+static int step_rows(int64_t row, int64_t rows)
+{
+    return rows - row >= 4 ? 4 : (int)(rows - row);
+}
+
+/* Sums of x - pivot and its square over channel c. */
+static struct column channel_sums(const struct ck_strip *s, enum ck_dtype t, const void *x,
+                                  int c, float pivot)
+{
+    struct column sums = {0, 0};
+    for (int64_t i = 0; i < s->segs; i++)
+        for (int64_t r = 0; r < s->rows; r += 4) {
+            float d[4];
+            int rows = step_rows(r, s->rows);
+            for (int k = 0; k < rows; k++)
+                d[k] = load(t, x, i * s->seg_stride + (r + k) * s->ld + c) - pivot;
+            column_rows(&sums, rows, d, d);
+        }
+    return sums;
+}
+
+static void bn_sums(const struct ck_strip *s, enum ck_dtype t, const void *x,
+                    struct ck_moments *out)
+{
+    const struct ck_strip quarter = ck_strip_quarter(s);
+    float inverse = 1 / (float)(quarter.segs * quarter.rows);
+    for (int c = 0; c < s->width; c++) {
+        float pivot = channel_sums(&quarter, t, x, c, 0).sum * inverse;
+        struct column about = channel_sums(s, t, x, c, pivot);
+        out->pivot[c] = pivot;
+        out->dev[c] = about.sum;
+        out->square[c] = about.dot;
+    }
+}
+
+/* The gradient at element i of channel c. */
+static float gradient(const struct ck_bn_grad *in, enum ck_dtype t, int64_t i, int64_t c)
+{
+    float g = load(t, in->dy, i);
+    if (in->dy2)
+        g += load(t, in->dy2, i);
+    if (in->y)
+        return pass(g, load(t, in->y, i));
+    if (in->scale)
+        return pass(g, fmaf(load(t, in->x, i), in->scale[c], in->shift[c]));
+    return g;
+}
+
+static void bn_grad_sums(const struct ck_strip *s, enum ck_dtype t, const struct ck_bn_grad *in,
+                         const float *mean, void *masked, struct ck_grad_moments *out)
+{
+    for (int c = 0; c < s->width; c++) {
+        struct column sums = {0, 0};
+        for (int64_t i = 0; i < s->segs; i++)
+            for (int64_t r = 0; r < s->rows; r += 4) {
+                float g[4], d[4];
+                int rows = step_rows(r, s->rows);
+                for (int k = 0; k < rows; k++) {
+                    int64_t j = i * s->seg_stride + (r + k) * s->ld + c;
+                    g[k] = gradient(in, t, j, c);
+                    d[k] = load(t, in->x, j) - mean[c];
+                    if (masked)
+                        store(t, masked, j, g[k]);
+                }
+                column_rows(&sums, rows, g, d);
+            }
+        out->g[c] = sums.sum;
+        out->gx[c] = sums.dot;
+    }
+}
+
+/* ---- element by element ----------------------------------------------------------------- */
+
+/* Channel of element i of the region. */
+static int64_t channel(const struct ck_region *r, int64_t i)
+{
+    int64_t plane = r->plane + i / (r->rows * r->blk);
+    return plane % r->cb * r->blk + i % r->blk;
+}
+
+static void bn_apply(const struct ck_region *r, enum ck_dtype t, const struct ck_bn_forward *f)
+{
+    for (int64_t i = 0; i < r->planes * r->rows * r->blk; i++) {
+        int64_t c = channel(r, i);
+        float v = fmaf(load(t, f->x, i), f->scale[c], f->shift[c]);
+        if (f->res.x) {
+            float w = load(t, f->res.x, i);
+            v += f->res.scale ? fmaf(w, f->res.scale[c], f->res.shift[c]) : w;
+        }
+        store(t, f->y, i, f->relu ? positive(v) : v);
+    }
+}
+
+static void bn_grad_apply(const struct ck_region *r, enum ck_dtype t,
+                          const struct ck_bn_backward *b)
+{
+    for (int64_t i = 0; i < r->planes * r->rows * r->blk; i++) {
+        int64_t c = channel(r, i);
+        float g = gradient(&b->in, t, i, c);
+        store(t, b->dx, i,
+              b->kx ? fmaf(b->kg[c], g, fmaf(b->kx[c], load(t, b->in.x, i), b->k0[c]))
+                    : b->kg[c] * g);
+    }
+}
+
+/* ---- pooling ---------------------------------------------------------------------------- */
+
+static void max_pool_at(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, int oh,
+                        int ow, int64_t lane, void *y, uint8_t *where)
+{
+    int i0, i1, j0, j1;
+    ck_pool_inside(oh, p->kh, p->stride_h, p->pad_h, p->h, &i0, &i1);
+    ck_pool_inside(ow, p->kw, p->stride_w, p->pad_w, p->w, &j0, &j1);
+    int64_t corner =
+        (int64_t)(oh * p->stride_h - p->pad_h) * p->w + ow * p->stride_w - p->pad_w;
+    float best = -INFINITY;
+    int at = i0 * p->kw + j0;
+    for (int i = i0; i < i1; i++)
+        for (int j = j0; j < j1; j++) {
+            float v = load(t, x, (corner + (int64_t)i * p->w + j) * p->blk + lane);
+            if (v > best || isnan(v)) {
+                best = v;
+                at = i * p->kw + j;
+            }
+        }
+    store(t, y, ow * p->blk + lane, best);
+    if (where)
+        where[ow * p->blk + lane] = (uint8_t)at;
+}
+
+static void max_pool_row(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, int oh,
+                         void *y, uint8_t *where)
+{
+    for (int ow = 0; ow < p->ow; ow++)
+        for (int64_t lane = 0; lane < p->blk; lane++)
+            max_pool_at(p, t, x, oh, ow, lane, y, where);
+}
+
+static float max_pool_grad_at(const struct ck_pool_shape *p, enum ck_dtype t, const void *dy,
+                              const uint8_t *where, int h, int w, int64_t lane)
+{
+    int oh0, oh1, ow0, ow1;
+    ck_pool_cover(h, p->kh, p->stride_h, p->pad_h, p->oh, &oh0, &oh1);
+    ck_pool_cover(w, p->kw, p->stride_w, p->pad_w, p->ow, &ow0, &ow1);
+    float sum = 0;
+    for (int oh = oh0; oh < oh1; oh++)
+        for (int ow = ow0; ow < ow1; ow++) {
+            int at =
+                (h + p->pad_h - oh * p->stride_h) * p->kw + w + p->pad_w - ow * p->stride_w;
+            int64_t o = ((int64_t)oh * p->ow + ow) * p->blk + lane;
+            sum += where[o] == at ? load(t, dy, o) : 0;
+        }
+    return sum;
+}
+
+static void max_pool_grad_row(const struct ck_pool_shape *p, enum ck_dtype t, const void *dy,
+                              const uint8_t *where, int h, void *dx)
+{
+    for (int w = 0; w < p->w; w++)
+        for (int64_t lane = 0; lane < p->blk; lane++)
+            store(t, dx, w * p->blk + lane, max_pool_grad_at(p, t, dy, where, h, w, lane));
+}
+
+const struct ck_layer_kernels ck_layer_kernels_ref = CK_LAYER_KERNELS("ref");

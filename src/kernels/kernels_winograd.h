@@ -1,0 +1,88 @@
+/* kernels_winograd.h - what winograd.c asks of an instruction set.
+ *
+ * One convolution y = A'[(G g G') . (B' d B)]A of a 6x6 tile d and a 3x3 kernel g, with the
+ * matrices for the points 0, +-a, +-b and infinity. All functions handle a block of
+ * CK_WINO_BLOCK channels, one in each lane; a transformed block is CK_WINO_POINTS rows of that
+ * many floats, `stride` floats apart.
+ *
+ * Every version returns the same bits: lanes do not mix, and products are summed by fma in the
+ * order of k, from what is there or 0. */
+#ifndef CK_KERNELS_WINOGRAD_H
+#define CK_KERNELS_WINOGRAD_H
+
+#include "kernels/winograd.h"
+
+enum {
+    CK_WINO_BLOCK = 16,
+    CK_WINO_IN = 6,
+    CK_WINO_OUT = 4,
+    CK_WINO_TAPS = 3,
+    CK_WINO_POINTS = CK_WINO_IN * CK_WINO_IN,
+};
+
+/* The part of a tile that lies in the image: pixels first..end - 1 of each row; the others
+ * count as zeros. */
+struct ck_wino_tile {
+    const float *row[CK_WINO_IN]; /* [end - first][16] */
+    int first, end;
+};
+
+/* c [rows][width] = or += a b, with b [k][width]. k goes in blocks of 16: a is
+ * [k / 16][rows][16], its blocks a_stride apart. */
+struct ck_wino_product {
+    int rows, width; /* up to what the kernels have */
+    int64_t k, a_stride;
+    const float *a, *b;
+    int accumulate;
+    float *c;
+};
+
+struct ck_wino_kernels {
+    const char *name;
+    int width;   /* most columns of a product: 16 to 64 */
+    int rows[4]; /* most rows, for products of up to 16, 32, 48, 64 columns */
+
+    /* B' d B; [1] stores past the caches, when v and stride must be aligned to 64 bytes. */
+    void (*input[2])(const struct ck_wino_tile *d, float *v, int64_t stride);
+    /* A' m A, of which the first rows x cols pixels are stored at y, its rows y_stride apart;
+     * past the caches if `stream`, when y must be aligned to 64 bytes. */
+    void (*output)(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
+                   int cols, int stream);
+    /* G g G'; the taps of g [3][3], blocks of 16 floats, lie tap_stride apart. */
+    void (*weights)(const float *g, int64_t tap_stride, float *u, int64_t stride);
+    /* A dy A', of the first four rows of the tile; [1] as above. */
+    void (*output_grad[2])(const struct ck_wino_tile *dy, float *m, int64_t stride);
+    /* G' u G, summed over `parts` arrays part_stride apart; dg [3][3][16]. */
+    void (*weights_grad)(const float *u, int64_t stride, int parts, int64_t part_stride,
+                         float *dg);
+
+    void (*product)(const struct ck_wino_product *p);
+    /* c [16][width] = or += a' b, with a [k][16] and b [k][width]. */
+    void (*outer)(int64_t k, int width, const float *a, const float *b, int accumulate,
+                  float *c);
+
+    /* to [cols][16] = from' [rows][cols], rows of `from` ld apart, those beyond `rows` zeros.
+     */
+    void (*gather)(const float *from, int64_t ld, int rows, int cols, float *to);
+    /* to [rows][cols] = or += from' [cols][16], rows of `to` ld apart. */
+    void (*scatter)(const float *from, int rows, int cols, int accumulate, float *to,
+                    int64_t ld);
+};
+
+/* The version that goes with ck_kernels(), or the one forced (tests, benchmarks; NULL = none).
+ */
+const struct ck_wino_kernels *ck_wino_kernels(void);
+void ck_wino_kernels_force(const struct ck_wino_kernels *version);
+/* The version that goes with ck_kernels_named(name). */
+const struct ck_wino_kernels *ck_wino_kernels_named(const char *name);
+
+extern const struct ck_wino_kernels ck_wino_kernels_ref;
+extern const struct ck_wino_kernels ck_wino_kernels_avx2;
+extern const struct ck_wino_kernels ck_wino_kernels_avx512;
+
+/* Where the instruction set has nothing better. */
+void ck_wino_gather_ref(const float *from, int64_t ld, int rows, int cols, float *to);
+void ck_wino_scatter_ref(const float *from, int rows, int cols, int accumulate, float *to,
+                         int64_t ld);
+
+#endif

@@ -1,0 +1,174 @@
+/* kernels_winograd_avx2.c - Winograd's convolutions on 8 lanes. */
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define vmask __m256i
+#define vec __m256
+enum { LANES = 8, ROWS = 6, WIDTH = 16 };
+
+INLINE vec load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+
+INLINE vmask mask(int yes)
+{
+    return _mm256_set1_epi32(-yes);
+}
+
+INLINE vec load_if(vmask m, const float *p)
+{
+    return _mm256_maskload_ps(p, m);
+}
+
+INLINE void store(float *p, vec v)
+{
+    _mm256_storeu_ps(p, v);
+}
+
+INLINE void stream(float *p, vec v)
+{
+    _mm256_stream_ps(p, v);
+}
+
+/* GCC takes repeated loads for free operands of the arithmetic; they are the bottleneck. */
+INLINE vec keep(vec v)
+{
+    __asm__("" : "+x"(v));
+    return v;
+}
+
+INLINE vec zero(void)
+{
+    return _mm256_setzero_ps();
+}
+
+INLINE vec all(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+INLINE vec add(vec a, vec b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+INLINE vec sub(vec a, vec b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+INLINE vec mul(vec a, vec b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+INLINE vec madd(vec a, vec b, vec c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+#include "kernels/kernels_winograd_simd.h"
+
+/* ---- products ------------------------------------------------------------------------------
+ *
+ * 6 rows of 2 vectors: 12 sums, 2 vectors of b and one number of a in 16 registers. */
+
+/* One k: s [rows][2] += the numbers a[i * a_row] times b [16]. */
+INLINE void rank_one(int rows, const float *a, int64_t a_row, const float *b, vec s[][2])
+{
+    vec b0 = load(b), b1 = load(b + LANES);
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        vec x = all(a[i * a_row]);
+        s[i][0] = madd(x, b0, s[i][0]);
+        s[i][1] = madd(x, b1, s[i][1]);
+    }
+}
+
+INLINE void take_rows(int rows, const float *c, int accumulate, vec s[][2])
+{
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        s[i][0] = accumulate ? load(c + i * WIDTH) : zero();
+        s[i][1] = accumulate ? load(c + i * WIDTH + LANES) : zero();
+    }
+}
+
+INLINE void put_rows(int rows, vec s[][2], float *c)
+{
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        store(c + i * WIDTH, s[i][0]);
+        store(c + i * WIDTH + LANES, s[i][1]);
+    }
+}
+
+INLINE void product_rows(const struct ck_wino_product *p, int rows)
+{
+    vec s[ROWS][2];
+    const float *b = p->b, *block = p->a;
+    take_rows(rows, p->c, p->accumulate, s);
+    for (int64_t k = 0; k < p->k; k += CK_WINO_BLOCK, block += p->a_stride)
+        for (int l = 0; l < CK_WINO_BLOCK; l++, b += WIDTH)
+            rank_one(rows, block + l, CK_WINO_BLOCK, b, s);
+    put_rows(rows, s, p->c);
+}
+
+static void product(const struct ck_wino_product *p)
+{
+    switch (p->rows) {
+    case 6:
+        product_rows(p, 6);
+        break;
+    case 5:
+        product_rows(p, 5);
+        break;
+    case 4:
+        product_rows(p, 4);
+        break;
+    case 3:
+        product_rows(p, 3);
+        break;
+    case 2:
+        product_rows(p, 2);
+        break;
+    default:
+        product_rows(p, 1);
+    }
+}
+
+INLINE void outer_rows(int64_t k, int rows, const float *a, const float *b, int accumulate,
+                       float *c)
+{
+    vec s[ROWS][2];
+    take_rows(rows, c, accumulate, s);
+    for (int64_t t = 0; t < k; t++)
+        rank_one(rows, a + t * CK_WINO_BLOCK, 1, b + t * WIDTH, s);
+    put_rows(rows, s, c);
+}
+
+/* Panels of this version are never wider than 16. */
+static void outer(int64_t k, int width, const float *a, const float *b, int accumulate,
+                  float *c)
+{
+    (void)width;
+    outer_rows(k, 6, a, b, accumulate, c);
+    outer_rows(k, 5, a + 6, b, accumulate, c + 6 * WIDTH);
+    outer_rows(k, 5, a + 11, b, accumulate, c + 11 * WIDTH);
+}
+
+const struct ck_wino_kernels ck_wino_kernels_avx2 = {
+    .name = "avx2",
+    .width = WIDTH,
+    .rows = {ROWS},
+    .input = {input, input_past},
+    .output = output,
+    .weights = weights,
+    .output_grad = {output_grad, output_grad_past},
+    .weights_grad = weights_grad,
+    .product = product,
+    .outer = outer,
+    .gather = ck_wino_gather_ref,
+    .scatter = ck_wino_scatter_ref,
+};

@@ -1,0 +1,339 @@
+/* kernels_winograd_simd.h - Winograd's transforms, written once.
+ *
+ * Included by one file per instruction set, after it has defined INLINE and vec (LANES floats);
+ * load, load_if(condition; else 0), store and stream (a store past the caches) of one; keep(v),
+ * a v that the compiler may not load again; zero, all, add, sub, mul and madd(a, b, c) = a b +
+ * c. */
+#include "kernels/kernels_winograd.h"
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* The finite points but 0 are +-PA and +-PB: five eighths and five quarters gave the least
+ * error among pairs whose squares are exact. */
+#define PA 0.625f
+#define PB 1.25f
+#define AA (PA * PA)
+#define BB (PB * PB)
+/* 1 / the product of the differences to the other points, for 0, +-a and +-b. */
+#define F0 (float)(1 / (0.625 * 0.625 * 1.25 * 1.25))
+#define FA (1 / (2 * 0.625 * 0.625 * (0.625 * 0.625 - 1.25 * 1.25)))
+#define FB (1 / (2 * 1.25 * 1.25 * (1.25 * 1.25 - 0.625 * 0.625)))
+#define FA0 (float)FA
+#define FA1 (float)(FA * 0.625)
+#define FA2 (float)(FA * 0.625 * 0.625)
+#define FB0 (float)FB
+#define FB1 (float)(FB * 1.25)
+#define FB2 (float)(FB * 1.25 * 1.25)
+
+/* ---- one dimension -------------------------------------------------------------------------
+ */
+
+/* B': the polynomials with all points but one as zeros. */
+INLINE void input6(const vec d[6], vec v[6])
+{
+    vec even_a = madd(all(-BB), d[2], d[4]), odd_a = madd(all(-BB), d[1], d[3]);
+    vec even_b = madd(all(-AA), d[2], d[4]), odd_b = madd(all(-AA), d[1], d[3]);
+    v[0] = madd(all(AA * BB), d[0], madd(all(-(AA + BB)), d[2], d[4]));
+    v[1] = madd(all(PA), odd_a, even_a);
+    v[2] = madd(all(-PA), odd_a, even_a);
+    v[3] = madd(all(PB), odd_b, even_b);
+    v[4] = madd(all(-PB), odd_b, even_b);
+    v[5] = madd(all(AA * BB), d[1], madd(all(-(AA + BB)), d[3], d[5]));
+}
+
+/* A': powers of the points. */
+INLINE void output6(const vec m[6], vec y[4])
+{
+    vec sum_a = add(m[1], m[2]), diff_a = sub(m[1], m[2]);
+    vec sum_b = add(m[3], m[4]), diff_b = sub(m[3], m[4]);
+    y[0] = add(add(m[0], sum_a), sum_b);
+    y[1] = madd(all(PA), diff_a, mul(all(PB), diff_b));
+    y[2] = madd(all(AA), sum_a, mul(all(BB), sum_b));
+    y[3] = madd(all(AA * PA), diff_a, madd(all(BB * PB), diff_b, m[5]));
+}
+
+/* A. */
+INLINE void output_grad4(const vec y[4], vec m[6])
+{
+    vec even_a = madd(all(AA), y[2], y[0]), odd_a = madd(all(AA), y[3], y[1]);
+    vec even_b = madd(all(BB), y[2], y[0]), odd_b = madd(all(BB), y[3], y[1]);
+    m[0] = y[0];
+    m[1] = madd(all(PA), odd_a, even_a);
+    m[2] = madd(all(-PA), odd_a, even_a);
+    m[3] = madd(all(PB), odd_b, even_b);
+    m[4] = madd(all(-PB), odd_b, even_b);
+    m[5] = y[3];
+}
+
+/* G. */
+INLINE void weights3(const vec g[3], vec u[6])
+{
+    vec even_a = madd(all(FA2), g[2], mul(all(FA0), g[0]));
+    vec even_b = madd(all(FB2), g[2], mul(all(FB0), g[0]));
+    u[0] = mul(all(F0), g[0]);
+    u[1] = madd(all(FA1), g[1], even_a);
+    u[2] = madd(all(-FA1), g[1], even_a);
+    u[3] = madd(all(FB1), g[1], even_b);
+    u[4] = madd(all(-FB1), g[1], even_b);
+    u[5] = g[2];
+}
+
+/* G'. */
+INLINE void weights_grad6(const vec u[6], vec g[3])
+{
+    vec sum_a = add(u[1], u[2]), diff_a = sub(u[1], u[2]);
+    vec sum_b = add(u[3], u[4]), diff_b = sub(u[3], u[4]);
+    g[0] = madd(all(F0), u[0], madd(all(FA0), sum_a, mul(all(FB0), sum_b)));
+    g[1] = madd(all(FA1), diff_a, mul(all(FB1), diff_b));
+    g[2] = madd(all(FA2), sum_a, madd(all(FB2), sum_b, u[5]));
+}
+
+/* ---- two dimensions ------------------------------------------------------------------------
+ *
+ * One dimension after the other, unrolled so that what is between stays in registers: loads and
+ * stores are the bottleneck. */
+
+#define LOOP _Pragma("GCC unroll 1")
+#define EACH_PART LOOP for (int lane = 0; lane < CK_WINO_BLOCK; lane += LANES)
+
+/* `n` vectors, `stride` floats apart. */
+INLINE void take(const float *from, int64_t stride, int n, vec *to)
+{
+    UNROLL
+    for (int i = 0; i < n; i++, from += stride)
+        to[i] = keep(load(from));
+}
+
+INLINE void put(const vec *from, int n, float *to, int64_t stride, int past)
+{
+    UNROLL
+    for (int i = 0; i < n; i++, to += stride)
+        if (past)
+            stream(to, from[i]);
+        else
+            store(to, from[i]);
+}
+
+/* A tile whose pixels outside the image read as zeros. */
+struct window {
+    const float *row[6]; /* to column 0, which may lie outside */
+    vmask inside[6];     /* column by column */
+};
+
+INLINE struct window window_of(const struct ck_wino_tile *t, int size, int lane)
+{
+    struct window w;
+    UNROLL
+    for (int i = 0; i < size; i++) {
+        w.row[i] = t->row[i] - t->first * CK_WINO_BLOCK + lane;
+        w.inside[i] = mask(i >= t->first && i < t->end);
+    }
+    return w;
+}
+
+INLINE vec pixel(const struct window *w, int i, int j)
+{
+    return keep(load_if(w->inside[j], w->row[i] + j * CK_WINO_BLOCK));
+}
+
+/* Rows 1 to 4 of what B' gives need the pixels' rows 1 to 4. */
+INLINE void input_inner(const struct window *w, float *v, int64_t stride, int past)
+{
+    vec half[4][6];
+    UNROLL
+    for (int j = 0; j < 6; j++) {
+        vec d[6], c[6];
+        d[0] = d[5] = zero();
+        UNROLL
+        for (int i = 1; i < 5; i++)
+            d[i] = pixel(w, i, j);
+        input6(d, c);
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            half[i][j] = c[i + 1];
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        vec r[6];
+        input6(half[i], r);
+        put(r, 6, v + (i + 1) * 6 * stride, stride, past);
+    }
+}
+
+/* Rows 0 and 5. */
+INLINE void input_outer(const struct window *w, float *v, int64_t stride, int past)
+{
+    vec half[2][6];
+    UNROLL
+    for (int j = 0; j < 6; j++) {
+        vec d[6], c[6];
+        UNROLL
+        for (int i = 0; i < 6; i++)
+            d[i] = pixel(w, i, j);
+        input6(d, c);
+        half[0][j] = c[0];
+        half[1][j] = c[5];
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        vec r[6];
+        input6(half[i], r);
+        put(r, 6, v + i * 30 * stride, stride, past);
+    }
+}
+
+INLINE void input_part(const struct ck_wino_tile *t, float *v, int64_t stride, int past)
+{
+    EACH_PART
+    {
+        struct window w = window_of(t, 6, lane);
+        input_inner(&w, v + lane, stride, past);
+        input_outer(&w, v + lane, stride, past);
+    }
+}
+
+static void input(const struct ck_wino_tile *t, float *v, int64_t stride)
+{
+    input_part(t, v, stride, 0);
+}
+
+static void input_past(const struct ck_wino_tile *t, float *v, int64_t stride)
+{
+    input_part(t, v, stride, 1);
+}
+
+INLINE void output_grad_part(const struct ck_wino_tile *t, float *m, int64_t stride, int past)
+{
+    EACH_PART
+    {
+        struct window w = window_of(t, 4, lane);
+        vec half[6][4];
+        UNROLL
+        for (int j = 0; j < 4; j++) {
+            vec d[4], c[6];
+            UNROLL
+            for (int i = 0; i < 4; i++)
+                d[i] = pixel(&w, i, j);
+            output_grad4(d, c);
+            UNROLL
+            for (int i = 0; i < 6; i++)
+                half[i][j] = c[i];
+        }
+        UNROLL
+        for (int i = 0; i < 6; i++) {
+            vec r[6];
+            output_grad4(half[i], r);
+            put(r, 6, m + i * 6 * stride + lane, stride, past);
+        }
+    }
+}
+
+static void output_grad(const struct ck_wino_tile *t, float *m, int64_t stride)
+{
+    output_grad_part(t, m, stride, 0);
+}
+
+static void output_grad_past(const struct ck_wino_tile *t, float *m, int64_t stride)
+{
+    output_grad_part(t, m, stride, 1);
+}
+
+INLINE void output_part(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
+                        int cols, int past)
+{
+    vec half[4][6];
+    UNROLL
+    for (int i = 0; i < 6; i++, m += 6 * stride) {
+        vec d[6], r[4];
+        take(m, stride, 6, d);
+        output6(d, r);
+        UNROLL
+        for (int j = 0; j < 4; j++)
+            half[j][i] = r[j];
+    }
+    UNROLL
+    for (int j = 0; j < 4; j++) {
+        vec c[4];
+        output6(half[j], c);
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            if (i < rows && j < cols && past)
+                stream(y + i * y_stride + j * CK_WINO_BLOCK, c[i]);
+            else if (i < rows && j < cols)
+                store(y + i * y_stride + j * CK_WINO_BLOCK, c[i]);
+    }
+}
+
+static void output_whole(const float *m, int64_t stride, float *y, int64_t y_stride)
+{
+    EACH_PART
+    output_part(m + lane, stride, y + lane, y_stride, 4, 4, 0);
+}
+
+static void output_streamed(const float *m, int64_t stride, float *y, int64_t y_stride)
+{
+    EACH_PART
+    output_part(m + lane, stride, y + lane, y_stride, 4, 4, 1);
+}
+
+static void output(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
+                   int cols, int past)
+{
+    if (rows == 4 && cols == 4 && past)
+        output_streamed(m, stride, y, y_stride);
+    else if (rows == 4 && cols == 4)
+        output_whole(m, stride, y, y_stride);
+    else
+        EACH_PART
+    output_part(m + lane, stride, y + lane, y_stride, rows, cols, 0);
+}
+
+static void weights(const float *g, int64_t tap_stride, float *u, int64_t stride)
+{
+    EACH_PART
+    {
+        vec half[6][3];
+        UNROLL
+        for (int j = 0; j < 3; j++) {
+            vec d[3], c[6];
+            take(g + j * tap_stride + lane, 3 * tap_stride, 3, d);
+            weights3(d, c);
+            UNROLL
+            for (int i = 0; i < 6; i++)
+                half[i][j] = c[i];
+        }
+        UNROLL
+        for (int i = 0; i < 6; i++) {
+            vec r[6];
+            weights3(half[i], r);
+            put(r, 6, u + i * 6 * stride + lane, stride, 0);
+        }
+    }
+}
+
+static void weights_grad(const float *u, int64_t stride, int parts, int64_t part_stride,
+                         float *dg)
+{
+    EACH_PART
+    {
+        vec half[3][6];
+        UNROLL
+        for (int i = 0; i < 6; i++) {
+            const float *row = u + i * 6 * stride + lane;
+            vec d[6], r[3];
+            take(row, stride, 6, d);
+            LOOP for (int p = 1; p < parts; p++) UNROLL for (int j = 0; j < 6; j++) d[j] =
+                add(d[j], load(row + p * part_stride + j * stride));
+            weights_grad6(d, r);
+            UNROLL
+            for (int j = 0; j < 3; j++)
+                half[j][i] = r[j];
+        }
+        UNROLL
+        for (int j = 0; j < 3; j++) {
+            vec c[3];
+            weights_grad6(half[j], c);
+            put(c, 3, dg + j * CK_WINO_BLOCK + lane, 3 * CK_WINO_BLOCK, 0);
+        }
+    }
+}

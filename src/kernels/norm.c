@@ -1,0 +1,386 @@
+/* norm.c - batch norm: cuts arrays into pieces for the workers, adds their sums in order, and
+ * the formulas per channel. */
+#include "kernels/norm.h"
+#include "core/workers.h"
+#include "kernels/kernels_layers.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CHUNK_ROWS = 64,  /* least rows of a strip summed in f32, */
+    CHUNK = 4096,     /* or as many as make up these elements */
+    PART = 16384,     /* least elements of a task that sums */
+    TASKS = 128,      /* as many of these as are wanted */
+    BAND = 1024,      /* elements in a row that a task should find before it strides away */
+    PARTIALS = 16384, /* doubles on the stack for the sums of tasks */
+    REGION = 32768,   /* elements of an elementwise task */
+};
+
+/* ---- sums per channel ----------------------------------------------------------------------
+ *
+ * Strips of at most CK_STRIP channels are walked in chunks of rows. Consecutive chunks make a
+ * part, neighbouring strips a band; a band's part is a task with sums of its own, which are
+ * added in the order of the parts. All of it depends on the shape only. */
+struct plan {
+    int64_t channels, width, strips; /* of `width` channels, but perhaps the last */
+    int64_t strip_stride;            /* elements from one strip to the next */
+    /* What a strip is: groups of rows ... */
+    int64_t groups, group_stride, rows, ld;
+    /* ... cut into chunks: of segs groups, or, per_group to a group, of seg_rows rows. */
+    int64_t segs, per_group, seg_rows, chunks;
+    int64_t parts, band, bands; /* of `band` strips */
+};
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* One row per plane makes a matrix, whatever the blocks. */
+static void view_as_strips(struct plan *p, const struct ck_act_shape *a)
+{
+    int matrix = a->s == 1 || a->cb == 1;
+    p->channels = ck_act_channels(a);
+    p->width = matrix ? least(p->channels, CK_STRIP) : a->blk;
+    p->strips = divide_up(p->channels, p->width);
+    p->strip_stride = matrix ? p->width : a->s * a->blk;
+    p->groups = matrix ? 1 : a->n;
+    p->group_stride = a->cb * a->s * a->blk;
+    p->rows = matrix ? a->n * a->s : a->s;
+    p->ld = matrix ? p->channels : a->blk;
+}
+
+static struct plan make_plan(const struct ck_act_shape *a)
+{
+    struct plan p;
+    view_as_strips(&p, a);
+    int64_t rows = most(CHUNK / p.width / 4 * 4, CHUNK_ROWS);
+    p.per_group = divide_up(p.rows, rows);
+    p.segs = p.per_group > 1 ? 1 : rows / most(p.rows, 1);
+    p.seg_rows = p.per_group > 1 ? divide_up(divide_up(p.rows, p.per_group), 4) * 4 : p.rows;
+    p.chunks = divide_up(p.groups, p.segs) * p.per_group;
+    p.band = least(BAND / least(p.strip_stride, BAND), p.strips);
+    p.bands = divide_up(p.strips, p.band);
+    int64_t parts = least(p.chunks, p.groups * p.rows * p.width * p.band / PART);
+    parts = least(parts, divide_up(TASKS, p.bands));
+    p.parts = most(least(parts, PARTIALS / (2 * p.channels)), 1);
+    return p;
+}
+
+/* Two sums per channel of something; add() adds those of one strip's chunk, which begins at
+ * element `at` and channel `c`. */
+struct sums {
+    struct plan plan;
+    void (*add)(const struct sums *s, const struct ck_strip *strip, int64_t at, int64_t c,
+                double *first, double *second);
+    enum ck_dtype t;
+    const void *x;
+    const struct ck_bn_grad *in;
+    const float *mean;
+    void *masked;
+    double *first, *second; /* [channels], the result */
+    double *partial;        /* [parts][2][channels], if there are several parts */
+};
+
+/* Element at which a chunk of the first strip begins. */
+static int64_t chunk_start(const struct plan *p, int64_t chunk)
+{
+    return chunk / p->per_group * p->segs * p->group_stride +
+           chunk % p->per_group * p->seg_rows * p->ld;
+}
+
+static struct ck_strip chunk_strip(const struct plan *p, int64_t strip, int64_t chunk)
+{
+    int64_t group = chunk / p->per_group * p->segs;
+    int64_t row = chunk % p->per_group * p->seg_rows;
+    return (struct ck_strip){.segs = least(p->segs, p->groups - group),
+                             .seg_stride = p->group_stride,
+                             .rows = least(p->seg_rows, p->rows - row),
+                             .ld = p->ld,
+                             .width = (int)least(p->width, p->channels - strip * p->width)};
+}
+
+static void sums_task(void *arg, int64_t task, int worker)
+{
+    (void)worker;
+    const struct sums *s = arg;
+    const struct plan *p = &s->plan;
+    int64_t from = task % p->bands * p->band, to = least(from + p->band, p->strips);
+    int64_t part = task / p->bands, end = (part + 1) * p->chunks / p->parts;
+    double *first = p->parts == 1 ? s->first : s->partial + 2 * part * p->channels;
+    double *second = p->parts == 1 ? s->second : first + p->channels;
+    for (int64_t c = from * p->width; c < least(to * p->width, p->channels); c++)
+        first[c] = second[c] = 0;
+    for (int64_t chunk = part * p->chunks / p->parts; chunk < end; chunk++)
+        for (int64_t strip = from; strip < to; strip++) {
+            struct ck_strip rows = chunk_strip(p, strip, chunk);
+            int64_t at = chunk_start(p, chunk) + strip * p->strip_stride;
+            rows.next = strip + 1 < to
+                            ? p->strip_stride
+                            : chunk_start(p, chunk + 1) + from * p->strip_stride - at;
+            s->add(s, &rows, at, strip * p->width, first, second);
+        }
+}
+
+static void run_sums(struct sums *s)
+{
+    const struct plan *p = &s->plan;
+    double partial[PARTIALS];
+    s->partial = partial;
+    ck_parallel(p->bands * p->parts, sums_task, s);
+    if (p->parts == 1)
+        return;
+    memcpy(s->first, partial, (size_t)p->channels * sizeof *partial);
+    memcpy(s->second, partial + p->channels, (size_t)p->channels * sizeof *partial);
+    for (int64_t part = 1; part < p->parts; part++)
+        for (int64_t c = 0; c < p->channels; c++) {
+            s->first[c] += partial[2 * part * p->channels + c];
+            s->second[c] += partial[(2 * part + 1) * p->channels + c];
+        }
+}
+
+/* The sums about 0 from those about the pivot, in double: what cancels was never rounded. */
+static void add_moments(const struct sums *s, const struct ck_strip *strip, int64_t at,
+                        int64_t c, double *sum, double *sumsq)
+{
+    struct ck_moments m;
+    ck_layer_kernels()->bn_sums(strip, s->t, ck_at(s->t, s->x, at), &m);
+    double count = (double)(strip->segs * strip->rows);
+    for (int k = 0; k < strip->width; k++) {
+        double pivot = (double)m.pivot[k], dev = (double)m.dev[k];
+        double base = count * pivot;
+        sum[c + k] += base + dev;
+        sumsq[c + k] += base * pivot + (2 * pivot * dev + (double)m.square[k]);
+    }
+}
+
+void ck_bn_sums(const struct ck_act_shape *a, enum ck_dtype t, const void *x, double *sum,
+                double *sumsq)
+{
+    struct sums s = {.plan = make_plan(a),
+                     .add = add_moments,
+                     .t = t,
+                     .x = x,
+                     .first = sum,
+                     .second = sumsq};
+    run_sums(&s);
+}
+
+/* `in` from element i, and channel c, on. */
+static struct ck_bn_grad grad_at(enum ck_dtype t, const struct ck_bn_grad *in, int64_t i,
+                                 int64_t c)
+{
+    return (struct ck_bn_grad){.dy = ck_at(t, in->dy, i),
+                               .dy2 = in->dy2 ? ck_at(t, in->dy2, i) : NULL,
+                               .y = in->y ? ck_at(t, in->y, i) : NULL,
+                               .scale = in->scale ? in->scale + c : NULL,
+                               .shift = in->scale ? in->shift + c : NULL,
+                               .x = in->x ? ck_at(t, in->x, i) : NULL};
+}
+
+static void add_grad_moments(const struct sums *s, const struct ck_strip *strip, int64_t at,
+                             int64_t c, double *sum_dy, double *sum_dy_x)
+{
+    struct ck_grad_moments m;
+    struct ck_bn_grad in = grad_at(s->t, s->in, at, c);
+    ck_layer_kernels()->bn_grad_sums(strip, s->t, &in, s->mean + c,
+                                     s->masked ? ck_at(s->t, s->masked, at) : NULL, &m);
+    for (int k = 0; k < strip->width; k++) {
+        sum_dy[c + k] += (double)m.g[k];
+        sum_dy_x[c + k] += (double)m.gx[k];
+    }
+}
+
+void ck_bn_grad_sums(const struct ck_act_shape *a, enum ck_dtype t, const struct ck_bn_grad *in,
+                     const float *mean, const float *invstd, double *sum_dy,
+                     double *sum_dy_xhat, void *masked)
+{
+    struct sums s = {.plan = make_plan(a),
+                     .add = add_grad_moments,
+                     .t = t,
+                     .in = in,
+                     .mean = mean,
+                     .masked = masked,
+                     .first = sum_dy,
+                     .second = sum_dy_xhat};
+    run_sums(&s);
+    for (int64_t c = 0; c < s.plan.channels; c++)
+        sum_dy_xhat[c] *= (double)invstd[c];
+}
+
+/* ---- element by element --------------------------------------------------------------------
+ *
+ * Tasks are runs of planes, or pieces of one plane if it is large. */
+struct regions {
+    const struct ck_act_shape *a;
+    int64_t planes;    /* of a task, or */
+    int64_t per_plane; /* tasks a plane is cut into, of */
+    int64_t rows;      /* rows */
+    enum ck_dtype t;
+    const struct ck_bn_forward *forward; /* one of the two */
+    const struct ck_bn_backward *backward;
+};
+
+static void region_task(void *arg, int64_t task, int worker)
+{
+    (void)worker;
+    const struct regions *g = arg;
+    const struct ck_act_shape *a = g->a;
+    int64_t plane = task / g->per_plane * g->planes, row = task % g->per_plane * g->rows;
+    int64_t at = (plane * a->s + row) * a->blk;
+    struct ck_region r = {.plane = plane,
+                          .planes = least(g->planes, a->n * a->cb - plane),
+                          .cb = a->cb,
+                          .rows = least(g->rows, a->s - row),
+                          .blk = a->blk};
+    if (g->forward) {
+        struct ck_bn_forward f = *g->forward;
+        f.x = ck_at(g->t, f.x, at);
+        f.res.x = f.res.x ? ck_at(g->t, f.res.x, at) : NULL;
+        f.y = ck_at(g->t, f.y, at);
+        ck_layer_kernels()->bn_apply(&r, g->t, &f);
+    } else {
+        struct ck_bn_backward b = *g->backward;
+        b.in = grad_at(g->t, &b.in, at, 0);
+        b.dx = ck_at(g->t, b.dx, at);
+        ck_layer_kernels()->bn_grad_apply(&r, g->t, &b);
+    }
+}
+
+static void run_regions(struct regions *g)
+{
+    const struct ck_act_shape *a = g->a;
+    g->rows = least(most(REGION / a->blk, 1), a->s);
+    g->per_plane = divide_up(a->s, g->rows);
+    g->planes = most(REGION / (a->s * a->blk), 1);
+    ck_parallel(divide_up(a->n * a->cb, g->planes) * g->per_plane, region_task, g);
+}
+
+int64_t ck_bn_stream_from;
+
+/* A large result would be read into the caches to be pushed out again: written past them it
+ * takes 3/4 of the time. (bf16, half a line at a time, gains nothing.) sysconf is slow, so it
+ * is asked once; threads that come together get the same answer. */
+static int64_t stream_from(void)
+{
+    static _Atomic int64_t half;
+    if (ck_bn_stream_from)
+        return ck_bn_stream_from;
+    if (!half) {
+        long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        half = bytes > 0 ? bytes / 2 : 16 << 20;
+    }
+    return half;
+}
+
+static int streams(const struct ck_act_shape *a, enum ck_dtype t, const void *out)
+{
+    return t == CK_F32 && ck_act_size(a) * 4 > stream_from() && a->blk % 16 == 0 &&
+           (uintptr_t)out % 64 == 0;
+}
+
+void ck_bn_apply(const struct ck_act_shape *a, enum ck_dtype t, const void *x,
+                 const float *scale, const float *shift, const struct ck_bn_residual *res,
+                 int relu, void *y)
+{
+    const struct ck_bn_residual none = {0};
+    struct ck_bn_forward f = {
+        .x = x, .scale = scale, .shift = shift, .res = res ? *res : none, .relu = relu, .y = y};
+    f.stream = y != x && y != f.res.x && streams(a, t, y);
+    struct regions g = {.a = a, .t = t, .forward = &f};
+    run_regions(&g);
+}
+
+void ck_bn_grad_apply(const struct ck_act_shape *a, enum ck_dtype t,
+                      const struct ck_bn_grad *in, const float *kg, const float *kx,
+                      const float *k0, void *dx)
+{
+    struct ck_bn_backward b = {.in = *in, .kg = kg, .kx = kx, .k0 = k0, .dx = dx};
+    b.stream = dx != in->dy && dx != in->dy2 && dx != in->y && dx != in->x && streams(a, t, dx);
+    struct regions g = {.a = a, .t = t, .backward = &b};
+    run_regions(&g);
+}
+
+/* ---- formulas per channel --------------------------------------------------------------- */
+
+static void clear_padding(int64_t channels, int64_t padded, float *x)
+{
+    for (int64_t c = channels; c < padded; c++)
+        x[c] = 0;
+}
+
+void ck_bn_finish(int64_t channels, int64_t padded, double count, const double *sum,
+                  const double *sumsq, double eps, float *mean, float *var, float *invstd)
+{
+    double n = count > 0 ? count : 1;
+    for (int64_t c = 0; c < channels; c++) {
+        double m = sum[c] / n, v = sumsq[c] / n - m * m;
+        v = v < 0 ? 0 : v; /* rounding of a constant channel; a NaN stays */
+        mean[c] = (float)m;
+        var[c] = (float)v;
+        invstd[c] = (float)(1 / sqrt(v + eps));
+    }
+    clear_padding(channels, padded, mean);
+    clear_padding(channels, padded, var);
+    clear_padding(channels, padded, invstd);
+}
+
+void ck_bn_invstd(int64_t channels, int64_t padded, const float *var, double eps, float *invstd)
+{
+    for (int64_t c = 0; c < channels; c++)
+        invstd[c] = (float)(1 / sqrt((double)var[c] + eps));
+    clear_padding(channels, padded, invstd);
+}
+
+void ck_bn_affine(int64_t channels, int64_t padded, const float *gamma, const float *beta,
+                  const float *mean, const float *invstd, float *scale, float *shift)
+{
+    for (int64_t c = 0; c < channels; c++) {
+        scale[c] = gamma ? gamma[c] * invstd[c] : invstd[c];
+        shift[c] = (float)((beta ? (double)beta[c] : 0) - (double)mean[c] * (double)scale[c]);
+    }
+    clear_padding(channels, padded, scale);
+    clear_padding(channels, padded, shift);
+}
+
+void ck_bn_running(int64_t channels, double count, double momentum, const float *mean,
+                   const float *var, float *running_mean, float *running_var)
+{
+    double unbias = count > 1 ? count / (count - 1) : 1;
+    for (int64_t c = 0; c < channels; c++) {
+        running_mean[c] =
+            (float)((1 - momentum) * (double)running_mean[c] + momentum * (double)mean[c]);
+        running_var[c] = (float)((1 - momentum) * (double)running_var[c] +
+                                 momentum * unbias * (double)var[c]);
+    }
+}
+
+void ck_bn_grad_coef(int64_t channels, int64_t padded, double count, const float *gamma,
+                     const float *mean, const float *invstd, const double *sum_dy,
+                     const double *sum_dy_xhat, float *kg, float *kx, float *k0)
+{
+    double n = count > 0 ? count : 1;
+    for (int64_t c = 0; c < channels; c++) {
+        double k = (gamma ? (double)gamma[c] : 1) * (double)invstd[c];
+        double slope = -k * (double)invstd[c] * sum_dy_xhat[c] / n;
+        kg[c] = (float)k;
+        kx[c] = (float)slope;
+        /* With the rounded slope: its error times the mean would be larger than dx's own. */
+        k0[c] = (float)(-k * sum_dy[c] / n - (double)kx[c] * (double)mean[c]);
+    }
+    clear_padding(channels, padded, kg);
+    clear_padding(channels, padded, kx);
+    clear_padding(channels, padded, k0);
+}

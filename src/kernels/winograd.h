@@ -1,0 +1,40 @@
+/* winograd.h - f32 convolutions with 3x3 kernels, stride 1 and padding 1, on tiles of 4x4
+ * outputs with a quarter of the multiplications (Winograd's F(4x4, 3x3); Lavin and Gray,
+ * "Fast algorithms for convolutional neural networks", 2016).
+ *
+ * Images are [n][cb][h][w][16]: channel c = block * 16 + lane, the last block padded with
+ * zeros. Weights and their gradient are plain [oc][ic][3][3], without padding. Outputs have
+ * exact zeros in their padding channels.
+ *
+ * Results have the same bytes for any number of threads and for every instruction set. Arrays
+ * need no alignment; 64 bytes is fastest. Nothing allocates or fails; nothing may overlap. */
+#ifndef CK_WINOGRAD_H
+#define CK_WINOGRAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ck_wino_shape {
+    int64_t n, ic, oc, h, w; /* all >= 1; input and output are h x w */
+};
+
+enum ck_wino_pass { CK_WINO_FORWARD, CK_WINO_DATA, CK_WINO_WEIGHTS, CK_WINO_PASSES };
+
+/* Whether the instruction set in use has a fast version; the slow one works everywhere. */
+int ck_wino_is_fast(void);
+
+/* Bytes of scratch that a run of the pass needs, for teams of up to `threads`. What it holds
+ * before and after means nothing. */
+size_t ck_wino_scratch(const struct ck_wino_shape *s, enum ck_wino_pass pass, int threads);
+
+/* y = convolution of x and w. */
+void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float *w, float *y,
+                     void *scratch);
+/* dx = gradient of x from that of y. */
+void ck_wino_data(const struct ck_wino_shape *s, const float *dy, const float *w, float *dx,
+                  void *scratch);
+/* dw = gradient of w, or if `accumulate` dw += it. */
+void ck_wino_weights(const struct ck_wino_shape *s, const float *x, const float *dy,
+                     int accumulate, float *dw, void *scratch);
+
+#endif

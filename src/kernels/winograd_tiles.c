@@ -1,0 +1,157 @@
+/* winograd_tiles.c - the tiles of images, which version of the kernels runs. */
+#include "kernels/winograd_tiles.h"
+#include "kernels/kernels.h"
+
+enum { BLOCK = CK_WINO_BLOCK, IN = CK_WINO_IN, OUT = CK_WINO_OUT };
+
+static const struct ck_wino_kernels *forced;
+
+static const struct ck_wino_kernels *version_for(const struct ck_kernels *k)
+{
+#if defined(__x86_64__)
+    if (k == &ck_kernels_avx512 || k == &ck_kernels_vnni)
+        return &ck_wino_kernels_avx512;
+    if (k == &ck_kernels_avx2)
+        return &ck_wino_kernels_avx2;
+#endif
+    return k ? &ck_wino_kernels_ref : NULL;
+}
+
+const struct ck_wino_kernels *ck_wino_kernels(void)
+{
+    return forced ? forced : version_for(ck_kernels());
+}
+
+void ck_wino_kernels_force(const struct ck_wino_kernels *version)
+{
+    forced = version;
+}
+
+const struct ck_wino_kernels *ck_wino_kernels_named(const char *name)
+{
+    return version_for(ck_kernels_named(name));
+}
+
+struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s)
+{
+    int64_t rows = (s->h + OUT - 1) / OUT, cols = (s->w + OUT - 1) / OUT;
+    return (struct ck_wino_grid){s->h, s->w, rows, cols, s->n * rows * cols};
+}
+
+static int least(int64_t a, int64_t b)
+{
+    return (int)(a < b ? a : b);
+}
+
+/* Goes from tile to tile: the plane is an offset in floats, y and x the first output pixel. */
+struct cursor {
+    int64_t plane, y, x;
+};
+
+static struct cursor cursor_at(const struct ck_wino_grid *g, const struct ck_wino_range *r)
+{
+    int64_t image = r->first / (g->rows * g->cols), in_image = r->first % (g->rows * g->cols);
+    return (struct cursor){(image * r->blocks + r->block) * g->h * g->w * BLOCK,
+                           in_image / g->cols * OUT, in_image % g->cols * OUT};
+}
+
+static void cursor_next(const struct ck_wino_grid *g, const struct ck_wino_range *r,
+                        struct cursor *c)
+{
+    c->x += OUT;
+    if (c->x < g->w)
+        return;
+    c->x = 0;
+    c->y += OUT;
+    if (c->y < g->h)
+        return;
+    c->y = 0;
+    c->plane += r->blocks * g->h * g->w * BLOCK;
+}
+
+/* The `size` x `size` pixels from (y, x) on of a plane; rows outside are zeros. Filled in place:
+ * a copy of what was just stored would wait for all stores before it. */
+static void set_tile(struct ck_wino_tile *t, const struct ck_wino_grid *g, const float *plane,
+                     int64_t y, int64_t x, int size)
+{
+    static const float zeros[IN * BLOCK];
+    t->first = x < 0 ? (int)-x : 0;
+    t->end = least(size, g->w - x);
+    const float *at = plane + (y * g->w + x + t->first) * BLOCK;
+    for (int i = 0; i < size; i++)
+        t->row[i] = y + i >= 0 && y + i < g->h ? at + i * g->w * BLOCK : zeros;
+}
+
+void ck_wino_inputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
+                    const struct ck_wino_range *r, const float *x, float *v, int64_t stride)
+{
+    struct cursor c = cursor_at(g, r);
+    for (int64_t i = 0; i < r->count; i++, cursor_next(g, r, &c)) {
+        struct ck_wino_tile t;
+        set_tile(&t, g, x + c.plane, c.y - 1, c.x - 1, IN);
+        kn->input[r->stream](&t, v + i * BLOCK, stride);
+    }
+}
+
+void ck_wino_output_grads(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
+                          const struct ck_wino_range *r, const float *dy, float *m,
+                          int64_t m_row, int64_t stride)
+{
+    struct cursor c = cursor_at(g, r);
+    for (int64_t i = 0; i < r->count; i++, cursor_next(g, r, &c)) {
+        struct ck_wino_tile t;
+        set_tile(&t, g, dy + c.plane, c.y, c.x, OUT);
+        kn->output_grad[r->stream](&t, m + i * m_row, stride);
+    }
+}
+
+void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
+                     const struct ck_wino_range *r, const float *m, int64_t m_row,
+                     int64_t stride, float *y)
+{
+    struct cursor c = cursor_at(g, r);
+    for (int64_t i = 0; i < r->count; i++, cursor_next(g, r, &c))
+        kn->output(m + i * m_row, stride, y + c.plane + (c.y * g->w + c.x) * BLOCK,
+                   g->w * BLOCK, least(OUT, g->h - c.y), least(OUT, g->w - c.x), r->stream);
+}
+
+/* ---- prefetching ---------------------------------------------------------------------------
+ */
+
+struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
+                                   int64_t first, int64_t count)
+{
+    int64_t end = first + count < g->tiles ? first + count : g->tiles;
+    struct ck_wino_ahead a = {.g = g, .x = x, .blocks = blocks, .first = first, .end = end};
+    a.image = first / (g->rows * g->cols);
+    a.lines = first < end ? (end - first) * OUT * OUT * blocks : 0;
+    return a;
+}
+
+/* The rows of the next image and block that the tiles touch: they lie together. */
+static int next_span(struct ck_wino_ahead *a)
+{
+    const struct ck_wino_grid *g = a->g;
+    int64_t tiles = g->rows * g->cols, start = a->image * tiles;
+    if (start >= a->end)
+        return 0;
+    int64_t top = a->first > start ? (a->first - start) / g->cols * OUT - 1 : 0;
+    int64_t bottom = ((a->end < start + tiles ? a->end - start : tiles) - 1) / g->cols * OUT + 5;
+    const float *plane = a->x + (a->image * a->blocks + a->block) * g->h * g->w * BLOCK;
+    a->at = plane + (top > 0 ? top : 0) * g->w * BLOCK;
+    a->stop = plane + least(bottom, g->h) * g->w * BLOCK;
+    if (++a->block == a->blocks) {
+        a->block = 0;
+        a->image++;
+    }
+    return 1;
+}
+
+void ck_wino_ahead_step(struct ck_wino_ahead *a, int64_t lines)
+{
+    for (; lines > 0; lines--, a->at += BLOCK) {
+        if (a->at == a->stop && !next_span(a))
+            return;
+        __builtin_prefetch(a->at, 0, 2);
+    }
+}

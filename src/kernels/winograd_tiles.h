@@ -1,0 +1,58 @@
+/* winograd_tiles.h - where the 4x4 tiles lie in images [n][cb][h][w][16], and their transforms.
+ */
+#ifndef CK_WINOGRAD_TILES_H
+#define CK_WINOGRAD_TILES_H
+
+#include "kernels/kernels_winograd.h"
+
+/* Tiles go row by row, image by image; those at the border may reach beyond it. */
+struct ck_wino_grid {
+    int64_t h, w;
+    int64_t rows, cols; /* of tiles, in an image */
+    int64_t tiles;      /* in all images */
+};
+
+struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s);
+
+static inline int64_t ck_wino_blocks(int64_t channels)
+{
+    return (channels + CK_WINO_BLOCK - 1) / CK_WINO_BLOCK;
+}
+
+/* Channel block `block` of `blocks`, of the images' tiles first..first + count - 1. */
+struct ck_wino_range {
+    int64_t block, blocks, first, count;
+    int stream; /* what is written goes past the caches: it must be aligned to 64 bytes */
+};
+
+/* Transforms of inputs: v [count][16] for each point, `stride` floats apart. Those of gradients
+ * of outputs have rows m_row floats apart. */
+void ck_wino_inputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
+                    const struct ck_wino_range *r, const float *x, float *v, int64_t stride);
+void ck_wino_output_grads(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
+                          const struct ck_wino_range *r, const float *dy, float *m,
+                          int64_t m_row, int64_t stride);
+/* Outputs from m, whose layout is the same. */
+void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
+                     const struct ck_wino_range *r, const float *m, int64_t m_row,
+                     int64_t stride, float *y);
+
+/* Brings the pixels of tiles into the second-level cache, a few lines at a time, while something
+ * else is computed. */
+struct ck_wino_ahead {
+    const struct ck_wino_grid *g;
+    const float *x;
+    int64_t blocks, first, end; /* tiles */
+    int64_t image, block;       /* next */
+    const float *at, *stop;     /* in hand */
+    int64_t lines;              /* in all, about */
+};
+
+struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
+                                   int64_t first, int64_t count);
+void ck_wino_ahead_step(struct ck_wino_ahead *a, int64_t lines);
+
+/* The part of ck_wino_scratch for the gradient of the weights. */
+size_t ck_wino_weights_scratch(const struct ck_wino_shape *s, int threads);
+
+#endif

@@ -1,0 +1,96 @@
+/* conv.c - one pass of a convolution, computed one of several ways. */
+#include "nn/conv.h"
+#include "core/error.h"
+#include "core/workers.h"
+
+#include <string.h>
+
+/* oneDNN has fast code for whole blocks of channels only. The blocks are padded with zeros
+ * anyway, so it is told of all their channels and given weights that are 0 there. */
+static int64_t padded(int64_t channels)
+{
+    int64_t block = ck_dnn_block();
+    return (channels + block - 1) / block * block;
+}
+
+static int init_winograd(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dtype t)
+{
+    if (t != CK_F32 || s->kernel != 3 || s->stride != 1 || s->pad != 1 ||
+        ck_dnn_block() != 16 || !ck_wino_is_fast())
+        return ck_fail(COKE_EUSAGE, "no Winograd convolution for this shape, type or CPU");
+    size_t pixels = (size_t)(s->n * s->ih * s->iw) * sizeof(float);
+    c->wino = (struct ck_wino_shape){s->n, s->ic, s->oc, s->ih, s->iw};
+    c->scratch = ck_wino_scratch(&c->wino, (enum ck_wino_pass)c->pass, ck_threads());
+    c->oc = s->oc;
+    c->ic = s->ic;
+    c->bytes[CK_ARG_SRC] = (size_t)padded(s->ic) * pixels;
+    c->bytes[CK_ARG_WEIGHTS] = (size_t)(s->oc * s->ic * 9) * sizeof(float);
+    c->bytes[CK_ARG_DST] = (size_t)padded(s->oc) * pixels;
+    return COKE_OK;
+}
+
+static int init_dnn(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dtype t,
+                    const struct ck_format *src)
+{
+    int rc = COKE_OK;
+    struct ck_conv_shape whole = *s;
+    struct ck_format *in = NULL, *out = NULL;
+    whole.ic = src ? s->ic : padded(s->ic);
+    whole.oc = padded(s->oc);
+    int64_t in_dims[4] = {s->n, whole.ic, s->ih, s->iw};
+    int64_t out_dims[4] = {s->n, whole.oc, s->oh, s->ow};
+    CK_TRY(ck_format_image(&in, t, in_dims, CK_BLOCKED));
+    CK_TRY(ck_format_image(&out, t, out_dims, CK_BLOCKED));
+    CK_TRY(ck_dnn_conv_new(&c->dnn, &whole, c->pass, t, src ? src : in, out, 0));
+    c->oc = whole.oc;
+    c->ic = whole.ic;
+    c->scratch = ck_dnn_op_scratch(c->dnn);
+    for (int i = 0; i < CK_DNN_ARGS; i++)
+        c->bytes[i] = ck_format_bytes(ck_dnn_op_format(c->dnn, (enum ck_dnn_arg)i));
+done:
+    ck_format_free(in);
+    ck_format_free(out);
+    return rc;
+}
+
+int ck_conv_init(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_conv_pass pass,
+                 enum ck_dtype t, const struct ck_format *src, enum ck_conv_way way)
+{
+    memset(c, 0, sizeof *c);
+    c->pass = pass;
+    c->way = way;
+    if (way != CK_WINOGRAD)
+        return init_dnn(c, s, t, src);
+    return src ? ck_fail(COKE_EUSAGE, "no Winograd convolution for the first layer")
+               : init_winograd(c, s, t);
+}
+
+void ck_conv_release(struct ck_conv *c)
+{
+    ck_dnn_op_free(c->dnn);
+    memset(c, 0, sizeof *c);
+}
+
+const struct ck_format *ck_conv_weights(const struct ck_conv *c)
+{
+    return c->dnn ? ck_dnn_op_format(c->dnn, CK_ARG_WEIGHTS) : NULL;
+}
+
+const char *ck_conv_how(const struct ck_conv *c)
+{
+    return c->dnn ? ck_dnn_op_impl(c->dnn) : c->wino.n ? "winograd 4x4" : "";
+}
+
+int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS], void *scratch)
+{
+    if (c->dnn)
+        return ck_dnn_op_run(c->dnn, data, scratch);
+    void *src = data[CK_ARG_SRC], *weights = data[CK_ARG_WEIGHTS], *dst = data[CK_ARG_DST];
+    if (c->pass == CK_CONV_FORWARD)
+        ck_wino_forward(&c->wino, src, weights, dst, scratch);
+    else if (c->pass == CK_CONV_DATA)
+        ck_wino_data(&c->wino, dst, weights, src, scratch);
+    else
+        ck_wino_weights(&c->wino, src, dst, 1, weights, scratch);
+    return COKE_OK;
+}

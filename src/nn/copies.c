@@ -1,0 +1,121 @@
+/* copies.c - parameters in the layouts and precision that convolutions want. */
+#include "nn/copies.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <string.h>
+
+struct copy {
+    int param;
+    struct ck_dnn_op *reorder; /* from the parameter; its DST format is the copy's */
+    void *data, *scratch;
+    float *padded;    /* the parameter with all channels of the format; NULL = it has them */
+    int64_t ic;       /* of the format */
+    uint64_t version; /* of the parameter when it was copied; 0 = never */
+};
+
+struct ck_copies {
+    struct copy *v;
+    int n, room;
+};
+
+void ck_copies_free(struct ck_copies *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; i < c->n; i++) {
+        ck_dnn_op_free(c->v[i].reorder);
+        ck_free(c->v[i].data);
+        ck_free(c->v[i].scratch);
+        ck_free(c->v[i].padded);
+    }
+    ck_free(c->v);
+    ck_free(c);
+}
+
+static int find(const struct ck_copies *c, int param, const struct ck_format *format)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->v[i].param == param &&
+            ck_format_equal(ck_dnn_op_format(c->v[i].reorder, CK_ARG_DST), format))
+            return i;
+    return -1;
+}
+
+static int make(struct copy *v, const struct ck_param *p, const struct ck_format *format,
+                int64_t oc, int64_t ic)
+{
+    int rc = COKE_OK;
+    struct ck_format *plain = NULL;
+    int64_t dims[4] = {oc, ic, p->shape[2], p->shape[3]};
+    v->ic = ic;
+    CK_TRY(ck_format_weights(&plain, CK_F32, dims));
+    CK_TRY(ck_reorder_new(&v->reorder, plain, format));
+    v->data = ck_calloc_array(1, ck_format_bytes(format));
+    v->scratch = ck_alloc_array(1, ck_dnn_op_scratch(v->reorder) + 1);
+    if (oc != p->shape[0] || ic != p->shape[1])
+        v->padded = ck_calloc_array(1, ck_format_bytes(plain));
+    else
+        v->padded = NULL;
+    if (!v->data || !v->scratch || (!v->padded && oc * ic != p->shape[0] * p->shape[1]))
+        rc = COKE_ENOMEM;
+done:
+    ck_format_free(plain);
+    return rc;
+}
+
+int ck_copies_get(struct ck_net *net, int param, const struct ck_format *format, int64_t oc,
+                  int64_t ic)
+{
+    if (!net->copies)
+        net->copies = ck_calloc_array(1, sizeof *net->copies);
+    struct ck_copies *c = net->copies;
+    if (!c)
+        return COKE_ENOMEM;
+    int at = find(c, param, format);
+    if (at >= 0)
+        return at;
+    if (c->n == c->room) {
+        int more = c->room ? 2 * c->room : 32;
+        struct copy *v = ck_realloc_array(c->v, (size_t)more, sizeof *v);
+        if (!v)
+            return COKE_ENOMEM;
+        c->v = v;
+        c->room = more;
+    }
+    struct copy *v = &c->v[c->n];
+    *v = (struct copy){.param = param};
+    int rc = make(v, &net->param[param], format, oc, ic);
+    if (!rc)
+        return c->n++;
+    ck_dnn_op_free(v->reorder);
+    ck_free(v->data);
+    ck_free(v->scratch);
+    ck_free(v->padded);
+    return rc;
+}
+
+/* The rest of `padded` stays 0. */
+static void pad(const struct copy *v, const struct ck_param *p)
+{
+    int64_t window = p->shape[2] * p->shape[3], row = p->shape[1] * window;
+    for (int64_t o = 0; o < p->shape[0]; o++)
+        memcpy(v->padded + o * v->ic * window, p->value + o * row, (size_t)row * sizeof(float));
+}
+
+int ck_copies_fresh(struct ck_net *net, int copy, const void **data)
+{
+    struct copy *v = &net->copies->v[copy];
+    const struct ck_param *p = &net->param[v->param];
+    *data = v->data;
+    if (v->version == p->version)
+        return COKE_OK;
+    if (v->padded)
+        pad(v, p);
+    void *arg[CK_DNN_ARGS] = {
+        [CK_ARG_SRC] = v->padded ? v->padded : p->value, [CK_ARG_DST] = v->data};
+    int rc = ck_dnn_op_run(v->reorder, arg, v->scratch);
+    if (!rc)
+        v->version = p->version;
+    return rc;
+}

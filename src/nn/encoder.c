@@ -1,0 +1,132 @@
+/* encoder.c - a backbone with its head. */
+#include "nn/encoder.h"
+#include "core/error.h"
+#include "core/option.h"
+#include "nn/mlp_head.h"
+#include "nn/resnet.h"
+
+#include <string.h>
+
+#define ROW(type_, field_, name_, def_, min_, max_, choices_, help_)                           \
+    CK_OPT(type_, struct coke_encoder_options, field_, name_, def_, min_, max_, choices_, help_)
+
+static const struct coke_option rows[] = {
+    ROW(COKE_OPT_CHOICE, arch, "arch", COKE_RESNET18, 0, 2, "resnet18|resnet34|resnet50",
+        "the network"),
+    ROW(COKE_OPT_CHOICE, stem, "stem", COKE_STEM_IMAGENET, 0, 1, "imagenet|cifar",
+        "first layers: 7x7 stride 2 and max pool, or 3x3 for small images"),
+    ROW(COKE_OPT_FLOAT, width, "width", 1, 0.015625, 16, NULL, "factor on all channels"),
+    ROW(COKE_OPT_INT, channels, "channels", 3, 1, 1024, NULL, "channels of the images"),
+    ROW(COKE_OPT_CHOICE, head, "head", COKE_HEAD_MLP3, 0, 3, "none|linear|mlp2|mlp3",
+        "what projects the features"),
+    ROW(COKE_OPT_INT, hidden, "hidden", 0, 0, 65536, "auto",
+        "width of the MLPs (auto: that of the features)"),
+    ROW(COKE_OPT_INT, dim, "dim", 128, 1, 65536, NULL, "numbers in a projection"),
+    ROW(COKE_OPT_FLAG, predictor, "predictor", 1, 0, 1, NULL,
+        "a prediction MLP behind the projection"),
+    ROW(COKE_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL, "of the first weights"),
+};
+
+const struct coke_option_table *coke_encoder_option_table(void)
+{
+    static const struct coke_option_table table = {rows, sizeof rows / sizeof *rows,
+                                                   sizeof(struct coke_encoder_options)};
+    return &table;
+}
+
+struct coke_encoder_options coke_encoder_options_default(void)
+{
+    struct coke_encoder_options o;
+    coke_options_default(coke_encoder_option_table(), &o);
+    return o;
+}
+
+static int build(struct coke_encoder *e)
+{
+    const struct coke_encoder_options *o = &e->o;
+    struct ck_resnet_options r = {(enum ck_arch)o->arch, (enum ck_stem)o->stem, o->width,
+                                  o->channels};
+    int features = ck_resnet_build(&e->net, &r), raw, last;
+    if (features < 0)
+        return features;
+    ck_net_tap(&e->net, features, "avgpool");
+    e->node[COKE_FEATURES] = last = features;
+    if (o->head == COKE_HEAD_NONE)
+        return last;
+    int64_t hidden = o->hidden ? o->hidden : e->net.node[features].channels;
+    raw = ck_projection_build(&e->net, "fc", features, (enum ck_head)o->head, hidden, o->dim);
+    e->node[COKE_LOGITS] = raw;
+    e->node[COKE_PROJ] = last = ck_net_unit(&e->net, raw);
+    if (o->predictor && last >= 0)
+        e->node[COKE_PRED] = last =
+            ck_net_unit(&e->net, ck_prediction_build(&e->net, "predictor", raw, hidden));
+    return last;
+}
+
+int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o)
+{
+    int rc = COKE_OK;
+    memset(e, 0, sizeof *e);
+    for (int i = 0; i < COKE_OUTPUTS; i++)
+        e->node[i] = -1;
+    CK_TRY(ck_options_check(coke_encoder_option_table(), o));
+    if (o->head == COKE_HEAD_NONE && o->predictor)
+        CK_FAIL(COKE_EUSAGE, "predictor: there is no projection to predict from (head none)");
+    e->o = *o;
+    int last = build(e);
+    if (last < 0) {
+        rc = last;
+        goto done;
+    }
+    ck_net_init(&e->net, (uint64_t)o->seed);
+done:
+    if (rc)
+        ck_encoder_release(e);
+    return rc;
+}
+
+void ck_encoder_release(struct coke_encoder *e)
+{
+    ck_net_release(&e->net);
+}
+
+/* ---- files: the options are metadata "encoder.NAME" ----------------------------------------
+ */
+
+#define PREFIX "encoder."
+
+int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s)
+{
+    int rc = COKE_OK;
+    const struct coke_option_table *t = coke_encoder_option_table();
+    for (int i = 0; i < t->n; i++) {
+        char key[64], value[64];
+        snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
+        CK_TRY(coke_options_get(t, &e->o, t->row[i].name, value, sizeof value));
+        CK_TRY(ck_state_add_meta(s, key, value));
+    }
+    CK_TRY(ck_net_save(&e->net, s));
+done:
+    return rc;
+}
+
+int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_state *s,
+                            const char *source)
+{
+    const struct coke_option_table *t = coke_encoder_option_table();
+    coke_options_default(t, o);
+    for (int i = 0; i < t->n; i++) {
+        char key[64];
+        snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
+        const char *value = ck_state_meta(s, key);
+        if (!value)
+            return ck_fail(COKE_EFORMAT,
+                           "%s: its metadata have no %s; it was not saved as an encoder (load "
+                           "its weights into a new encoder instead)",
+                           source, key);
+        int rc = coke_options_set(t, o, t->row[i].name, value);
+        if (rc)
+            return ck_fail_prefix(COKE_EFORMAT, "%s: ", source);
+    }
+    return COKE_OK;
+}

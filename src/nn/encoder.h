@@ -1,0 +1,24 @@
+/* encoder.h - a backbone with its head: images in, features, projections and predictions out.
+ */
+#ifndef CK_ENCODER_H
+#define CK_ENCODER_H
+
+#include "coke.h"
+#include "nn/net.h"
+
+struct coke_encoder {
+    struct coke_encoder_options o;
+    struct ck_net net;
+    int node[COKE_OUTPUTS]; /* by enum coke_output; -1 = this encoder has none */
+};
+
+int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o);
+void ck_encoder_release(struct coke_encoder *e);
+
+/* Weights, running statistics and, in the metadata, the options. `s` borrows from e. */
+int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s);
+/* The options that a state's metadata name; COKE_EFORMAT if it has none. */
+int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_state *s,
+                            const char *source);
+
+#endif

@@ -1,0 +1,255 @@
+/* layer_norm.c - batch norm with what follows it: out = relu?(norm(x) + residual), where the
+ * residual may have a batch norm of its own. */
+#include "core/error.h"
+#include "core/mem.h"
+#include "kernels/norm.h"
+#include "nn/plan_ops.h"
+
+#include <string.h>
+
+#define EPS 1e-5
+#define MOMENTUM 0.1
+
+/* One batch norm: coefficients by channel, [padded] each. */
+struct unit {
+    const struct ck_node *node;
+    int64_t channels, padded;
+    float *mean, *var, *invstd, *scale, *shift, *ca, *cb, *cc;
+    double *sums; /* [2][padded], part of norm.sums */
+};
+
+struct norm {
+    struct unit unit[2];
+    int units;
+    float *floats;
+    double *sums; /* [1]: values per channel, then the units' */
+    int64_t nsums;
+};
+
+static void place_unit(struct norm *m, struct unit *u, float **f, double **d)
+{
+    float **part[8] = {&u->mean,  &u->var, &u->invstd, &u->scale,
+                       &u->shift, &u->ca,  &u->cb,     &u->cc};
+    for (int i = 0; i < 8; i++, *f += u->padded)
+        *part[i] = *f;
+    u->sums = *d;
+    *d += 2 * u->padded;
+    m->nsums += 2 * u->padded;
+}
+
+static int prepare(struct ck_op *op)
+{
+    const struct ck_value *x = &op->plan->value[op->in[0]];
+    struct norm *m = op->data = ck_calloc_array(1, sizeof *m);
+    if (!m)
+        return COKE_ENOMEM;
+    m->units = op->second ? 2 : 1;
+    size_t padded = (size_t)ck_act_channels(&x->act);
+    m->floats = ck_calloc_array(padded * 16, sizeof *m->floats);
+    m->sums = ck_calloc_array(padded * 4 + 1, sizeof *m->sums);
+    if (!m->floats || !m->sums)
+        return COKE_ENOMEM;
+    float *f = m->floats;
+    double *d = m->sums + 1;
+    m->nsums = 1;
+    for (int i = 0; i < m->units; i++) {
+        m->unit[i].node = i ? op->second : op->node;
+        m->unit[i].channels = x->c;
+        m->unit[i].padded = (int64_t)padded;
+        place_unit(m, &m->unit[i], &f, &d);
+    }
+    op->keeps_in[0] = 1;
+    op->keeps_in[1] = m->units == 2;
+    op->keeps_out = op->relu && op->in[1] >= 0;
+    return COKE_OK;
+}
+
+/* The masked gradient takes the place of the first gradient of the output, and is the
+ * residual's gradient; the second, if any, gives its place to that of x. */
+static int prepare_backward(struct ck_op *op)
+{
+    int rc = COKE_OK;
+    if (op->in[1] < 0)
+        return ck_plan_pass_grad(op, 0, op->dout[0]);
+    CK_TRY(ck_plan_pass_grad(op, 1, op->dout[0]));
+    if (op->ndout == 2)
+        return ck_plan_pass_grad(op, 0, op->dout[1]);
+    op->din[0] = ck_plan_grad_buffer(op, 0, &rc);
+done:
+    return rc;
+}
+
+/* ---- forward ------------------------------------------------------------------------------
+ */
+
+static int synchronise(struct ck_op *op, struct norm *m)
+{
+    const struct ck_reduce *r = &op->plan->reduce;
+    const struct ck_act_shape *a = &op->plan->value[op->in[0]].act;
+    m->sums[0] = (double)(a->n * a->s);
+    return r->sum ? r->sum(r->arg, m->sums, m->nsums) : COKE_OK;
+}
+
+static int batch_statistics(struct ck_op *op, struct norm *m)
+{
+    struct ck_net *net = op->plan->net;
+    for (int i = 0; i < m->units; i++) {
+        const struct ck_value *x = &op->plan->value[op->in[i]];
+        ck_bn_sums(&x->act, x->dtype, ck_op_in(op, i), m->unit[i].sums,
+                   m->unit[i].sums + m->unit[i].padded);
+    }
+    int rc = synchronise(op, m);
+    if (rc)
+        return rc;
+    double count = m->sums[0];
+    if (count < 2)
+        return ck_fail(COKE_EUSAGE,
+                       "%s: batch norm over a single value per channel (batch 1, image 1x1) "
+                       "is not defined in training",
+                       op->node->name);
+    for (int i = 0; i < m->units; i++) {
+        struct unit *u = &m->unit[i];
+        struct ck_param *running = &net->buffer[u->node->buffer];
+        ck_bn_finish(u->channels, u->padded, count, u->sums, u->sums + u->padded, EPS, u->mean,
+                     u->var, u->invstd);
+        ck_bn_running(u->channels, count, MOMENTUM, u->mean, u->var, running[0].value,
+                      running[1].value);
+        net->counter[u->node->counter].value++;
+    }
+    return COKE_OK;
+}
+
+static void running_statistics(struct ck_op *op, struct norm *m)
+{
+    for (int i = 0; i < m->units; i++) {
+        struct unit *u = &m->unit[i];
+        const struct ck_param *running = &op->plan->net->buffer[u->node->buffer];
+        memcpy(u->mean, running[0].value, (size_t)u->channels * sizeof *u->mean);
+        ck_bn_invstd(u->channels, u->padded, running[1].value, EPS, u->invstd);
+    }
+}
+
+static void apply(const struct ck_op *op, const void *x, const void *res, void *y)
+{
+    const struct norm *m = op->data;
+    const struct ck_value *v = &op->plan->value[op->in[0]];
+    struct ck_bn_residual r = {res, NULL, NULL};
+    if (m->units == 2) {
+        r.scale = m->unit[1].scale;
+        r.shift = m->unit[1].shift;
+    }
+    ck_bn_apply(&v->act, v->dtype, x, m->unit[0].scale, m->unit[0].shift, res ? &r : NULL,
+                op->relu, y);
+}
+
+static int forward(struct ck_op *op)
+{
+    int rc = COKE_OK;
+    struct norm *m = op->data;
+    if (op->plan->r.train)
+        CK_TRY(batch_statistics(op, m));
+    else
+        running_statistics(op, m);
+    for (int i = 0; i < m->units; i++) {
+        struct unit *u = &m->unit[i];
+        const struct ck_param *p = &op->plan->net->param[u->node->param];
+        ck_bn_affine(u->channels, u->padded, p[0].value, p[1].value, u->mean, u->invstd,
+                     u->scale, u->shift);
+    }
+    apply(op, ck_op_in(op, 0), op->in[1] >= 0 ? ck_op_in(op, 1) : NULL, ck_op_out(op));
+done:
+    return rc;
+}
+
+static int recompute(struct ck_op *op, void *out)
+{
+    apply(op, ck_op_saved(op, op->in[0]), op->in[1] >= 0 ? ck_op_saved(op, op->in[1]) : NULL,
+          out);
+    return COKE_OK;
+}
+
+/* ---- backward -----------------------------------------------------------------------------
+ */
+
+/* The gradient that reaches unit `which`; with a residual it has been masked before. */
+static struct ck_bn_grad incoming(const struct ck_op *op, int which, int masked)
+{
+    const struct norm *m = op->data;
+    struct ck_bn_grad g = {.dy = ck_op_dout(op, 0), .x = ck_op_saved(op, op->in[which])};
+    if (masked)
+        return g;
+    g.dy2 = ck_op_dout(op, 1);
+    if (op->relu && op->in[1] >= 0)
+        g.y = ck_op_saved(op, op->out);
+    else if (op->relu) {
+        g.scale = m->unit[0].scale;
+        g.shift = m->unit[0].shift;
+    }
+    return g;
+}
+
+static void sum_grads(struct ck_op *op, struct norm *m)
+{
+    for (int i = 0; i < m->units; i++) {
+        const struct ck_value *x = &op->plan->value[op->in[i]];
+        struct unit *u = &m->unit[i];
+        struct ck_bn_grad g = incoming(op, i, i > 0);
+        ck_bn_grad_sums(&x->act, x->dtype, &g, u->mean, u->invstd, u->sums, u->sums + u->padded,
+                        i == 0 && op->in[1] >= 0 ? ck_op_dout(op, 0) : NULL);
+        struct ck_param *p = &op->plan->net->param[u->node->param];
+        for (int64_t c = 0; c < u->channels; c++) {
+            p[0].grad[c] += (float)u->sums[u->padded + c];
+            p[1].grad[c] += (float)u->sums[c];
+        }
+    }
+}
+
+static void apply_grad(const struct ck_op *op, const struct unit *u, int which)
+{
+    const struct ck_value *x = &op->plan->value[op->in[which]];
+    struct ck_bn_grad g = incoming(op, which, op->in[1] >= 0);
+    int train = op->plan->r.train;
+    ck_bn_grad_apply(&x->act, x->dtype, &g, train ? u->ca : u->scale, train ? u->cb : NULL,
+                     train ? u->cc : NULL, ck_op_din(op, which));
+}
+
+static int backward(struct ck_op *op)
+{
+    int rc = COKE_OK;
+    struct norm *m = op->data;
+    sum_grads(op, m);
+    if (op->plan->r.train)
+        CK_TRY(synchronise(op, m));
+    for (int i = 0; i < m->units; i++) {
+        struct unit *u = &m->unit[i];
+        if (op->plan->r.train)
+            ck_bn_grad_coef(u->channels, u->padded, m->sums[0],
+                            op->plan->net->param[u->node->param].value, u->mean, u->invstd,
+                            u->sums, u->sums + u->padded, u->ca, u->cb, u->cc);
+        if (op->din[i] >= 0)
+            apply_grad(op, u, i);
+    }
+done:
+    return rc;
+}
+
+static void release(struct ck_op *op)
+{
+    struct norm *m = op->data;
+    if (!m)
+        return;
+    ck_free(m->floats);
+    ck_free(m->sums);
+    ck_free(m);
+}
+
+const struct ck_op_class ck_op_norm = {
+    .kind = "batch norm",
+    .two_grads = 1,
+    .prepare = prepare,
+    .prepare_backward = prepare_backward,
+    .forward = forward,
+    .backward = backward,
+    .recompute = recompute,
+    .release = release,
+};

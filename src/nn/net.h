@@ -1,0 +1,92 @@
+/* net.h - a network: a static graph of layers, its parameters and running statistics.
+ *
+ * Layers are added input first; each add function returns the new node (>= 0) or a status.
+ * What a node yields is known by the node's number. plan.h runs networks. */
+#ifndef CK_NET_H
+#define CK_NET_H
+
+#include "core/state.h"
+#include "nn/param.h"
+
+enum ck_layer {
+    CK_LAYER_INPUT, /* images */
+    CK_LAYER_CONV,  /* square kernel, no bias */
+    CK_LAYER_NORM,  /* batch norm */
+    CK_LAYER_RELU,
+    CK_LAYER_ADD,
+    CK_LAYER_MAX_POOL,
+    CK_LAYER_AVG_POOL,
+    CK_LAYER_MEAN,   /* over the whole image: images -> vectors */
+    CK_LAYER_LINEAR, /* with bias; vectors -> vectors */
+    CK_LAYER_UNIT,   /* vectors of length 1 */
+};
+
+enum { CK_NET_NAME = 48 };
+
+struct ck_node {
+    enum ck_layer kind;
+    char name[CK_NET_NAME]; /* "layer1.0.conv1"; of nodes without parameters "" or a tap's */
+    int in[2];              /* nodes, -1 = none */
+    int64_t channels;
+    int is_vector; /* yields [n][channels], else images */
+    int64_t kernel, stride, pad;
+    int param;   /* first of its parameters, -1 = none */
+    int buffer;  /* first of its running statistics, -1 = none */
+    int counter; /* of the batches seen, -1 = none */
+};
+
+struct ck_counter {
+    char name[CK_PARAM_NAME];
+    int64_t value;
+};
+
+struct ck_copies;
+
+struct ck_net {
+    struct ck_node *node;
+    int nnodes, room_nodes;
+    struct ck_param *param; /* learned */
+    int nparams, room_params;
+    struct ck_param *buffer; /* running mean and variance of each batch norm; grad is NULL */
+    int nbuffers, room_buffers;
+    struct ck_counter *counter; /* num_batches_tracked */
+    int ncounters, room_counters;
+    struct ck_copies *copies; /* the parameters in layouts that plans asked for */
+};
+
+/* A zeroed struct is an empty network. */
+void ck_net_release(struct ck_net *net);
+
+int ck_net_input(struct ck_net *net, int64_t channels);
+int ck_net_conv(struct ck_net *net, const char *name, int in, int64_t out, int64_t kernel,
+                int64_t stride, int64_t pad);
+int ck_net_norm(struct ck_net *net, const char *name, int in);
+int ck_net_relu(struct ck_net *net, int in);
+int ck_net_add(struct ck_net *net, int a, int b);
+int ck_net_max_pool(struct ck_net *net, int in, int64_t kernel, int64_t stride, int64_t pad);
+int ck_net_avg_pool(struct ck_net *net, int in, int64_t kernel, int64_t stride, int64_t pad);
+int ck_net_mean(struct ck_net *net, int in);
+int ck_net_linear(struct ck_net *net, const char *name, int in, int64_t out);
+int ck_net_unit(struct ck_net *net, int in);
+
+/* Gives a node without parameters a name to be found by. */
+void ck_net_tap(struct ck_net *net, int node, const char *name);
+int ck_net_find(const struct ck_net *net, const char *name);         /* -1 = none */
+struct ck_param *ck_net_param(struct ck_net *net, const char *name); /* NULL = none */
+
+void ck_net_zero_grad(struct ck_net *net);
+int64_t ck_net_size(const struct ck_net *net); /* numbers that are learned */
+
+/* First values as PyTorch has them: convolutions normal with variance 2 / (out * kernel^2),
+ * linear layers uniform within 1 / sqrt(in), batch norm 1 and 0. A function of (seed, name). */
+void ck_net_init(struct ck_net *net, uint64_t seed);
+
+/* Parameters, running statistics and counters under PyTorch's names. `s` borrows from net. */
+int ck_net_save(const struct ck_net *net, struct ck_state *s);
+/* All or nothing; the sentence names the first tensor that is missing, unexpected or of another
+ * shape. Tensors whose names begin with `ignore` are left alone (NULL = none). Source: for the
+ * sentence. */
+int ck_net_load(struct ck_net *net, const struct ck_state *s, const char *source,
+                const char *ignore);
+
+#endif

@@ -1,0 +1,41 @@
+/* sched.c - the learning rate of every step. */
+#include "nn/sched.h"
+#include "core/error.h"
+
+#include <math.h>
+
+int64_t ck_sched_default_warmup(int64_t epochs)
+{
+    int64_t tenth = (epochs - 1) / 10;
+    return tenth < 1 ? 1 : tenth > 10 ? 10 : tenth;
+}
+
+int ck_sched_init(struct ck_sched *s, double rate, int64_t epochs, int64_t warmup,
+                  int64_t steps)
+{
+    if (warmup < 0)
+        warmup = ck_sched_default_warmup(epochs);
+    if (!(rate >= 0 && isfinite(rate)))
+        return ck_fail(COKE_EUSAGE, "learning rate: %g is not a number from 0 on", rate);
+    if (steps < 1)
+        return ck_fail(COKE_EUSAGE, "%lld steps an epoch: at least 1 is needed",
+                       (long long)steps);
+    if (epochs <= warmup + 1)
+        return ck_fail(COKE_EUSAGE,
+                       "%lld epochs: epoch 0 and %lld of warm-up leave none to train; at least "
+                       "%lld are needed",
+                       (long long)epochs, (long long)warmup, (long long)warmup + 2);
+    *s = (struct ck_sched){.rate = rate, .epochs = epochs, .warmup = warmup, .steps = steps};
+    return COKE_OK;
+}
+
+double ck_sched_rate(const struct ck_sched *s, int64_t epoch, int64_t step)
+{
+    double n = (double)s->steps, c = (double)epoch * n + (double)step;
+    double first = (double)(s->warmup + 1) * n; /* step of the cosine */
+    if (epoch == 0)
+        return 0;
+    if (epoch <= s->warmup)
+        return s->rate * fmax(1, c - n) / ((double)s->warmup * n);
+    return s->rate / 2 * (1 + cos(M_PI * (c - first) / ((double)s->epochs * n - first)));
+}
