@@ -90,6 +90,14 @@ static int synchronise(struct ck_op *op, struct norm *m)
     return r->sum ? r->sum(r->arg, m->sums, m->nsums) : COKE_OK;
 }
 
+int ck_norm_fail_single(const struct ck_op *op)
+{
+    return ck_fail(COKE_EUSAGE,
+                   "%s: batch norm over a single value per channel (batch 1, image 1x1) is not "
+                   "defined in training",
+                   op->node->name);
+}
+
 static int batch_statistics(struct ck_op *op, struct norm *m)
 {
     struct ck_net *net = op->plan->net;
@@ -103,10 +111,7 @@ static int batch_statistics(struct ck_op *op, struct norm *m)
         return rc;
     double count = m->sums[0];
     if (count < 2)
-        return ck_fail(COKE_EUSAGE,
-                       "%s: batch norm over a single value per channel (batch 1, image 1x1) "
-                       "is not defined in training",
-                       op->node->name);
+        return ck_norm_fail_single(op);
     for (int i = 0; i < m->units; i++) {
         struct unit *u = &m->unit[i];
         struct ck_param *running = &net->buffer[u->node->buffer];

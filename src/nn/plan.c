@@ -165,12 +165,25 @@ static int check_threads(const struct ck_plan *p)
                          p->threads, ck_threads());
 }
 
+/* Before anything moves: a single value per channel, where no other process adds more. */
+static int check_counts(const struct ck_plan *p)
+{
+    for (int i = 0; i < p->nops && p->r.train && !p->reduce.sum; i++) {
+        const struct ck_op *op = &p->op[i];
+        const struct ck_value *y = &p->value[op->out];
+        if (op->class == &ck_op_norm && y->act.n * y->act.s < 2)
+            return ck_norm_fail_single(op);
+    }
+    return COKE_OK;
+}
+
 int ck_plan_forward(struct ck_plan *p, const float *images)
 {
     int rc = COKE_OK;
     p->images = images;
     p->ran = p->fresh = 0;
     CK_TRY(check_threads(p));
+    CK_TRY(check_counts(p));
     for (int i = 0; i < p->nops; i++) {
         double start = ck_clock_seconds();
         CK_TRY(p->op[i].class->forward(&p->op[i]));

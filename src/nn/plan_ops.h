@@ -87,6 +87,9 @@ struct ck_plan {
 extern const struct ck_op_class ck_op_input, ck_op_conv, ck_op_norm, ck_op_relu, ck_op_add,
     ck_op_max_pool, ck_op_avg_pool, ck_op_mean, ck_op_linear, ck_op_unit;
 
+/* "NAME: batch norm over a single value per channel ..." */
+int ck_norm_fail_single(const struct ck_op *op);
+
 /* A new buffer, alive from step `first` to `last`; its number, or a status. */
 int ck_plan_buffer(struct ck_plan *p, size_t bytes, int first, int last);
 /* A buffer for the gradient of input `which`, or -1 if nobody asks for it; *rc on failure. */
