@@ -153,7 +153,7 @@ int ck_plan_read(const struct ck_plan *p, int node, float *out)
 
 static void note_time(struct ck_op *op, int pass, double seconds)
 {
-    if (seconds > 0 && (!op->seconds[pass] || seconds < op->seconds[pass]))
+    if (seconds > 0 && (op->seconds[pass] == 0 || seconds < op->seconds[pass]))
         op->seconds[pass] = seconds;
 }
 
@@ -277,7 +277,7 @@ int ck_plan_costs(const struct ck_plan *p, struct ck_plan_cost *row, int room)
     for (int i = 0; i < p->nops; i++)
         for (int j = 0; j < CK_OP_PASSES; j++) {
             const struct ck_op *op = &p->op[i];
-            if (!op->seconds[j])
+            if (op->seconds[j] == 0)
                 continue;
             if (n < room)
                 row[n] = (struct ck_plan_cost){

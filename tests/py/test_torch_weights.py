@@ -95,7 +95,8 @@ def ours_in_theirs(driver, case):
         tensors = theirs.read_tensors(args.weights)
         counters = [t for name, t in tensors.items() if name.endswith("num_batches_tracked")]
         assert all(t == 3 for t in counters), counters
-        net.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in tensors.items()}, strict=True)
+        weights = {name: torch.from_numpy(t.copy()) for name, t in tensors.items()}
+        net.load_state_dict(weights, strict=True)
         compare(case, "our weights", ours, theirs.evaluate(net, np.load(args.input)))
 
 

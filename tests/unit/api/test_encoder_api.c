@@ -135,11 +135,14 @@ static void one_value_a_channel_cannot_be_trained(void **state)
     struct coke_encoder *e = small_encoder(1);
     struct coke_pass *p;
     struct coke_pass_options o = small_pass_options();
+    int64_t n;
     (void)state;
     o.batch = 1; /* 16x16 images are 2x2 in the last layer, but the MLP sees one vector */
     assert_ok(coke_pass_new(&p, e, &o));
     assert_fails(coke_pass_forward(p, images), COKE_EUSAGE,
                  "fc.1: batch norm over a single value per channel");
+    const float *mean = coke_encoder_tensor(e, "bn1.running_mean", &n);
+    assert_true(mean[0] == 0 && mean[1] == 0); /* layers before that are as they were */
     coke_pass_free(p);
     o.height = o.width = 1;
     assert_ok(coke_pass_new(&p, e, &o));

@@ -68,7 +68,7 @@ static void spans_that_live_together_lie_apart(void **state)
         double factor = (double)size / (double)least;
         worst = factor > worst ? factor : worst;
     }
-    if (!(worst <= 1.35)) /* and 1.05 for networks: test_plan.c */
+    if (!(worst <= 1.25)) /* 1.18 was measured; networks have 1.05 (test_plan.c) */
         fail_msg("an arena %g times as large as it must be", worst);
 }
 
