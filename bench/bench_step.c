@@ -129,7 +129,8 @@ static void print_profile(const struct run *r)
         fprintf(stderr, "%-24s %-12s %-9s %8.2f %6.2f %9.0f  %s", row[i].layer, row[i].kind,
                 row[i].pass, row[i].seconds * 1e3, 100 * row[i].seconds / total, rate / 1e9,
                 row[i].how);
-        fprintf(stderr, peak && row[i].flops ? "  %.0f %% of peak\n" : "\n", 100 * rate / peak);
+        fprintf(stderr, peak > 0 && row[i].flops > 0 ? "  %.0f %% of peak\n" : "\n",
+                100 * rate / peak);
     }
     fprintf(stderr, "layers together %.1f ms\n", total * 1e3);
 }
@@ -230,7 +231,7 @@ static void note_ratio(const char *name, const char *what, double value)
 static void compare(const struct config *c, const char *precision)
 {
     struct result we = ours(c, precision);
-    if (we.error[0] || !we.rate) {
+    if (we.error[0] || !(we.rate > 0)) {
         printf("%-12s %-4s coke: failed %s\n", c->name, precision, we.error);
         return;
     }
@@ -251,7 +252,7 @@ static void compare(const struct config *c, const char *precision)
             mb = they.mb < mb ? they.mb : mb;
         }
         fflush(stdout);
-        if (i || !best)
+        if (i || !(best > 0))
             continue;
         note_ratio(c->name, precision, we.rate / best);
         if (strcmp(c->name, "resnet50") == 0)

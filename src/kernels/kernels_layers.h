@@ -49,7 +49,7 @@ struct ck_bn_forward {
     const float *scale, *shift;
     struct ck_bn_residual res;
     int relu;
-    int stream; /* f32, blk % 16 = 0, y at a multiple of 64 bytes: written past the caches */
+    int stream; /* y is written past the caches: blk % 16 = 0, y at a multiple of 64 bytes */
     void *y;
 };
 
@@ -93,8 +93,8 @@ struct ck_layer_kernels {
  */
 const struct ck_layer_kernels *ck_layer_kernels(void);
 void ck_layer_kernels_force(const struct ck_layer_kernels *version);
-/* Results in f32 of more bytes than this are written past the caches; 0, as at the start, means
- * half the last cache. */
+/* Results of more bytes than this are written past the caches; 0, as at the start, means half
+ * the last cache. */
 extern int64_t ck_bn_stream_from;
 /* The version that goes with ck_kernels_named(name). */
 const struct ck_layer_kernels *ck_layer_kernels_named(const char *name);

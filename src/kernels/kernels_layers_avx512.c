@@ -62,6 +62,11 @@ INLINE void stream_f32(float *p, vec v)
     _mm512_stream_ps(p, v);
 }
 
+INLINE void stream_bf16(uint16_t *p, vec v)
+{
+    _mm256_stream_si256((void *)p, narrow(v));
+}
+
 INLINE void stream_end(void)
 {
     _mm_sfence();

@@ -4,7 +4,8 @@
  *   vec, vmask, LANES        LANES floats, and the result of comparing them
  *   load_f32, load_bf16      of the first n lanes, 0 in the others
  *   store_f32, store_bf16, store_u8 (floats made bytes)   of the first n lanes
- *   stream_f32, stream_end   of a whole aligned vector past the caches; before others read it
+ *   stream_f32, stream_bf16  of a whole aligned vector, past the caches
+ *   stream_end               after these, before others may read what was written
  *   zero, all, add_v, sub, mul, madd
  *   positive(v)              v < 0 ? 0 : v
  *   pass(g, y)               y <= 0 ? 0 : g

@@ -16,10 +16,12 @@ INLINE void fetch(enum ck_dtype t, const void *p, int64_t i)
 
 INLINE void store_or_stream(enum ck_dtype t, int past, void *p, int64_t i, vec v, int n)
 {
-    if (t == CK_F32 && past)
+    if (!past)
+        store(t, p, i, v, n);
+    else if (t == CK_F32)
         stream_f32((float *)p + i, v);
     else
-        store(t, p, i, v, n);
+        stream_bf16((uint16_t *)p + i, v);
 }
 
 /* ---- sums down the rows --------------------------------------------------------------------

@@ -84,8 +84,8 @@ INLINE void take_sums(int rows, int nv, const float *c, int accumulate, struct s
     UNROLL
     for (int i = 0; i < rows; i++)
         UNROLL
-        for (int j = 0; j < nv; j++)
-            s->v[i][j] = accumulate ? load(c + (i * nv + j) * LANES) : zero();
+    for (int j = 0; j < nv; j++)
+        s->v[i][j] = accumulate ? load(c + (i * nv + j) * LANES) : zero();
 }
 
 /* One k: s += the numbers a[i * a_row] times b [nv]. */
@@ -110,8 +110,8 @@ INLINE void put_sums(int rows, int nv, const struct sums *s, float *c)
     UNROLL
     for (int i = 0; i < rows; i++)
         UNROLL
-        for (int j = 0; j < nv; j++)
-            store(c + (i * nv + j) * LANES, s->v[i][j]);
+    for (int j = 0; j < nv; j++)
+        store(c + (i * nv + j) * LANES, s->v[i][j]);
 }
 
 INLINE void product_part(const struct ck_wino_product *p, int rows, int nv)
@@ -127,7 +127,7 @@ INLINE void product_part(const struct ck_wino_product *p, int rows, int nv)
 }
 
 #define PRODUCT(rows, nv)                                                                      \
-    static void product##rows##x##nv(const struct ck_wino_product *p)                         \
+    static void product##rows##x##nv(const struct ck_wino_product *p)                          \
     {                                                                                          \
         product_part(p, rows, nv);                                                             \
     }
@@ -154,8 +154,8 @@ NARROW_PRODUCTS(14)
 static void product(const struct ck_wino_product *p)
 {
     static void (*const version[14][4])(const struct ck_wino_product *) = {
-        {WIDE(1)},    {WIDE(2)},    {WIDE(3)},   {WIDE(4)},    {WIDE(5)},
-        {WIDE(6)},    {NARROW(7)},  {NARROW(8)}, {NARROW(9)},  {NARROW(10)},
+        {WIDE(1)},    {WIDE(2)},    {WIDE(3)},    {WIDE(4)},    {WIDE(5)},
+        {WIDE(6)},    {NARROW(7)},  {NARROW(8)},  {NARROW(9)},  {NARROW(10)},
         {NARROW(11)}, {NARROW(12)}, {NARROW(13)}, {NARROW(14)},
     };
     version[p->rows - 1][p->width / LANES - 1](p);

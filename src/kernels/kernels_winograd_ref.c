@@ -75,8 +75,8 @@ static void product(const struct ck_wino_product *p)
             float sum = p->accumulate ? p->c[i * p->width + j] : 0;
             for (int64_t k = 0; k < p->k; k++) {
                 const float *block = p->a + k / CK_WINO_BLOCK * p->a_stride;
-                sum = fmaf(block[i * CK_WINO_BLOCK + k % CK_WINO_BLOCK],
-                           p->b[k * p->width + j], sum);
+                sum = fmaf(block[i * CK_WINO_BLOCK + k % CK_WINO_BLOCK], p->b[k * p->width + j],
+                           sum);
             }
             p->c[i * p->width + j] = sum;
         }

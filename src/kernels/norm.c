@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 enum {
-    CHUNK_ROWS = 64,  /* least rows of a strip summed in f32, */
-    CHUNK = 4096,     /* or as many as make up these elements */
+    CHUNK = 4096,     /* elements of a strip summed in f32, */
+    CHUNK_LEAST = 64, /* within these numbers of rows */
+    CHUNK_MOST = 512,
     PART = 16384,     /* least elements of a task that sums */
     TASKS = 128,      /* as many of these as are wanted */
     BAND = 1024,      /* elements in a row that a task should find before it strides away */
@@ -66,7 +67,7 @@ static struct plan make_plan(const struct ck_act_shape *a)
 {
     struct plan p;
     view_as_strips(&p, a);
-    int64_t rows = most(CHUNK / p.width / 4 * 4, CHUNK_ROWS);
+    int64_t rows = least(most(CHUNK / p.width / 4 * 4, CHUNK_LEAST), CHUNK_MOST);
     p.per_group = divide_up(p.rows, rows);
     p.segs = p.per_group > 1 ? 1 : rows / most(p.rows, 1);
     p.seg_rows = p.per_group > 1 ? divide_up(divide_up(p.rows, p.per_group), 4) * 4 : p.rows;
@@ -271,8 +272,8 @@ static void run_regions(struct regions *g)
 int64_t ck_bn_stream_from;
 
 /* A large result would be read into the caches to be pushed out again: written past them it
- * takes 3/4 of the time. (bf16, half a line at a time, gains nothing.) sysconf is slow, so it
- * is asked once; threads that come together get the same answer. */
+ * takes 3/4 of the time. sysconf is slow, so it is asked once; threads that come together get
+ * the same answer. */
 static int64_t stream_from(void)
 {
     static _Atomic int64_t half;
@@ -285,10 +286,13 @@ static int64_t stream_from(void)
     return half;
 }
 
+/* Rows of bf16 wider than a block lose by it: they come in halves or quarters of a cache line
+ * among many loads. */
 static int streams(const struct ck_act_shape *a, enum ck_dtype t, const void *out)
 {
-    return t == CK_F32 && ck_act_size(a) * 4 > stream_from() && a->blk % 16 == 0 &&
-           (uintptr_t)out % 64 == 0;
+    int64_t bytes = ck_act_size(a) * (t == CK_F32 ? 4 : 2);
+    return bytes > stream_from() && (uintptr_t)out % 64 == 0 &&
+           (t == CK_F32 ? a->blk % 16 == 0 : a->blk == 16);
 }
 
 void ck_bn_apply(const struct ck_act_shape *a, enum ck_dtype t, const void *x,

@@ -80,20 +80,25 @@ static int64_t m_stride(int64_t tiles, int64_t width)
     return tiles * width + SKEW;
 }
 
-static int tune(const char*n,int d){const char*s=getenv(n);return s?atoi(s):d;}
+static int tune(const char *n, int d)
+{
+    const char *s = getenv(n);
+    return s ? atoi(s) : d;
+}
 static void set_blocking(struct run *r)
 {
     r->width = least(r->kn->width, r->out_blocks * BLOCK);
     r->rows = r->kn->rows[r->width / BLOCK - 1];
     int64_t width = r->width;
-    r->own_weights = tune("WB",r->in_blocks * r->out_blocks >= 256);
-    r->group = tune("WT",r->own_weights ? 54 : 30);
+    r->own_weights = tune("WB", r->in_blocks * r->out_blocks >= 256);
+    r->group = tune("WT", r->own_weights ? 54 : 30);
     r->groups = (r->g.tiles + r->group - 1) / r->group;
     r->group = (r->g.tiles + r->groups - 1) / r->groups;
     r->panels = (r->out_blocks * BLOCK + width - 1) / width;
-    r->chunk = r->own_weights ? least(r->in_blocks, tune("WK",4)) : r->in_blocks;
+    r->chunk = r->own_weights ? least(r->in_blocks, tune("WK", 4)) : r->in_blocks;
     r->chunks = (r->in_blocks + r->chunk - 1) / r->chunk;
-    r->share = r->own_weights ? least(r->panels, (tune("WN",64) + width - 1) / width) : r->panels;
+    r->share =
+        r->own_weights ? least(r->panels, (tune("WN", 64) + width - 1) / width) : r->panels;
 }
 
 static void set_sizes(struct run *r)
@@ -198,7 +203,8 @@ static void make_inputs(const struct run *r, int64_t group, int64_t chunk, float
         for (int64_t b = 0; b < blocks; b++) {
             int64_t first, rows = part_rows(tiles, parts, part, &first);
             struct ck_wino_range range = {chunk * r->chunk + b, r->in_blocks,
-                                          group_start(r, group) + first, rows, r->own_weights && tune("WV",1)};
+                                          group_start(r, group) + first, rows,
+                                          r->own_weights && tune("WV", 1)};
             ck_wino_inputs(r->kn, &r->g, &range, r->x, v + (first * blocks + b * rows) * BLOCK,
                            v_stride(tiles, blocks));
         }
@@ -206,10 +212,13 @@ static void make_inputs(const struct run *r, int64_t group, int64_t chunk, float
 
 /* m [36][tiles][width] of a panel = or += v u. */
 static void multiply(const struct run *r, int64_t tiles, int64_t blocks, int width,
-                     const float *v, const float *u, int accumulate, float *m, struct ck_wino_ahead *ahead)
+                     const float *v, const float *u, int accumulate, float *m,
+                     struct ck_wino_ahead *ahead)
 {
     int64_t parts = part_count(r, tiles);
-    int64_t lines = tune("WA",1) ? (ahead->lines + POINTS * parts * r->panels - 1) / (POINTS * parts * r->panels) : 0;
+    int64_t lines = tune("WA", 1) ? (ahead->lines + POINTS * parts * r->panels - 1) /
+                                        (POINTS * parts * r->panels)
+                                  : 0;
     for (int point = 0; point < POINTS; point++)
         for (int64_t part = 0; part < parts; part++) {
             int64_t first, rows = part_rows(tiles, parts, part, &first);
@@ -253,9 +262,8 @@ static void make_shared_inputs(void *arg, int64_t item, int worker)
     (void)worker;
     const struct run *r = arg;
     int64_t group = item / r->chunks, chunk = item % r->chunks;
-    make_inputs(
-        r, group, chunk,
-        chunk_of(r, r->shared + group * r->v_floats, group_tiles(r, group), chunk));
+    make_inputs(r, group, chunk,
+                chunk_of(r, r->shared + group * r->v_floats, group_tiles(r, group), chunk));
 }
 
 /* Few channels, many tiles: the weights are there, the group's inputs are made here. */
@@ -265,7 +273,8 @@ static void run_group(void *arg, int64_t group, int worker)
     int64_t tiles = group_tiles(r, group);
     float *v = r->own + worker * own_floats(r), *m = v + r->v_floats;
     int64_t next = least(group + ck_threads(), r->groups - 1);
-    struct ck_wino_ahead ahead = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next), next > group ? group_tiles(r, next) : 0);
+    struct ck_wino_ahead ahead = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
+                                               next > group ? group_tiles(r, next) : 0);
     make_inputs(r, group, 0, v);
     for (int64_t panel = 0; panel < r->panels; panel++) {
         multiply(r, tiles, r->in_blocks, panel_width(r, panel), v,
@@ -303,7 +312,7 @@ static void convolve(struct run *r, void *scratch)
     uintptr_t start = ((uintptr_t)scratch + 63) & ~(uintptr_t)63;
     r->shared = (float *)start;
     r->own = r->shared + r->shared_floats;
-    r->stream = tune("WS",1) && (uintptr_t)r->y % 64 == 0;
+    r->stream = tune("WS", 1) && (uintptr_t)r->y % 64 == 0;
     if (r->own_weights) {
         ck_parallel(r->groups * r->chunks, make_shared_inputs, r);
         ck_parallel(r->groups * ((r->panels + r->share - 1) / r->share), run_share, r);

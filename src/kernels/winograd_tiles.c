@@ -69,8 +69,8 @@ static void cursor_next(const struct ck_wino_grid *g, const struct ck_wino_range
     c->plane += r->blocks * g->h * g->w * BLOCK;
 }
 
-/* The `size` x `size` pixels from (y, x) on of a plane; rows outside are zeros. Filled in place:
- * a copy of what was just stored would wait for all stores before it. */
+/* The `size` x `size` pixels from (y, x) on of a plane; rows outside are zeros. Filled in
+ * place: a copy of what was just stored would wait for all stores before it. */
 static void set_tile(struct ck_wino_tile *t, const struct ck_wino_grid *g, const float *plane,
                      int64_t y, int64_t x, int size)
 {
@@ -136,7 +136,8 @@ static int next_span(struct ck_wino_ahead *a)
     if (start >= a->end)
         return 0;
     int64_t top = a->first > start ? (a->first - start) / g->cols * OUT - 1 : 0;
-    int64_t bottom = ((a->end < start + tiles ? a->end - start : tiles) - 1) / g->cols * OUT + 5;
+    int64_t bottom =
+        ((a->end < start + tiles ? a->end - start : tiles) - 1) / g->cols * OUT + 5;
     const float *plane = a->x + (a->image * a->blocks + a->block) * g->h * g->w * BLOCK;
     a->at = plane + (top > 0 ? top : 0) * g->w * BLOCK;
     a->stop = plane + least(bottom, g->h) * g->w * BLOCK;

@@ -37,8 +37,8 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
                      const struct ck_wino_range *r, const float *m, int64_t m_row,
                      int64_t stride, float *y);
 
-/* Brings the pixels of tiles into the second-level cache, a few lines at a time, while something
- * else is computed. */
+/* Brings the pixels of tiles into the second-level cache, a few lines at a time, while
+ * something else is computed. */
 struct ck_wino_ahead {
     const struct ck_wino_grid *g;
     const float *x;

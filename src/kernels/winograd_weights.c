@@ -38,7 +38,11 @@ static int panel_width(const struct run *r, int64_t panel)
     return (int)least(r->kn->width, r->out_blocks * BLOCK - panel * r->kn->width);
 }
 
-static int tune(const char*n,int d){const char*s=getenv(n);return s?atoi(s):d;}
+static int tune(const char *n, int d)
+{
+    const char *s = getenv(n);
+    return s ? atoi(s) : d;
+}
 static struct run run_for(const struct ck_wino_shape *s)
 {
     struct run r = {.kn = ck_wino_kernels(), .s = *s, .g = ck_wino_grid(s)};
@@ -46,9 +50,12 @@ static struct run run_for(const struct ck_wino_shape *s)
     r.in_blocks = ck_wino_blocks(s->ic);
     r.out_blocks = ck_wino_blocks(s->oc);
     r.panels = (r.out_blocks * BLOCK + width - 1) / width;
-    r.shared = tune("WB",r.in_blocks * r.out_blocks > 16);
-    r.parts = r.shared ? 1 : least(tune("WP",8), (r.g.tiles + 63) / 64);
-    r.group = least(tune("WG",r.shared ? (int)(10000000 / (POINTS * BLOCK * (r.in_blocks + r.out_blocks))) : 32), r.g.tiles);
+    r.shared = tune("WB", r.in_blocks * r.out_blocks > 16);
+    r.parts = r.shared ? 1 : least(tune("WP", 8), (r.g.tiles + 63) / 64);
+    r.group = least(
+        tune("WG",
+             r.shared ? (int)(10000000 / (POINTS * BLOCK * (r.in_blocks + r.out_blocks))) : 32),
+        r.g.tiles);
     r.v_floats = r.in_blocks * POINTS * (r.group * BLOCK + SKEW);
     r.d_floats = r.panels * POINTS * (r.group * width + SKEW);
     r.sum_floats = r.in_blocks * r.panels * POINTS * BLOCK * width;
@@ -66,7 +73,8 @@ static int64_t v_stride(int64_t count)
 static void make_inputs(const struct run *r, int64_t block, int64_t first, int64_t count,
                         float *v)
 {
-    struct ck_wino_range range = {block, r->in_blocks, first, count, r->shared && tune("WV",1)};
+    struct ck_wino_range range = {block, r->in_blocks, first, count,
+                                  r->shared && tune("WV", 1)};
     ck_wino_inputs(r->kn, &r->g, &range, r->x, v + block * POINTS * v_stride(count),
                    v_stride(count));
 }
@@ -84,7 +92,8 @@ static float *d_panel(const struct run *r, int64_t panel, int64_t count, float *
 static void make_grads(const struct run *r, int64_t block, int64_t first, int64_t count,
                        float *d)
 {
-    struct ck_wino_range range = {block, r->out_blocks, first, count, r->shared&& tune("WV",1)};
+    struct ck_wino_range range = {block, r->out_blocks, first, count,
+                                  r->shared && tune("WV", 1)};
     int64_t panel = block * BLOCK / r->kn->width, lane = block * BLOCK % r->kn->width;
     ck_wino_output_grads(r->kn, &r->g, &range, r->dy, d_panel(r, panel, count, d) + lane,
                          panel_width(r, panel), d_stride(r, panel, count));
@@ -94,7 +103,7 @@ static void make_grads(const struct run *r, int64_t block, int64_t first, int64_
 static void multiply(const struct run *r, int point, int64_t count, const float *v,
                      const float *d, int accumulate, float *sum)
 {
-    int64_t step = tune("WL",128);
+    int64_t step = tune("WL", 128);
     for (int64_t first = 0; first < count; first += step)
         for (int64_t panel = 0; panel < r->panels; panel++)
             for (int64_t block = 0; block < r->in_blocks; block++) {
@@ -102,8 +111,8 @@ static void multiply(const struct run *r, int point, int64_t count, const float 
                 const float *a = v + (block * POINTS + point) * v_stride(count) + first * BLOCK;
                 const float *b = d_panel(r, panel, count, (float *)(uintptr_t)d) +
                                  point * d_stride(r, panel, count) + first * width;
-                float *c = sum + ((block * r->panels + panel) * POINTS + point) * BLOCK *
-                                     r->kn->width;
+                float *c =
+                    sum + ((block * r->panels + panel) * POINTS + point) * BLOCK * r->kn->width;
                 r->kn->outer(least(step, count - first), width, a, b, accumulate || first > 0,
                              c);
             }
