@@ -20,6 +20,15 @@ ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$top/examples/cluster_array.c" -o "$wo
     "${flags[@]}" -Wl,-rpath,"$(pkg-config --variable=libdir coke)"
 "$work/example" | grep -E '^sizes [1-9][0-9]{2} to ' # at least .5 * 10000 / 50
 
+# Learning lowers the loss, and the clusters find the directions of the stripes (4 of them: .25
+# is chance).
+${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror "$top/examples/train_encoder.c" -o "$work/train" \
+    "${flags[@]}" -lm -Wl,-rpath,"$(pkg-config --variable=libdir coke)"
+"$work/train" | tee "$work/train.log"
+awk '/^epoch/ { last = $4; if (!first) first = $4 }
+     /^purity/ { purity = $2 }
+     END { exit !(last < first && purity > .6) }' "$work/train.log"
+
 # The README shows the example as it is.
 awk '/^#include <coke.h>/ { on = 1 } on' "$top/examples/cluster_array.c" >"$work/example.c"
 awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$top/README.md" >"$work/readme.c"
