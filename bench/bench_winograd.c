@@ -74,7 +74,7 @@ static void ops_new(struct bench *b, size_t *scratch)
     }
     for (int way = 0; way < OURS; way++) {
         if (ck_dnn_conv_new(&b->op[way], &c, (enum ck_conv_pass)b->pass, CK_F32, src, dst,
-                        way == WINOGRAD))
+                            way == WINOGRAD))
             continue;
         b->weights[way] =
             array_of(ck_format_bytes(ck_dnn_op_format(b->op[way], CK_ARG_WEIGHTS)));

@@ -35,6 +35,17 @@ struct ck_wino_product {
     const float *a, *b;
     int accumulate;
     float *c;
+    const float *ahead; /* k lines, wanted soon; or NULL */
+};
+
+/* c [16][width] = or += a' b, with a [k][16] and b [k][width], rows of c c_row apart. */
+struct ck_wino_outer {
+    int64_t k;
+    int width, accumulate;
+    const float *a, *b;
+    float *c;
+    int64_t c_row;
+    const float *ahead[2]; /* k lines each, wanted soon; or NULL */
 };
 
 struct ck_wino_kernels {
@@ -49,7 +60,7 @@ struct ck_wino_kernels {
     void (*output)(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
                    int cols, int stream);
     /* G g G'; the taps of g [3][3], blocks of 16 floats, lie tap_stride apart. */
-    void (*weights)(const float *g, int64_t tap_stride, float *u, int64_t stride);
+    void (*weights[2])(const float *g, int64_t tap_stride, float *u, int64_t stride);
     /* A dy A', of the first four rows of the tile; [1] as above. */
     void (*output_grad[2])(const struct ck_wino_tile *dy, float *m, int64_t stride);
     /* G' u G, summed over `parts` arrays part_stride apart; dg [3][3][16]. */
@@ -57,9 +68,7 @@ struct ck_wino_kernels {
                          float *dg);
 
     void (*product)(const struct ck_wino_product *p);
-    /* c [16][width] = or += a' b, with a [k][16] and b [k][width]. */
-    void (*outer)(int64_t k, int width, const float *a, const float *b, int accumulate,
-                  float *c);
+    void (*outer)(const struct ck_wino_outer *o);
 
     /* to [cols][16] = from' [rows][cols], rows of `from` ld apart, those beyond `rows` zeros.
      */

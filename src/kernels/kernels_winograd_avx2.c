@@ -86,21 +86,21 @@ INLINE void rank_one(int rows, const float *a, int64_t a_row, const float *b, ve
     }
 }
 
-INLINE void take_rows(int rows, const float *c, int accumulate, vec s[][2])
+INLINE void take_rows(int rows, const float *c, int64_t c_row, int accumulate, vec s[][2])
 {
     UNROLL
     for (int i = 0; i < rows; i++) {
-        s[i][0] = accumulate ? load(c + i * WIDTH) : zero();
-        s[i][1] = accumulate ? load(c + i * WIDTH + LANES) : zero();
+        s[i][0] = accumulate ? load(c + i * c_row) : zero();
+        s[i][1] = accumulate ? load(c + i * c_row + LANES) : zero();
     }
 }
 
-INLINE void put_rows(int rows, vec s[][2], float *c)
+INLINE void put_rows(int rows, vec s[][2], float *c, int64_t c_row)
 {
     UNROLL
     for (int i = 0; i < rows; i++) {
-        store(c + i * WIDTH, s[i][0]);
-        store(c + i * WIDTH + LANES, s[i][1]);
+        store(c + i * c_row, s[i][0]);
+        store(c + i * c_row + LANES, s[i][1]);
     }
 }
 
@@ -108,11 +108,11 @@ INLINE void product_rows(const struct ck_wino_product *p, int rows)
 {
     vec s[ROWS][2];
     const float *b = p->b, *block = p->a;
-    take_rows(rows, p->c, p->accumulate, s);
+    take_rows(rows, p->c, WIDTH, p->accumulate, s);
     for (int64_t k = 0; k < p->k; k += CK_WINO_BLOCK, block += p->a_stride)
         for (int l = 0; l < CK_WINO_BLOCK; l++, b += WIDTH)
             rank_one(rows, block + l, CK_WINO_BLOCK, b, s);
-    put_rows(rows, s, p->c);
+    put_rows(rows, s, p->c, WIDTH);
 }
 
 static void product(const struct ck_wino_product *p)
@@ -138,24 +138,21 @@ static void product(const struct ck_wino_product *p)
     }
 }
 
-INLINE void outer_rows(int64_t k, int rows, const float *a, const float *b, int accumulate,
-                       float *c)
+INLINE void outer_rows(const struct ck_wino_outer *o, int first, int rows)
 {
     vec s[ROWS][2];
-    take_rows(rows, c, accumulate, s);
-    for (int64_t t = 0; t < k; t++)
-        rank_one(rows, a + t * CK_WINO_BLOCK, 1, b + t * WIDTH, s);
-    put_rows(rows, s, c);
+    float *c = o->c + first * o->c_row;
+    take_rows(rows, c, o->c_row, o->accumulate, s);
+    for (int64_t t = 0; t < o->k; t++)
+        rank_one(rows, o->a + t * CK_WINO_BLOCK + first, 1, o->b + t * WIDTH, s);
+    put_rows(rows, s, c, o->c_row);
 }
 
-/* Panels of this version are never wider than 16. */
-static void outer(int64_t k, int width, const float *a, const float *b, int accumulate,
-                  float *c)
+static void outer(const struct ck_wino_outer *o)
 {
-    (void)width;
-    outer_rows(k, 6, a, b, accumulate, c);
-    outer_rows(k, 5, a + 6, b, accumulate, c + 6 * WIDTH);
-    outer_rows(k, 5, a + 11, b, accumulate, c + 11 * WIDTH);
+    outer_rows(o, 0, 6);
+    outer_rows(o, 6, 5);
+    outer_rows(o, 11, 5);
 }
 
 const struct ck_wino_kernels ck_wino_kernels_avx2 = {
@@ -164,7 +161,7 @@ const struct ck_wino_kernels ck_wino_kernels_avx2 = {
     .rows = {ROWS},
     .input = {input, input_past},
     .output = output,
-    .weights = weights,
+    .weights = {weights, weights_past},
     .output_grad = {output_grad, output_grad_past},
     .weights_grad = weights_grad,
     .product = product,

@@ -79,13 +79,14 @@ struct sums {
     vec v[ROWS][4];
 };
 
-INLINE void take_sums(int rows, int nv, const float *c, int accumulate, struct sums *s)
+INLINE void take_sums(int rows, int nv, const float *c, int64_t c_row, int accumulate,
+                      struct sums *s)
 {
     UNROLL
     for (int i = 0; i < rows; i++)
         UNROLL
     for (int j = 0; j < nv; j++)
-        s->v[i][j] = accumulate ? load(c + (i * nv + j) * LANES) : zero();
+        s->v[i][j] = accumulate ? load(c + i * c_row + j * LANES) : zero();
 }
 
 /* One k: s += the numbers a[i * a_row] times b [nv]. */
@@ -105,13 +106,13 @@ INLINE void add_product(int rows, int nv, const float *a, int64_t a_row, const f
     }
 }
 
-INLINE void put_sums(int rows, int nv, const struct sums *s, float *c)
+INLINE void put_sums(int rows, int nv, const struct sums *s, float *c, int64_t c_row)
 {
     UNROLL
     for (int i = 0; i < rows; i++)
         UNROLL
     for (int j = 0; j < nv; j++)
-        store(c + (i * nv + j) * LANES, s->v[i][j]);
+        store(c + i * c_row + j * LANES, s->v[i][j]);
 }
 
 INLINE void product_part(const struct ck_wino_product *p, int rows, int nv)
@@ -119,11 +120,14 @@ INLINE void product_part(const struct ck_wino_product *p, int rows, int nv)
     struct sums s;
     const float *b = p->b, *block = p->a;
     float *c = p->c;
-    take_sums(rows, nv, c, p->accumulate, &s);
+    const float *ahead = p->ahead ? p->ahead : b;
+    take_sums(rows, nv, c, nv * LANES, p->accumulate, &s);
     for (int64_t k = p->k; k > 0; k -= CK_WINO_BLOCK, block += p->a_stride)
-        for (int l = 0; l < CK_WINO_BLOCK; l++, b += nv * LANES)
+        for (int l = 0; l < CK_WINO_BLOCK; l++, b += nv * LANES, ahead += LANES) {
+            _mm_prefetch((const char *)ahead, _MM_HINT_T1);
             add_product(rows, nv, block + l, CK_WINO_BLOCK, b, &s);
-    put_sums(rows, nv, &s, c);
+        }
+    put_sums(rows, nv, &s, c, nv * LANES);
 }
 
 #define PRODUCT(rows, nv)                                                                      \
@@ -162,37 +166,41 @@ static void product(const struct ck_wino_product *p)
 }
 
 /* Rows first..first + rows - 1 of the 16. */
-INLINE void outer_part(int64_t k, int first, int rows, int nv, const float *a, const float *b,
-                       int accumulate, float *c)
+INLINE void outer_part(const struct ck_wino_outer *o, int first, int rows, int nv,
+                       const float *ahead)
 {
     struct sums s;
-    a += first;
-    c += first * nv * LANES;
-    take_sums(rows, nv, c, accumulate, &s);
-    for (int64_t t = 0; t < k; t++, a += CK_WINO_BLOCK, b += nv * LANES)
+    const float *a = o->a + first, *b = o->b;
+    float *c = o->c + first * o->c_row;
+    take_sums(rows, nv, c, o->c_row, o->accumulate, &s);
+    if (!ahead)
+        ahead = a;
+    for (int64_t t = o->k; t > 0; t--, a += CK_WINO_BLOCK, b += nv * LANES) {
+        _mm_prefetch((const char *)ahead, _MM_HINT_T1);
+        ahead += CK_WINO_BLOCK;
         add_product(rows, nv, a, 1, b, &s);
-    put_sums(rows, nv, &s, c);
+    }
+    put_sums(rows, nv, &s, c, o->c_row);
 }
 
-static void outer(int64_t k, int width, const float *a, const float *b, int accumulate,
-                  float *c)
+static void outer(const struct ck_wino_outer *o)
 {
-    switch (width / LANES) {
+    switch (o->width / LANES) {
     case 4:
-        outer_part(k, 0, 6, 4, a, b, accumulate, c);
-        outer_part(k, 6, 5, 4, a, b, accumulate, c);
-        outer_part(k, 11, 5, 4, a, b, accumulate, c);
+        outer_part(o, 0, 6, 4, o->ahead[0]);
+        outer_part(o, 6, 5, 4, o->ahead[1]);
+        outer_part(o, 11, 5, 4, NULL);
         break;
     case 3:
-        outer_part(k, 0, 8, 3, a, b, accumulate, c);
-        outer_part(k, 8, 8, 3, a, b, accumulate, c);
+        outer_part(o, 0, 8, 3, o->ahead[0]);
+        outer_part(o, 8, 8, 3, o->ahead[1]);
         break;
     case 2:
-        outer_part(k, 0, 8, 2, a, b, accumulate, c);
-        outer_part(k, 8, 8, 2, a, b, accumulate, c);
+        outer_part(o, 0, 8, 2, o->ahead[0]);
+        outer_part(o, 8, 8, 2, o->ahead[1]);
         break;
     default:
-        outer_part(k, 0, 16, 1, a, b, accumulate, c);
+        outer_part(o, 0, 16, 1, o->ahead[0]);
     }
 }
 
@@ -276,7 +284,7 @@ const struct ck_wino_kernels ck_wino_kernels_avx512 = {
     .rows = {14, 14, 6, 6},
     .input = {input, input_past},
     .output = output,
-    .weights = weights,
+    .weights = {weights, weights_past},
     .output_grad = {output_grad, output_grad_past},
     .weights_grad = weights_grad,
     .product = product,

@@ -82,15 +82,14 @@ static void product(const struct ck_wino_product *p)
         }
 }
 
-static void outer(int64_t k, int width, const float *a, const float *b, int accumulate,
-                  float *c)
+static void outer(const struct ck_wino_outer *o)
 {
     for (int i = 0; i < CK_WINO_BLOCK; i++)
-        for (int j = 0; j < width; j++) {
-            float sum = accumulate ? c[i * width + j] : 0;
-            for (int64_t t = 0; t < k; t++)
-                sum = fmaf(a[t * CK_WINO_BLOCK + i], b[t * width + j], sum);
-            c[i * width + j] = sum;
+        for (int j = 0; j < o->width; j++) {
+            float *c = o->c + i * o->c_row + j, sum = o->accumulate ? *c : 0;
+            for (int64_t t = 0; t < o->k; t++)
+                sum = fmaf(o->a[t * CK_WINO_BLOCK + i], o->b[t * o->width + j], sum);
+            *c = sum;
         }
 }
 
@@ -117,7 +116,7 @@ const struct ck_wino_kernels ck_wino_kernels_ref = {
     .rows = {6},
     .input = {input, input_past},
     .output = output,
-    .weights = weights,
+    .weights = {weights, weights_past},
     .output_grad = {output_grad, output_grad_past},
     .weights_grad = weights_grad,
     .product = product,

@@ -2,21 +2,29 @@
  *
  * The second is the first with weights turned by 180 degrees and the channels' roles swapped.
  * For each of the 36 points a product of a matrix V [tiles][k] of transformed inputs and a
- * matrix U [k][width] of transformed weights gives M [tiles][width]; k counts input channels.
- * Tiles go in groups, k in chunks of blocks, output channels in panels as wide as a product,
- * so that what is used again stays in the second-level cache. The bytes of the results do not
- * depend on any of this: each sum goes along k. */
+ * matrix U [k][oc] of transformed weights gives M [tiles][oc]; k counts input channels. Output
+ * channels go in panels as wide as a product. One of two ways:
+ *
+ * GROUPS: U is made beforehand; a worker takes a small group of tiles from its inputs to its
+ * outputs, V and M stay in its second-level cache, U comes by.
+ * POINTS (many channels, so that U would come by from memory too often): U, and V of a large
+ * group of tiles, are made beforehand; a worker takes a point, whose V and M stay in its cache;
+ * then follow the outputs.
+ *
+ * The bytes of the results do not depend on any of this: each sum goes along k. */
 #include "kernels/winograd.h"
 #include "core/workers.h"
 #include "kernels/winograd_tiles.h"
 
 #include <stdatomic.h>
 #include <string.h>
-#include <stdlib.h>
 
 enum { BLOCK = CK_WINO_BLOCK, POINTS = CK_WINO_POINTS, TAPS = CK_WINO_TAPS * CK_WINO_TAPS };
 /* Floats that keep the 36 rows of a transform out of each other's cache sets. */
 enum { SKEW = 16 };
+/* Blocks of k whose U for a panel stays in the first-level cache. */
+enum { CHUNK = 8 };
+enum { GROUP_FLOATS = 10 << 20 }; /* POINTS: most of V and M */
 
 struct run {
     const struct ck_wino_kernels *kn;
@@ -24,16 +32,16 @@ struct run {
     struct ck_wino_shape s;
     int turned; /* weights turned and swapped: the backward-data pass */
     struct ck_wino_grid g;
-    int64_t in_blocks, out_blocks;
-    int64_t group, groups; /* most tiles in a group */
-    int64_t chunk, chunks; /* blocks of k; 1 chunk if U is made beforehand */
-    int64_t panels, share; /* of output channels; in an item of work */
-    int own_weights;       /* each item makes its U, else its V; the other is made beforehand */
-    int64_t shared_floats; /* all of U or V, ... */
-    int64_t u_floats, v_floats, m_floats; /* ... and a worker's */
+    int64_t in_blocks, out_blocks, panels;
+    int by_points;
+    int64_t group, groups;                /* most tiles in a group */
+    int64_t u_floats, v_floats, m_floats; /* u: of a panel; v, m: of a group */
     const float *x, *w;
-    float *y, *shared, *own;
-    int stream;
+    float *y;
+    float *u;      /* [panels][36][k][width] */
+    float *v, *m;  /* GROUPS: one each a worker; POINTS: m [panels][36][tiles][width] */
+    int64_t g_now; /* POINTS: the group in hand */
+    int stream;    /* y */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -59,20 +67,15 @@ static int panel_width(const struct run *r, int64_t panel)
     return (int)least(r->width, r->out_blocks * BLOCK - panel * r->width);
 }
 
-static int64_t chunk_blocks(const struct run *r, int64_t chunk)
-{
-    return least(r->chunk, r->in_blocks - chunk * r->chunk);
-}
-
 /* Distances between points, in floats. */
-static int64_t v_stride(int64_t tiles, int64_t blocks)
+static int64_t v_stride(const struct run *r, int64_t tiles)
 {
-    return tiles * blocks * BLOCK + SKEW;
+    return tiles * r->in_blocks * BLOCK + SKEW;
 }
 
-static int64_t u_stride(int64_t blocks, int64_t width)
+static int64_t u_stride(const struct run *r, int64_t width)
 {
-    return blocks * BLOCK * width + SKEW;
+    return r->in_blocks * BLOCK * width + SKEW;
 }
 
 static int64_t m_stride(int64_t tiles, int64_t width)
@@ -80,42 +83,34 @@ static int64_t m_stride(int64_t tiles, int64_t width)
     return tiles * width + SKEW;
 }
 
-static int tune(const char *n, int d)
+/* Tiles in a group, as measured: while all of U stays in the second-level cache V and M may not
+ * displace it; else they fill that cache, so that U comes by less often. But there should be
+ * groups enough for a team. */
+static int64_t small_group(const struct run *r)
 {
-    const char *s = getenv(n);
-    return s ? atoi(s) : d;
+    int fits = r->in_blocks * r->out_blocks <= 16;
+    int64_t most = least(60, (fits ? 96 : 480) / r->in_blocks);
+    int64_t shared = r->g.tiles / 8;
+    return least(most, shared < r->rows ? r->rows : shared);
 }
+
+static int64_t large_group(const struct run *r)
+{
+    return GROUP_FLOATS / (POINTS * BLOCK * (r->in_blocks + r->out_blocks)) + 1;
+}
+
 static void set_blocking(struct run *r)
 {
     r->width = least(r->kn->width, r->out_blocks * BLOCK);
     r->rows = r->kn->rows[r->width / BLOCK - 1];
-    int64_t width = r->width;
-    r->own_weights = tune("WB", r->in_blocks * r->out_blocks >= 256);
-    r->group = tune("WT", r->own_weights ? 54 : 30);
-    r->groups = (r->g.tiles + r->group - 1) / r->group;
+    r->panels = (r->out_blocks * BLOCK + r->width - 1) / r->width;
+    r->by_points = r->in_blocks * r->out_blocks >= 128;
+    int64_t most = r->by_points ? large_group(r) : small_group(r);
+    r->groups = (r->g.tiles + most - 1) / most;
     r->group = (r->g.tiles + r->groups - 1) / r->groups;
-    r->panels = (r->out_blocks * BLOCK + width - 1) / width;
-    r->chunk = r->own_weights ? least(r->in_blocks, tune("WK", 4)) : r->in_blocks;
-    r->chunks = (r->in_blocks + r->chunk - 1) / r->chunk;
-    r->share =
-        r->own_weights ? least(r->panels, (tune("WN", 64) + width - 1) / width) : r->panels;
-}
-
-static void set_sizes(struct run *r)
-{
-    int64_t width = r->width;
-    int64_t u = POINTS * u_stride(r->chunk, width), m = POINTS * m_stride(r->group, width);
-    int64_t v = r->chunks * POINTS * v_stride(r->group, r->chunk);
-    r->v_floats = v;
-    r->u_floats = u;
-    r->m_floats = m;
-    r->shared_floats = r->own_weights ? r->groups * v : r->panels * u;
-}
-
-/* What a worker needs. */
-static int64_t own_floats(const struct run *r)
-{
-    return r->own_weights ? r->u_floats + r->share * r->m_floats : r->v_floats + r->m_floats;
+    r->u_floats = POINTS * u_stride(r, r->width);
+    r->v_floats = POINTS * v_stride(r, r->group);
+    r->m_floats = POINTS * m_stride(r->group, r->width) * (r->by_points ? r->panels : 1);
 }
 
 static struct run run_for(const struct ck_wino_shape *s, int turned)
@@ -128,7 +123,6 @@ static struct run run_for(const struct ck_wino_shape *s, int turned)
                     .in_blocks = turned ? out : in,
                     .out_blocks = turned ? in : out};
     set_blocking(&r);
-    set_sizes(&r);
     return r;
 }
 
@@ -156,169 +150,171 @@ static void gather_block(const struct run *r, int64_t k, int64_t lane, float *ta
             memset(taps, 0, TAPS * BLOCK * sizeof *taps);
 }
 
-/* u [36][k][width] of a panel and a chunk. */
-static void make_weights(const struct run *r, int64_t panel, int64_t chunk, float *u)
+/* U of 16 k and a panel. */
+static void make_weights(void *arg, int64_t item, int worker)
 {
+    (void)worker;
+    const struct run *r = arg;
     float taps[BLOCK * TAPS * BLOCK];
+    int64_t panel = item / r->in_blocks, block = item % r->in_blocks;
     int width = panel_width(r, panel);
-    int64_t blocks = chunk_blocks(r, chunk), stride = u_stride(blocks, width);
-    for (int64_t b = 0; b < blocks; b++)
-        for (int lane = 0; lane < width; lane += BLOCK) {
-            gather_block(r, chunk * r->chunk + b, panel * r->width + lane, taps);
-            for (int i = 0; i < BLOCK; i++) {
-                const float *g = taps + i * TAPS * BLOCK;
-                r->kn->weights(r->turned ? g + (TAPS - 1) * BLOCK : g,
-                               r->turned ? -BLOCK : BLOCK, u + (b * BLOCK + i) * width + lane,
-                               stride);
-            }
+    float *u = r->u + panel * r->u_floats + block * BLOCK * width;
+    for (int lane = 0; lane < width; lane += BLOCK) {
+        gather_block(r, block, panel * r->width + lane, taps);
+        for (int i = 0; i < BLOCK; i++) {
+            const float *g = taps + i * TAPS * BLOCK;
+            r->kn->weights[r->by_points](r->turned ? g + (TAPS - 1) * BLOCK : g,
+                                         r->turned ? -BLOCK : BLOCK, u + i * width + lane,
+                                         u_stride(r, width));
         }
+    }
+    atomic_thread_fence(memory_order_seq_cst); /* streamed stores are weakly ordered */
 }
 
-/* ---- products of a group -------------------------------------------------------------------
+/* ---- a group's inputs, products and outputs ------------------------------------------------
  */
 
-/* The rows [*first, *first + count) that product number `part` of a group takes. */
-static int64_t part_rows(int64_t tiles, int64_t parts, int64_t part, int64_t *first)
-{
-    *first = tiles * part / parts;
-    return tiles * (part + 1) / parts - *first;
-}
-
+/* The rows of V go to products in parts of nearly the same size. */
 static int64_t part_count(const struct run *r, int64_t tiles)
 {
     return (tiles + r->rows - 1) / r->rows;
 }
 
-static float *chunk_of(const struct run *r, float *v, int64_t tiles, int64_t chunk)
+static int64_t part_start(const struct run *r, int64_t tiles, int64_t part)
 {
-    return v + chunk * POINTS * v_stride(tiles, r->chunk);
+    return tiles * part / part_count(r, tiles);
 }
 
-/* v [36][part][blocks][rows][16] of a chunk: each product reads one piece. */
-static void make_inputs(const struct run *r, int64_t group, int64_t chunk, float *v)
+/* v [36][part][in_blocks][rows][16]: each product reads one piece. */
+static void make_inputs(const struct run *r, int64_t group, int64_t part, float *v)
 {
-    int64_t tiles = group_tiles(r, group), blocks = chunk_blocks(r, chunk);
-    int64_t parts = part_count(r, tiles);
-    for (int64_t part = 0; part < parts; part++)
-        for (int64_t b = 0; b < blocks; b++) {
-            int64_t first, rows = part_rows(tiles, parts, part, &first);
-            struct ck_wino_range range = {chunk * r->chunk + b, r->in_blocks,
-                                          group_start(r, group) + first, rows,
-                                          r->own_weights && tune("WV", 1)};
-            ck_wino_inputs(r->kn, &r->g, &range, r->x, v + (first * blocks + b * rows) * BLOCK,
-                           v_stride(tiles, blocks));
-        }
+    int64_t tiles = group_tiles(r, group), first = part_start(r, tiles, part);
+    struct ck_wino_range range = {.blocks = r->in_blocks,
+                                  .first = group_start(r, group) + first,
+                                  .count = part_start(r, tiles, part + 1) - first,
+                                  .stream = r->by_points};
+    v += first * r->in_blocks * BLOCK;
+    for (; range.block < r->in_blocks; range.block++, v += range.count * BLOCK)
+        ck_wino_inputs(r->kn, &r->g, &range, r->x, v, v_stride(r, tiles));
 }
 
-/* m [36][tiles][width] of a panel = or += v u. */
-static void multiply(const struct run *r, int64_t tiles, int64_t blocks, int width,
-                     const float *v, const float *u, int accumulate, float *m,
-                     struct ck_wino_ahead *ahead)
+/* m [tiles][width] of a point and a panel. `next` is the u that comes after this one, or NULL.
+ */
+static void multiply(const struct run *r, int64_t tiles, int width, const float *v,
+                     const float *u, const float *next, float *m)
 {
-    int64_t parts = part_count(r, tiles);
-    int64_t lines = tune("WA", 1) ? (ahead->lines + POINTS * parts * r->panels - 1) /
-                                        (POINTS * parts * r->panels)
-                                  : 0;
-    for (int point = 0; point < POINTS; point++)
-        for (int64_t part = 0; part < parts; part++) {
-            int64_t first, rows = part_rows(tiles, parts, part, &first);
-            struct ck_wino_product p = {
-                .rows = (int)rows,
-                .width = width,
-                .k = blocks * BLOCK,
-                .a_stride = rows * BLOCK,
-                .a = v + point * v_stride(tiles, blocks) + first * blocks * BLOCK,
-                .b = u + point * u_stride(blocks, width),
-                .accumulate = accumulate,
-                .c = m + point * m_stride(tiles, width) + first * width};
-            ck_wino_ahead_step(ahead, lines);
+    for (int64_t block = 0; block < r->in_blocks; block += CHUNK) {
+        int64_t k = least(CHUNK, r->in_blocks - block) * BLOCK;
+        const float *ahead = block + CHUNK < r->in_blocks ? u + k * width : next;
+        for (int64_t part = 0; part < part_count(r, tiles); part++) {
+            int64_t first = part_start(r, tiles, part);
+            int64_t rows = part_start(r, tiles, part + 1) - first;
+            struct ck_wino_product p = {.rows = (int)rows,
+                                        .width = width,
+                                        .k = k,
+                                        .a = v + (first * r->in_blocks + rows * block) * BLOCK,
+                                        .a_stride = rows * BLOCK,
+                                        .b = u,
+                                        .accumulate = block > 0,
+                                        .c = m + first * width};
+            if (ahead && part < width / BLOCK)
+                p.ahead = ahead + part * k * BLOCK;
             r->kn->product(&p);
         }
+        u += k * width;
+    }
 }
 
-static void write_outputs(const struct run *r, int64_t group, int64_t panel, const float *m)
+/* The tiles first..first + count - 1 of a group. */
+static void make_outputs(const struct run *r, int64_t group, int64_t panel, int64_t first,
+                         int64_t count, const float *m)
 {
-    int64_t tiles = group_tiles(r, group);
     int width = panel_width(r, panel);
     for (int lane = 0; lane < width; lane += BLOCK) {
         struct ck_wino_range range = {(panel * r->width + lane) / BLOCK, r->out_blocks,
-                                      group_start(r, group), tiles, r->stream};
-        ck_wino_outputs(r->kn, &r->g, &range, m + lane, width, m_stride(tiles, width), r->y);
+                                      group_start(r, group) + first, count, r->stream};
+        ck_wino_outputs(r->kn, &r->g, &range, m + first * width + lane, width,
+                        m_stride(group_tiles(r, group), width), r->y);
     }
 }
 
 /* ---- items of work -------------------------------------------------------------------------
  */
 
-static void make_shared_weights(void *arg, int64_t panel, int worker)
-{
-    (void)worker;
-    const struct run *r = arg;
-    make_weights(r, panel, 0, r->shared + panel * r->u_floats);
-}
-
-static void make_shared_inputs(void *arg, int64_t item, int worker)
-{
-    (void)worker;
-    const struct run *r = arg;
-    int64_t group = item / r->chunks, chunk = item % r->chunks;
-    make_inputs(r, group, chunk,
-                chunk_of(r, r->shared + group * r->v_floats, group_tiles(r, group), chunk));
-}
-
-/* Few channels, many tiles: the weights are there, the group's inputs are made here. */
 static void run_group(void *arg, int64_t group, int worker)
 {
     const struct run *r = arg;
     int64_t tiles = group_tiles(r, group);
-    float *v = r->own + worker * own_floats(r), *m = v + r->v_floats;
-    int64_t next = least(group + ck_threads(), r->groups - 1);
-    struct ck_wino_ahead ahead = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
-                                               next > group ? group_tiles(r, next) : 0);
-    make_inputs(r, group, 0, v);
+    float *v = r->v + worker * (r->v_floats + r->m_floats), *m = v + r->v_floats;
+    for (int64_t part = 0; part < part_count(r, tiles); part++)
+        make_inputs(r, group, part, v);
     for (int64_t panel = 0; panel < r->panels; panel++) {
-        multiply(r, tiles, r->in_blocks, panel_width(r, panel), v,
-                 r->shared + panel * r->u_floats, 0, m, &ahead);
-        write_outputs(r, group, panel, m);
+        int width = panel_width(r, panel);
+        const float *u = r->u + panel * r->u_floats;
+        for (int point = 0; point < POINTS; point++, u += u_stride(r, width))
+            multiply(r, tiles, width, v + point * v_stride(r, tiles), u,
+                     point + 1 < POINTS ? u + u_stride(r, width) : NULL,
+                     m + point * m_stride(tiles, width));
+        make_outputs(r, group, panel, 0, tiles, m);
     }
-    atomic_thread_fence(memory_order_seq_cst); /* streamed stores are weakly ordered */
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Many channels: the inputs are there; weights are made chunk by chunk, while a share of the
- * panels gathers its products. */
-static void run_share(void *arg, int64_t item, int worker)
+static void inputs_item(void *arg, int64_t part, int worker)
 {
+    (void)worker;
     const struct run *r = arg;
-    int64_t shares = (r->panels + r->share - 1) / r->share;
-    int64_t group = item / shares, begin = item % shares * r->share;
-    int64_t end = least(begin + r->share, r->panels), tiles = group_tiles(r, group);
-    float *u = r->own + worker * own_floats(r), *m = u + r->u_floats;
-    struct ck_wino_ahead ahead = {0};
-    for (int64_t chunk = 0; chunk < r->chunks; chunk++) {
-        const float *v = chunk_of(r, r->shared + group * r->v_floats, tiles, chunk);
-        for (int64_t panel = begin; panel < end; panel++) {
-            make_weights(r, panel, chunk, u);
-            multiply(r, tiles, chunk_blocks(r, chunk), panel_width(r, panel), v, u, chunk > 0,
-                     m + (panel - begin) * r->m_floats, &ahead);
-        }
+    make_inputs(r, r->g_now, part, r->v);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+static float *m_panel(const struct run *r, int64_t panel)
+{
+    return r->m + panel * POINTS * m_stride(r->group, r->width);
+}
+
+static const float *u_of(const struct run *r, int64_t panel, int64_t point)
+{
+    return r->u + panel * r->u_floats + point * u_stride(r, panel_width(r, panel));
+}
+
+static void run_point(void *arg, int64_t point, int worker)
+{
+    (void)worker;
+    const struct run *r = arg;
+    int64_t tiles = group_tiles(r, r->g_now);
+    for (int64_t panel = 0; panel < r->panels; panel++) {
+        int width = panel_width(r, panel);
+        multiply(r, tiles, width, r->v + point * v_stride(r, tiles), u_of(r, panel, point),
+                 panel + 1 < r->panels ? u_of(r, panel + 1, point) : NULL,
+                 m_panel(r, panel) + point * m_stride(tiles, width));
     }
-    for (int64_t panel = begin; panel < end; panel++)
-        write_outputs(r, group, panel, m + (panel - begin) * r->m_floats);
+}
+
+static void outputs_item(void *arg, int64_t item, int worker)
+{
+    (void)worker;
+    const struct run *r = arg;
+    int64_t tiles = group_tiles(r, r->g_now), part = item / r->panels, panel = item % r->panels;
+    int64_t first = part_start(r, tiles, part), end = part_start(r, tiles, part + 1);
+    make_outputs(r, r->g_now, panel, first, end - first, m_panel(r, panel));
     atomic_thread_fence(memory_order_seq_cst);
 }
 
 static void convolve(struct run *r, void *scratch)
 {
-    uintptr_t start = ((uintptr_t)scratch + 63) & ~(uintptr_t)63;
-    r->shared = (float *)start;
-    r->own = r->shared + r->shared_floats;
-    r->stream = tune("WS", 1) && (uintptr_t)r->y % 64 == 0;
-    if (r->own_weights) {
-        ck_parallel(r->groups * r->chunks, make_shared_inputs, r);
-        ck_parallel(r->groups * ((r->panels + r->share - 1) / r->share), run_share, r);
-    } else {
-        ck_parallel(r->panels, make_shared_weights, r);
+    r->u = (float *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+    r->v = r->u + r->panels * r->u_floats;
+    r->m = r->v + r->v_floats;
+    r->stream = (uintptr_t)r->y % 64 == 0;
+    ck_parallel(r->panels * r->in_blocks, make_weights, r);
+    if (!r->by_points)
         ck_parallel(r->groups, run_group, r);
+    for (; r->by_points && r->g_now < r->groups; r->g_now++) {
+        int64_t parts = part_count(r, group_tiles(r, r->g_now));
+        ck_parallel(parts, inputs_item, r);
+        ck_parallel(POINTS, run_point, r);
+        ck_parallel(parts * r->panels, outputs_item, r);
     }
 }
 
@@ -355,5 +351,8 @@ size_t ck_wino_scratch(const struct ck_wino_shape *s, enum ck_wino_pass pass, in
     if (pass == CK_WINO_WEIGHTS)
         return ck_wino_weights_scratch(s, threads);
     struct run r = run_for(s, pass == CK_WINO_DATA);
-    return (size_t)(r.shared_floats + threads * own_floats(&r)) * sizeof(float) + 64;
+    int64_t copies = r.by_points ? 1 : threads;
+    return (size_t)(r.panels * r.u_floats + copies * (r.v_floats + r.m_floats)) *
+               sizeof(float) +
+           64;
 }

@@ -37,21 +37,6 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
                      const struct ck_wino_range *r, const float *m, int64_t m_row,
                      int64_t stride, float *y);
 
-/* Brings the pixels of tiles into the second-level cache, a few lines at a time, while
- * something else is computed. */
-struct ck_wino_ahead {
-    const struct ck_wino_grid *g;
-    const float *x;
-    int64_t blocks, first, end; /* tiles */
-    int64_t image, block;       /* next */
-    const float *at, *stop;     /* in hand */
-    int64_t lines;              /* in all, about */
-};
-
-struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
-                                   int64_t first, int64_t count);
-void ck_wino_ahead_step(struct ck_wino_ahead *a, int64_t lines);
-
 /* The part of ck_wino_scratch for the gradient of the weights. */
 size_t ck_wino_weights_scratch(const struct ck_wino_shape *s, int threads);
 

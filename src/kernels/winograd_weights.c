@@ -1,31 +1,50 @@
 /* winograd_weights.c - Winograd's convolutions: the gradient of the weights.
  *
  * For each of the 36 points the sum over all tiles of V' D, V [tiles][ic] the transformed
- * inputs and D [tiles][oc] the transformed gradients of outputs; then back to 3x3. */
+ * inputs and D [tiles][oc] the transformed gradients of outputs; then back to 3x3. One of
+ * three ways, by what fits the second-level cache:
+ *
+ * BY_PART (few channels): a worker takes a part of the tiles, group by group; V, D and the
+ * part's own sums stay in its cache. The parts do not depend on the number of workers.
+ * BY_POINT: all workers make V and D of a large group of tiles, then each takes points, whose
+ * sums stay in its cache.
+ * BY_BLOCK (many channels, few tiles): as before, but a worker takes all points of some
+ * channels, and goes back to 3x3 at once. */
 #include "core/workers.h"
 #include "kernels/winograd_tiles.h"
 
-#include <stdlib.h>
+#include <stdatomic.h>
 
 enum { BLOCK = CK_WINO_BLOCK, POINTS = CK_WINO_POINTS, TAPS = CK_WINO_TAPS * CK_WINO_TAPS };
-/* Floats that keep the 36 rows of a transform out of each other's cache sets. */
-enum { SKEW = 16 };
+enum {
+    SKEW = 16,  /* floats that keep the 36 rows of a transform out of each other's
+                 * cache sets */
+    STEP = 128, /* tiles whose D for a panel stays in the first-level cache */
+    SHARE = 4,  /* BY_BLOCK: blocks of input channels in an item */
+    PARTS = 8,
+    PART = 128,              /* BY_PART: most parts, least tiles in a part */
+    SMALL_GROUP = 32,        /* BY_PART: tiles whose V and D stay in the second-level cache */
+    GROUP_FLOATS = 10 << 20, /* else: most of V and D */
+};
+
+enum way { BY_PART, BY_POINT, BY_BLOCK };
 
 struct run {
     const struct ck_wino_kernels *kn;
     struct ck_wino_shape s;
     struct ck_wino_grid g;
-    int64_t in_blocks, out_blocks, panels; /* panels of output channels */
-    int64_t parts; /* of the tiles, with sums of their own; 1 if all workers share V and D */
-    int64_t group; /* tiles whose V and D exist at a time */
-    int64_t v_floats, d_floats, sum_floats;
-    int shared;
+    enum way way;
+    int64_t in_blocks, out_blocks;
+    int64_t panels, width;           /* of output channels */
+    int64_t parts, group;            /* most tiles in a group */
+    int64_t v_floats, d_floats;      /* of a group */
+    int64_t sum_floats, part_floats; /* of a block and a panel, of all */
     const float *x, *dy;
-    float *v, *d, *sum; /* [36][in_blocks][group][16], [36][panels][group][width],
-                         * [parts][in_blocks][panels][36][16][width] */
     float *dw;
     int accumulate;
-    int64_t first, count; /* the group in hand, if shared */
+    float *sum;           /* [parts][in_blocks][panels][16][36][width] */
+    float *v, *d;         /* [in_blocks][36][group][16], [panels][36][group][width] */
+    int64_t first, count; /* the group in hand, unless BY_PART */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -33,109 +52,160 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* ---- sizes ---------------------------------------------------------------------------------
+ */
+
 static int panel_width(const struct run *r, int64_t panel)
 {
-    return (int)least(r->kn->width, r->out_blocks * BLOCK - panel * r->kn->width);
+    return (int)least(r->width, r->out_blocks * BLOCK - panel * r->width);
 }
-
-static int tune(const char *n, int d)
-{
-    const char *s = getenv(n);
-    return s ? atoi(s) : d;
-}
-static struct run run_for(const struct ck_wino_shape *s)
-{
-    struct run r = {.kn = ck_wino_kernels(), .s = *s, .g = ck_wino_grid(s)};
-    int64_t width = r.kn->width;
-    r.in_blocks = ck_wino_blocks(s->ic);
-    r.out_blocks = ck_wino_blocks(s->oc);
-    r.panels = (r.out_blocks * BLOCK + width - 1) / width;
-    r.shared = tune("WB", r.in_blocks * r.out_blocks > 16);
-    r.parts = r.shared ? 1 : least(tune("WP", 8), (r.g.tiles + 63) / 64);
-    r.group = least(
-        tune("WG",
-             r.shared ? (int)(10000000 / (POINTS * BLOCK * (r.in_blocks + r.out_blocks))) : 32),
-        r.g.tiles);
-    r.v_floats = r.in_blocks * POINTS * (r.group * BLOCK + SKEW);
-    r.d_floats = r.panels * POINTS * (r.group * width + SKEW);
-    r.sum_floats = r.in_blocks * r.panels * POINTS * BLOCK * width;
-    return r;
-}
-
-/* ---- transforms and products of a group ----------------------------------------------------
- */
 
 static int64_t v_stride(int64_t count)
 {
     return count * BLOCK + SKEW;
 }
 
+static int64_t d_stride(int64_t count, int64_t width)
+{
+    return count * width + SKEW;
+}
+
+static void set_way(struct run *r)
+{
+    int64_t floats = POINTS * BLOCK * (r->in_blocks + r->out_blocks);
+    r->parts = least(PARTS, r->g.tiles / PART);
+    if (r->in_blocks * r->out_blocks <= 16 && r->parts >= 4) {
+        r->way = BY_PART;
+        r->group = SMALL_GROUP;
+        return;
+    }
+    r->parts = 1;
+    r->group = least(r->g.tiles, GROUP_FLOATS / floats + 1);
+    int few = r->group == r->g.tiles && r->group < 2 * STEP;
+    r->way = few && r->in_blocks * r->panels >= 8 * SHARE ? BY_BLOCK : BY_POINT;
+}
+
+static struct run run_for(const struct ck_wino_shape *s)
+{
+    struct run r = {.kn = ck_wino_kernels(), .s = *s, .g = ck_wino_grid(s)};
+    r.in_blocks = ck_wino_blocks(s->ic);
+    r.out_blocks = ck_wino_blocks(s->oc);
+    r.width = least(r.kn->width, r.out_blocks * BLOCK);
+    r.panels = (r.out_blocks * BLOCK + r.width - 1) / r.width;
+    set_way(&r);
+    r.v_floats = r.in_blocks * POINTS * v_stride(r.group);
+    r.d_floats = r.panels * POINTS * d_stride(r.group, r.width);
+    r.sum_floats = BLOCK * POINTS * r.width;
+    r.part_floats = r.in_blocks * r.panels * r.sum_floats;
+    return r;
+}
+
+static int64_t all_sums(const struct run *r, int threads)
+{
+    return r->way == BY_BLOCK ? threads * SHARE * r->sum_floats : r->parts * r->part_floats;
+}
+
+/* ---- transforms and products ---------------------------------------------------------------
+ */
+
 static void make_inputs(const struct run *r, int64_t block, int64_t first, int64_t count,
                         float *v)
 {
-    struct ck_wino_range range = {block, r->in_blocks, first, count,
-                                  r->shared && tune("WV", 1)};
+    struct ck_wino_range range = {block, r->in_blocks, first, count, r->way != BY_PART};
     ck_wino_inputs(r->kn, &r->g, &range, r->x, v + block * POINTS * v_stride(count),
                    v_stride(count));
-}
-
-static int64_t d_stride(const struct run *r, int64_t panel, int64_t count)
-{
-    return count * panel_width(r, panel) + SKEW;
-}
-
-static float *d_panel(const struct run *r, int64_t panel, int64_t count, float *d)
-{
-    return d + panel * POINTS * (count * r->kn->width + SKEW);
 }
 
 static void make_grads(const struct run *r, int64_t block, int64_t first, int64_t count,
                        float *d)
 {
-    struct ck_wino_range range = {block, r->out_blocks, first, count,
-                                  r->shared && tune("WV", 1)};
-    int64_t panel = block * BLOCK / r->kn->width, lane = block * BLOCK % r->kn->width;
-    ck_wino_output_grads(r->kn, &r->g, &range, r->dy, d_panel(r, panel, count, d) + lane,
-                         panel_width(r, panel), d_stride(r, panel, count));
+    struct ck_wino_range range = {block, r->out_blocks, first, count, r->way != BY_PART};
+    int64_t panel = block * BLOCK / r->width, lane = block * BLOCK % r->width;
+    int width = panel_width(r, panel);
+    ck_wino_output_grads(r->kn, &r->g, &range, r->dy,
+                         d + panel * POINTS * d_stride(count, r->width) + lane, width,
+                         d_stride(count, width));
 }
 
-/* Tiles whose D for a panel fits the first-level cache. */
-static void multiply(const struct run *r, int point, int64_t count, const float *v,
-                     const float *d, int accumulate, float *sum)
+/* V and D of `count` tiles. */
+struct pile {
+    const float *v, *d;
+    int64_t count;
+};
+
+/* A product of some of them: `tiles` tiles from `at` on. */
+struct product {
+    int64_t point, panel, block, at, tiles;
+};
+
+static const float *v_of(const struct pile *p, const struct product *m)
 {
-    int64_t step = tune("WL", 128);
-    for (int64_t first = 0; first < count; first += step)
-        for (int64_t panel = 0; panel < r->panels; panel++)
-            for (int64_t block = 0; block < r->in_blocks; block++) {
-                int width = panel_width(r, panel);
-                const float *a = v + (block * POINTS + point) * v_stride(count) + first * BLOCK;
-                const float *b = d_panel(r, panel, count, (float *)(uintptr_t)d) +
-                                 point * d_stride(r, panel, count) + first * width;
-                float *c =
-                    sum + ((block * r->panels + panel) * POINTS + point) * BLOCK * r->kn->width;
-                r->kn->outer(least(step, count - first), width, a, b, accumulate || first > 0,
-                             c);
-            }
+    return p->v + (m->block * POINTS + m->point) * v_stride(p->count) + m->at * BLOCK;
+}
+
+static const float *d_of(const struct run *r, const struct pile *p, const struct product *m)
+{
+    int64_t width = panel_width(r, m->panel);
+    return p->d + m->panel * POINTS * d_stride(p->count, r->width) +
+           m->point * d_stride(p->count, width) + m->at * width;
+}
+
+/* sum [16][36][width] of the product's block and panel. What comes next may be NULL. */
+static void multiply(const struct run *r, const struct pile *p, const struct product *m,
+                     const float *next_v, const float *next_d, int accumulate, float *sum)
+{
+    struct ck_wino_outer o = {.k = m->tiles,
+                              .width = panel_width(r, m->panel),
+                              .accumulate = accumulate,
+                              .a = v_of(p, m),
+                              .b = d_of(r, p, m),
+                              .c = sum + m->point * r->width,
+                              .c_row = POINTS * r->width,
+                              .ahead = {next_v, next_d}};
+    r->kn->outer(&o);
+}
+
+/* 3x3 taps of a block and a panel, from the sums of all parts. */
+static void finish(const struct run *r, int64_t block, int64_t panel, const float *sum)
+{
+    float taps[BLOCK * TAPS * BLOCK];
+    int cols = (int)least(BLOCK, r->s.ic - block * BLOCK) * TAPS;
+    for (int lane = 0; lane < panel_width(r, panel); lane += BLOCK) {
+        int64_t channel = panel * r->width + lane, ld = r->s.ic * TAPS;
+        for (int i = 0; i < BLOCK; i++)
+            r->kn->weights_grad(sum + i * POINTS * r->width + lane, r->width, (int)r->parts,
+                                r->part_floats, taps + i * TAPS * BLOCK);
+        r->kn->scatter(taps, (int)least(BLOCK, r->s.oc - channel), cols, r->accumulate,
+                       r->dw + channel * ld + block * BLOCK * TAPS, ld);
+    }
 }
 
 /* ---- items of work -------------------------------------------------------------------------
  */
 
-/* Few channels: a part of the tiles has sums of its own, in the worker's cache. */
+/* Adds the products of a group. */
+static void run_group(const struct run *r, const struct pile *p, int accumulate, float *sum)
+{
+    struct product m = {.tiles = p->count};
+    for (; m.point < POINTS; m.point++)
+        for (m.block = 0; m.block < r->in_blocks; m.block++)
+            for (m.panel = 0; m.panel < r->panels; m.panel++)
+                multiply(r, p, &m, NULL, NULL, accumulate,
+                         sum + (m.block * r->panels + m.panel) * r->sum_floats);
+}
+
 static void run_part(void *arg, int64_t part, int worker)
 {
     const struct run *r = arg;
     int64_t begin = r->g.tiles * part / r->parts, end = r->g.tiles * (part + 1) / r->parts;
     float *v = r->v + worker * (r->v_floats + r->d_floats), *d = v + r->v_floats;
-    float *sum = r->sum + part * r->sum_floats;
     for (int64_t t = begin; t < end; t += r->group) {
-        int64_t count = least(r->group, end - t);
+        struct pile p = {v, d, least(r->group, end - t)};
         for (int64_t block = 0; block < r->in_blocks; block++)
-            make_inputs(r, block, t, count, v);
+            make_inputs(r, block, t, p.count, v);
         for (int64_t block = 0; block < r->out_blocks; block++)
-            make_grads(r, block, t, count, d);
-        for (int point = 0; point < POINTS; point++)
-            multiply(r, point, count, v, d, t > begin, sum);
+            make_grads(r, block, t, p.count, d);
+        run_group(r, &p, t > begin, r->sum + part * r->part_floats);
     }
 }
 
@@ -147,33 +217,75 @@ static void make_block(void *arg, int64_t block, int worker)
         make_inputs(r, block, r->first, r->count, r->v);
     else
         make_grads(r, block - r->in_blocks, r->first, r->count, r->d);
+    atomic_thread_fence(memory_order_seq_cst); /* streamed stores are weakly ordered */
 }
 
-static void multiply_point(void *arg, int64_t point, int worker)
+/* The share of the next D that the i-th of several products brings near; NULL: nothing left. */
+static const float *slice(const struct run *r, const struct pile *p, const struct product *next,
+                          int64_t i)
+{
+    if (i >= panel_width(r, next->panel) / BLOCK || next->at + next->tiles > p->count)
+        return NULL;
+    return d_of(r, p, next) + i * next->tiles * BLOCK;
+}
+
+static void run_point(void *arg, int64_t point, int worker)
 {
     (void)worker;
     const struct run *r = arg;
-    multiply(r, (int)point, r->count, r->v, r->d, r->first > 0, r->sum);
+    struct pile p = {r->v, r->d, r->count};
+    struct product m = {.point = point};
+    for (; m.at < p.count; m.at += STEP)
+        for (m.panel = 0; m.panel < r->panels; m.panel++)
+            for (m.block = 0; m.block < r->in_blocks; m.block++) {
+                m.tiles = least(STEP, p.count - m.at);
+                struct product next_v = m, next_d = m;
+                next_v.block++;
+                next_d.panel = m.panel + 1 < r->panels ? m.panel + 1 : 0;
+                next_d.at += next_d.panel ? 0 : STEP;
+                multiply(r, &p, &m, next_v.block < r->in_blocks ? v_of(&p, &next_v) : NULL,
+                         slice(r, &p, &next_d, m.block), r->first + m.at > 0,
+                         r->sum + (m.block * r->panels + m.panel) * r->sum_floats);
+            }
 }
 
-/* 3x3 taps of 16 input channels and a panel. */
-static void finish_block(void *arg, int64_t item, int worker)
+static void run_share(void *arg, int64_t item, int worker)
+{
+    const struct run *r = arg;
+    int64_t begin = item / r->panels * SHARE, end = least(begin + SHARE, r->in_blocks);
+    float *sum = r->sum + worker * SHARE * r->sum_floats;
+    struct pile p = {r->v, r->d, r->count};
+    struct product m = {.panel = item % r->panels};
+    for (; m.point < POINTS; m.point++)
+        for (m.at = 0; m.at < p.count; m.at += STEP)
+            for (m.block = begin; m.block < end; m.block++) {
+                m.tiles = least(STEP, p.count - m.at);
+                struct product next_v = m, next_d = m;
+                next_v.block = m.block + 1 < end ? m.block + 1 : begin;
+                next_v.point += next_v.block == begin;
+                next_d.point++;
+                multiply(r, &p, &m, next_v.point < POINTS ? v_of(&p, &next_v) : NULL,
+                         next_d.point < POINTS ? slice(r, &p, &next_d, m.block - begin) : NULL,
+                         m.at > 0, sum + (m.block - begin) * r->sum_floats);
+            }
+    for (int64_t block = begin; block < end; block++)
+        finish(r, block, m.panel, sum + (block - begin) * r->sum_floats);
+}
+
+static void finish_item(void *arg, int64_t item, int worker)
 {
     (void)worker;
     const struct run *r = arg;
-    float taps[BLOCK * TAPS * BLOCK];
-    int64_t block = item / r->panels, panel = item % r->panels, ld = r->s.ic * TAPS;
-    int width = panel_width(r, panel);
-    const float *sum = r->sum + item * POINTS * BLOCK * r->kn->width;
-    int cols = (int)least(BLOCK, r->s.ic - block * BLOCK) * TAPS;
-    for (int lane = 0; lane < width; lane += BLOCK) {
-        int64_t channel = panel * r->kn->width + lane;
-        for (int i = 0; i < BLOCK; i++)
-            r->kn->weights_grad(sum + i * width + lane, BLOCK * r->kn->width, (int)r->parts,
-                                r->sum_floats, taps + i * TAPS * BLOCK);
-        r->kn->scatter(taps, (int)least(BLOCK, r->s.oc - channel), cols, r->accumulate,
-                       r->dw + channel * ld + block * BLOCK * TAPS, ld);
-    }
+    finish(r, item / r->panels, item % r->panels, r->sum + item * r->sum_floats);
+}
+
+/* ---- all together --------------------------------------------------------------------------
+ */
+
+static void make_group(struct run *r)
+{
+    r->count = least(r->group, r->g.tiles - r->first);
+    ck_parallel(r->in_blocks + r->out_blocks, make_block, r);
 }
 
 void ck_wino_weights(const struct ck_wino_shape *s, const float *x, const float *dy,
@@ -185,23 +297,31 @@ void ck_wino_weights(const struct ck_wino_shape *s, const float *x, const float 
     r.dw = dw;
     r.accumulate = accumulate;
     r.sum = (float *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
-    r.v = r.sum + r.parts * r.sum_floats;
+    r.v = r.sum + all_sums(&r, ck_threads());
     r.d = r.v + r.v_floats;
-    if (!r.shared)
+    switch (r.way) {
+    case BY_PART:
         ck_parallel(r.parts, run_part, &r);
-    for (r.first = 0; r.shared && r.first < r.g.tiles; r.first += r.group) {
-        r.count = least(r.group, r.g.tiles - r.first);
-        ck_parallel(r.in_blocks + r.out_blocks, make_block, &r);
-        ck_parallel(POINTS, multiply_point, &r);
+        break;
+    case BY_POINT:
+        for (; r.first < r.g.tiles; r.first += r.group) {
+            make_group(&r);
+            ck_parallel(POINTS, run_point, &r);
+        }
+        break;
+    case BY_BLOCK:
+        make_group(&r);
+        ck_parallel((r.in_blocks + SHARE - 1) / SHARE * r.panels, run_share, &r);
+        return;
     }
-    ck_parallel(r.in_blocks * r.panels, finish_block, &r);
+    ck_parallel(r.in_blocks * r.panels, finish_item, &r);
 }
 
 size_t ck_wino_weights_scratch(const struct ck_wino_shape *s, int threads)
 {
     struct run r = run_for(s);
-    int64_t copies = r.shared ? 1 : threads;
-    return (size_t)(r.parts * r.sum_floats + copies * (r.v_floats + r.d_floats)) *
+    int64_t copies = r.way == BY_PART ? threads : 1;
+    return (size_t)(all_sums(&r, threads) + copies * (r.v_floats + r.d_floats)) *
                sizeof(float) +
            64;
 }
