@@ -2,17 +2,21 @@
  * batch and threads, each in a process of its own.
  *
  * usage: build/bench_step [--threads 2] [--steps 3] [--repeat 3] [--only NAME,...]
- *                         [--python PYTHON]... [--profile] [--tune FILE] [--recompute auto|0|1]
+ *                         [--python PYTHON]... [--profile [--peak GFLOPS]] [--tune FILE]
+ *                         [--recompute auto|0|1]
  *
  * The first --python (default /usr/bin/python3) is the peer that the ratios are against; others
- * are printed beside it. Last come lines `ratio NAME VALUE`, above 1 = we are faster (memory:
- * smaller). bf16 is skipped, in words, on a CPU without it. */
+ * are printed beside it. Both sides compute the loss to 1000 centers. Last come lines `ratio
+ * NAME VALUE`, above 1 = we are faster (memory: smaller). bf16 is skipped, in words, on a CPU
+ * without it. */
 #include "coke.h"
 #include "core/clock.h"
 #include "nn/dnn.h"
 #include "nn/encoder.h"
+#include "nn/loss.h"
 #include "nn/optim.h"
 #include "nn/plan.h"
+#include "nn/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +36,8 @@ static const struct config configs[] = {
 };
 
 static struct {
-    int threads, steps, repeat, profile, nython;
+    int threads, steps, repeat, profile, npython;
+    double peak;
     const char *only, *tune, *recompute, *python[PYTHONS], *self, *child, *precision;
 } args = {.threads = 2, .steps = 3, .repeat = 3, .recompute = "auto", .precision = "f32"};
 
@@ -49,10 +54,31 @@ struct run {
     struct coke_encoder e;
     struct ck_plan *plan;
     struct ck_optim *optim;
-    float *images, *grad;
+    struct ck_loss *loss;
+    float *images, *grad, *centers;
+    int32_t *label;
     int64_t n, size;
     int node;
 };
+
+/* As the peer: softmax over 1000 centers. */
+static int set_up_loss(struct run *r, int dim)
+{
+    static const int64_t k = 1000;
+    struct ck_loss_options o = ck_loss_options_default();
+    struct ck_loss_shape shape = {1, r->n, dim, 1, &k};
+    float *length = malloc((size_t)k * sizeof *length);
+    o.beta = 0;
+    r->centers = malloc((size_t)(k * dim) * sizeof *r->centers);
+    r->label = malloc((size_t)r->n * sizeof *r->label);
+    for (int64_t i = 0; i < k * dim; i++)
+        r->centers[i] = (float)(((uint32_t)i * 2246822519u >> 8) % 2001) / 1000.0f - 1;
+    ck_unit_forward(r->centers, k, dim, r->centers, length);
+    for (int64_t i = 0; i < r->n; i++)
+        r->label[i] = (int32_t)(i * 7 % k);
+    free(length);
+    return ck_loss_new(&r->loss, &shape, &o);
+}
 
 static int set_up(struct run *r, const struct config *c, int bf16)
 {
@@ -86,16 +112,20 @@ static int set_up(struct run *r, const struct config *c, int bf16)
     r->grad = malloc((size_t)(r->n * o.dim) * sizeof *r->grad);
     for (int64_t i = 0; i < pixels; i++)
         r->images[i] = (float)(((uint32_t)i * 2654435761u >> 8) % 2001) / 1000.0f - 1;
-    for (int64_t i = 0; i < r->n * o.dim; i++)
-        r->grad[i] = (float)(((uint32_t)i * 2246822519u >> 8) % 2001) / 1e6f - 1e-3f;
-    return 0;
+    return set_up_loss(r, (int)o.dim);
 }
 
 static int step(struct run *r, int64_t number)
 {
-    const float *seed[] = {r->grad};
+    const float *seed[] = {r->grad}, *centers[] = {r->centers};
+    double head_loss;
+    struct ck_targets targets = {r->n, 1, r->label, NULL};
     ck_net_zero_grad(&r->e.net);
-    if (ck_plan_forward(r->plan, r->images) || ck_plan_backward(r->plan, seed))
+    if (ck_plan_forward(r->plan, r->images))
+        return -1;
+    struct ck_loss_input in = {r->n, ck_plan_vector(r->plan, r->node), NULL, centers, &targets};
+    struct ck_loss_output out = {.grad_proj = r->grad, .head_loss = &head_loss};
+    if (ck_loss_step(r->loss, &in, &out) || ck_plan_backward(r->plan, seed))
         return -1;
     return ck_optim_step(r->optim, 0.01, 1, number);
 }
@@ -112,16 +142,15 @@ static double peak_mb(void)
     return kb / 1024;
 }
 
-/* Time and share of the peak by kind of layer, slowest first; the machine's peak is what
- * bench_peak measures, given in GFLOP/s by the environment variable PEAK. */
+/* Time and share of the peak, layer by layer; the peak in GFLOP/s is --peak, as bench_peak
+ * measures it. */
 static void print_profile(const struct run *r)
 {
     static struct ck_plan_cost row[COSTS];
-    const char *peak_text = getenv("PEAK");
-    double peak = peak_text ? atof(peak_text) * 1e9 : 0, total = 0;
+    double peak = args.peak * 1e9, total = 0;
     int n = ck_plan_costs(r->plan, row, COSTS);
     for (int i = 0; i < n; i++)
-        total += strcmp(row[i].pass, "weights") ? row[i].seconds : 0;
+        total += row[i].seconds;
     fprintf(stderr, "%-24s %-12s %-9s %8s %6s %9s  %s\n", "layer", "kind", "pass", "ms", "%",
             "GFLOP/s", "how");
     for (int i = 0; i < n; i++) {
@@ -157,6 +186,9 @@ static int child(const struct config *c)
            (double)r.n / best, best, peak_mb());
     free(r.images);
     free(r.grad);
+    free(r.centers);
+    free(r.label);
+    ck_loss_free(r.loss);
     ck_optim_free(r.optim);
     ck_plan_free(r.plan);
     ck_encoder_release(&r.e);
@@ -199,10 +231,10 @@ static struct result ours(const struct config *c, const char *precision)
     char command[2048];
     snprintf(command, sizeof command,
              "GOMP_SPINCOUNT=20000 '%s' --child %s --precision %s --threads %d --steps %d "
-             "--repeat %d --recompute %s%s%s%s",
+             "--repeat %d --recompute %s --peak %g%s%s%s",
              args.self, c->name, precision, args.threads, args.steps, args.repeat,
-             args.recompute, args.profile ? " --profile" : "", args.tune ? " --tune " : "",
-             args.tune ? args.tune : "");
+             args.recompute, args.peak, args.profile ? " --profile" : "",
+             args.tune ? " --tune " : "", args.tune ? args.tune : "");
     return run_command(command);
 }
 
@@ -213,7 +245,8 @@ static struct result theirs(const struct config *c, const char *precision, const
     snprintf(folder, sizeof folder, "%s", __FILE__);
     *strrchr(folder, '/') = 0;
     snprintf(command, sizeof command,
-             "'%s' '%s/torch_step.py' --arch %s --stem %s --width %s --size %s --batch %s "
+             "GOMP_SPINCOUNT=20000 '%s' '%s/torch_step.py' --arch %s --stem %s --width %s "
+             "--size %s --batch %s "
              "--precision %s --layout %s --threads %d --steps %d --repeat %d",
              python, folder, c->arch, c->stem, c->width, c->size, c->batch, precision, layout,
              args.threads, args.steps, args.repeat);
@@ -237,7 +270,7 @@ static void compare(const struct config *c, const char *precision)
     }
     printf("%-12s %-4s %-34s %8.1f images/s %8.0f MB\n", c->name, precision, "coke", we.rate,
            we.mb);
-    for (int i = 0; i < args.nython; i++) {
+    for (int i = 0; i < args.npython; i++) {
         static const char *const layouts[] = {"contiguous", "channels_last"};
         double best = 0, mb = 1e30;
         for (int j = 0; j < 2; j++) {
@@ -293,17 +326,19 @@ static int parse(int argc, char **argv)
             args.tune = v;
         else if (strcmp(a, "--recompute") == 0)
             args.recompute = v;
+        else if (strcmp(a, "--peak") == 0)
+            args.peak = atof(v);
         else if (strcmp(a, "--precision") == 0)
             args.precision = v;
         else if (strcmp(a, "--child") == 0)
             args.child = v;
-        else if (strcmp(a, "--python") == 0 && args.nython < PYTHONS)
-            args.python[args.nython++] = v;
+        else if (strcmp(a, "--python") == 0 && args.npython < PYTHONS)
+            args.python[args.npython++] = v;
         else
             return usage(a);
     }
-    if (!args.nython)
-        args.python[args.nython++] = "/usr/bin/python3";
+    if (!args.npython)
+        args.python[args.npython++] = "/usr/bin/python3";
     return 0;
 }
 

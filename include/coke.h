@@ -445,7 +445,8 @@ struct coke_loss;
 COKE_API struct coke_loss_options coke_loss_options_default(void);
 COKE_API int coke_loss_new(struct coke_loss **out, const struct coke_loss_options *options);
 COKE_API void coke_loss_free(struct coke_loss *l);
-/* proj, pred [views][n][dim] unit vectors, pred NULL if beta is 0; centers [heads], each
+/* proj, pred [views][n][dim] unit vectors; pred NULL: there is none, beta
+ * counts as 0; centers [heads], each
  * [k][dim]; labels [heads][n]. The gradients are like proj and pred, or NULL. */
 COKE_API int coke_loss_step(struct coke_loss *l, int64_t n, const float *proj,
                             const float *pred, const float *const *centers,

@@ -120,7 +120,8 @@ static int compare(struct passes *p, const char *name, const float *got, double 
     return near_enough(p, name, got, want->f, want->n, absolute, relative);
 }
 
-/* Tolerances: golden README, "Suggested float32 tolerances". */
+/* A rounding that flips a ReLU changes gradients by a jump; the recordings' own f32 runs differ
+ * from the double ones by up to 1.6e-3 (ResNet-18) and 3.5e-2 (ResNet-50) over seeds. */
 struct tolerance {
     double output, gradients, norms, eval_gradients;
 };

@@ -198,14 +198,19 @@ static void make_inputs(const struct run *r, int64_t group, int64_t part, float 
         ck_wino_inputs(r->kn, &r->g, &range, r->x, v, v_stride(r, tiles));
 }
 
-/* m [tiles][width] of a point and a panel. `next` is the u that comes after this one, or NULL.
- */
+/* What to bring near during products: the u that comes next, or pixels. Both may be NULL. */
+struct ahead {
+    const float *u;
+    struct ck_wino_ahead *pixels;
+};
+
+/* m [tiles][width] of a point and a panel. */
 static void multiply(const struct run *r, int64_t tiles, int width, const float *v,
-                     const float *u, const float *next, float *m)
+                     const float *u, const struct ahead *next, float *m)
 {
     for (int64_t block = 0; block < r->in_blocks; block += CHUNK) {
         int64_t k = least(CHUNK, r->in_blocks - block) * BLOCK;
-        const float *ahead = block + CHUNK < r->in_blocks ? u + k * width : next;
+        const float *ahead = block + CHUNK < r->in_blocks ? u + k * width : next->u;
         for (int64_t part = 0; part < part_count(r, tiles); part++) {
             int64_t first = part_start(r, tiles, part);
             int64_t rows = part_start(r, tiles, part + 1) - first;
@@ -217,7 +222,9 @@ static void multiply(const struct run *r, int64_t tiles, int width, const float 
                                         .b = u,
                                         .accumulate = block > 0,
                                         .c = m + first * width};
-            if (ahead && part < width / BLOCK)
+            if (next->pixels)
+                p.ahead = ck_wino_ahead_next(next->pixels, k);
+            else if (ahead && part < width / BLOCK)
                 p.ahead = ahead + part * k * BLOCK;
             r->kn->product(&p);
         }
@@ -241,20 +248,34 @@ static void make_outputs(const struct run *r, int64_t group, int64_t panel, int6
 /* ---- items of work -------------------------------------------------------------------------
  */
 
+static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, const float *v,
+                           struct ck_wino_ahead *pixels, float *m)
+{
+    int width = panel_width(r, panel);
+    const float *u = r->u + panel * r->u_floats;
+    for (int point = 0; point < POINTS; point++) {
+        struct ahead next = {point + 1 < POINTS ? u + u_stride(r, width) : NULL, pixels};
+        multiply(r, tiles, width, v, u, &next, m);
+        v += v_stride(r, tiles);
+        u += u_stride(r, width);
+        m += m_stride(tiles, width);
+    }
+}
+
 static void run_group(void *arg, int64_t group, int worker)
 {
     const struct run *r = arg;
     int64_t tiles = group_tiles(r, group);
     float *v = r->v + worker * (r->v_floats + r->m_floats), *m = v + r->v_floats;
+    /* Where U is small, the pixels of the group that will most likely be this worker's next. */
+    int64_t next = least(group + ck_threads(), r->groups);
+    struct ck_wino_ahead pixels = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
+                                                next < r->groups ? group_tiles(r, next) : 0);
+    int small = r->in_blocks * r->out_blocks <= 8;
     for (int64_t part = 0; part < part_count(r, tiles); part++)
         make_inputs(r, group, part, v);
     for (int64_t panel = 0; panel < r->panels; panel++) {
-        int width = panel_width(r, panel);
-        const float *u = r->u + panel * r->u_floats;
-        for (int point = 0; point < POINTS; point++, u += u_stride(r, width))
-            multiply(r, tiles, width, v + point * v_stride(r, tiles), u,
-                     point + 1 < POINTS ? u + u_stride(r, width) : NULL,
-                     m + point * m_stride(tiles, width));
+        multiply_panel(r, tiles, panel, v, small ? &pixels : NULL, m);
         make_outputs(r, group, panel, 0, tiles, m);
     }
     atomic_thread_fence(memory_order_seq_cst);
@@ -285,9 +306,9 @@ static void run_point(void *arg, int64_t point, int worker)
     int64_t tiles = group_tiles(r, r->g_now);
     for (int64_t panel = 0; panel < r->panels; panel++) {
         int width = panel_width(r, panel);
+        struct ahead next = {panel + 1 < r->panels ? u_of(r, panel + 1, point) : NULL, NULL};
         multiply(r, tiles, width, r->v + point * v_stride(r, tiles), u_of(r, panel, point),
-                 panel + 1 < r->panels ? u_of(r, panel + 1, point) : NULL,
-                 m_panel(r, panel) + point * m_stride(tiles, width));
+                 &next, m_panel(r, panel) + point * m_stride(tiles, width));
     }
 }
 

@@ -6,6 +6,10 @@
  * zeros. Weights and their gradient are plain [oc][ic][3][3], without padding. Outputs have
  * exact zeros in their padding channels.
  *
+ * The error, relative and in the mean square: 4e-7 for sums over 16 channels, 7e-7 over 64,
+ * 1.3e-6 over 256, 1.9e-6 over 512, two to three times that of a direct f32 convolution; below
+ * 1e-6 for the gradient of the weights.
+ *
  * Results have the same bytes for any number of threads and for every instruction set. Arrays
  * need no alignment; 64 bytes is fastest. Nothing allocates or fails; nothing may overlap. */
 #ifndef CK_WINOGRAD_H

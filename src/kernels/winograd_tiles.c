@@ -114,3 +114,45 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
         kn->output(m + i * m_row, stride, y + c.plane + (c.y * g->w + c.x) * BLOCK,
                    g->w * BLOCK, least(OUT, g->h - c.y), least(OUT, g->w - c.x), r->stream);
 }
+
+/* ---- pixels ahead --------------------------------------------------------------------------
+ */
+
+struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
+                                   int64_t first, int64_t count)
+{
+    return (struct ck_wino_ahead){.g = g,
+                                  .x = x,
+                                  .blocks = blocks,
+                                  .first = first,
+                                  .end = first + count,
+                                  .image = first / (g->rows * g->cols)};
+}
+
+/* The rows of the next image and block that the tiles' outputs cover: they lie together. */
+static int next_span(struct ck_wino_ahead *a)
+{
+    const struct ck_wino_grid *g = a->g;
+    int64_t tiles = g->rows * g->cols, start = a->image * tiles;
+    if (start >= a->end)
+        return 0;
+    int64_t top = a->first > start ? (a->first - start) / g->cols * OUT : 0;
+    int64_t last = a->end < start + tiles ? a->end - start - 1 : tiles - 1;
+    const float *plane = a->x + (a->image * a->blocks + a->block) * g->h * g->w * BLOCK;
+    a->at = plane + top * g->w * BLOCK;
+    a->stop = plane + least((last / g->cols + 1) * OUT, g->h) * g->w * BLOCK;
+    if (++a->block == a->blocks) {
+        a->block = 0;
+        a->image++;
+    }
+    return 1;
+}
+
+const float *ck_wino_ahead_next(struct ck_wino_ahead *a, int64_t lines)
+{
+    if (a->at >= a->stop && !next_span(a))
+        return NULL;
+    const float *at = a->at;
+    a->at = a->stop - at > lines * BLOCK ? at + lines * BLOCK : a->stop;
+    return at;
+}

@@ -37,6 +37,20 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
                      const struct ck_wino_range *r, const float *m, int64_t m_row,
                      int64_t stride, float *y);
 
+/* The pixels of tiles to come, in pieces to bring near while something else is computed. */
+struct ck_wino_ahead {
+    const struct ck_wino_grid *g;
+    const float *x;
+    int64_t blocks, first, end; /* tiles */
+    int64_t image, block;       /* next */
+    const float *at, *stop;     /* in hand */
+};
+
+struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
+                                   int64_t first, int64_t count);
+/* The next `lines` lines of 16 floats, a few of them perhaps not wanted; NULL at the end. */
+const float *ck_wino_ahead_next(struct ck_wino_ahead *a, int64_t lines);
+
 /* The part of ck_wino_scratch for the gradient of the weights. */
 size_t ck_wino_weights_scratch(const struct ck_wino_shape *s, int threads);
 

@@ -17,14 +17,18 @@
 
 enum { BLOCK = CK_WINO_BLOCK, POINTS = CK_WINO_POINTS, TAPS = CK_WINO_TAPS * CK_WINO_TAPS };
 enum {
-    SKEW = 16,  /* floats that keep the 36 rows of a transform out of each other's
-                 * cache sets */
-    STEP = 128, /* tiles whose D for a panel stays in the first-level cache */
-    SHARE = 4,  /* BY_BLOCK: blocks of input channels in an item */
+    /* Floats that keep the 36 rows of a transform out of each other's cache sets. */
+    SKEW = 16,
+    /* Tiles whose D for a panel stay in the first-level cache. */
+    STEP = 128,
+    /* BY_PART: most parts, least tiles in one; tiles in a group times blocks of channels. */
     PARTS = 8,
-    PART = 128,              /* BY_PART: most parts, least tiles in a part */
-    SMALL_GROUP = 32,        /* BY_PART: tiles whose V and D stay in the second-level cache */
-    GROUP_FLOATS = 10 << 20, /* else: most of V and D */
+    PART = 128,
+    GROUP_BLOCKS = 256,
+    /* Otherwise: most of V and D of a group. */
+    GROUP_FLOATS = 10 << 20,
+    /* BY_BLOCK: blocks of input channels in an item. */
+    SHARE = 4,
 };
 
 enum way { BY_PART, BY_POINT, BY_BLOCK };
@@ -76,7 +80,7 @@ static void set_way(struct run *r)
     r->parts = least(PARTS, r->g.tiles / PART);
     if (r->in_blocks * r->out_blocks <= 16 && r->parts >= 4) {
         r->way = BY_PART;
-        r->group = SMALL_GROUP;
+        r->group = GROUP_BLOCKS / (r->in_blocks + r->out_blocks);
         return;
     }
     r->parts = 1;
@@ -183,14 +187,16 @@ static void finish(const struct run *r, int64_t block, int64_t panel, const floa
 /* ---- items of work -------------------------------------------------------------------------
  */
 
-/* Adds the products of a group. */
-static void run_group(const struct run *r, const struct pile *p, int accumulate, float *sum)
+/* Adds the products of a group, while pixels of the next come near. */
+static void multiply_group(const struct run *r, const struct pile *p,
+                           struct ck_wino_ahead next[2], int accumulate, float *sum)
 {
     struct product m = {.tiles = p->count};
     for (; m.point < POINTS; m.point++)
         for (m.block = 0; m.block < r->in_blocks; m.block++)
             for (m.panel = 0; m.panel < r->panels; m.panel++)
-                multiply(r, p, &m, NULL, NULL, accumulate,
+                multiply(r, p, &m, ck_wino_ahead_next(&next[0], p->count),
+                         ck_wino_ahead_next(&next[1], p->count), accumulate,
                          sum + (m.block * r->panels + m.panel) * r->sum_floats);
 }
 
@@ -201,11 +207,16 @@ static void run_part(void *arg, int64_t part, int worker)
     float *v = r->v + worker * (r->v_floats + r->d_floats), *d = v + r->v_floats;
     for (int64_t t = begin; t < end; t += r->group) {
         struct pile p = {v, d, least(r->group, end - t)};
+        int64_t then = t + p.count, count = least(r->group, end - then);
+        if (r->in_blocks * r->out_blocks > 8)
+            count = 0; /* the sums leave no room for them */
+        struct ck_wino_ahead next[] = {ck_wino_ahead(&r->g, r->x, r->in_blocks, then, count),
+                                       ck_wino_ahead(&r->g, r->dy, r->out_blocks, then, count)};
         for (int64_t block = 0; block < r->in_blocks; block++)
             make_inputs(r, block, t, p.count, v);
         for (int64_t block = 0; block < r->out_blocks; block++)
             make_grads(r, block, t, p.count, d);
-        run_group(r, &p, t > begin, r->sum + part * r->part_floats);
+        multiply_group(r, &p, next, t > begin, r->sum + part * r->part_floats);
     }
 }
 

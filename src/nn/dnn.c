@@ -121,10 +121,7 @@ int ck_format_image(struct ck_format **out, enum ck_dtype t, const int64_t dims[
                     enum ck_layout layout)
 {
     dnnl_format_tag_t blocked = ck_dnn_block() == 16 ? dnnl_nChw16c : dnnl_nChw8c;
-    return make_format(out, t, dims,
-                       layout == CK_PLAIN     ? dnnl_nchw
-                       : layout == CK_BLOCKED ? blocked
-                                              : dnnl_nhwc);
+    return make_format(out, t, dims, layout == CK_PLAIN ? dnnl_nchw : blocked);
 }
 
 int ck_format_weights(struct ck_format **out, enum ck_dtype t, const int64_t dims[4])

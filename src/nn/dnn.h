@@ -9,7 +9,7 @@
 
 /* How images lie in memory. Blocked: [n][c / block][h][w][block], channels padded with zeros to
  * whole blocks. */
-enum ck_layout { CK_PLAIN, CK_BLOCKED, CK_NHWC };
+enum ck_layout { CK_PLAIN, CK_BLOCKED };
 
 int ck_dnn_block(void);           /* channels in a block: 16, or 8 without AVX-512 */
 const char *ck_dnn_version(void); /* "2.6.3" */

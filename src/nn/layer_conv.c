@@ -1,4 +1,4 @@
-/* layer_conv.c - convolutions, by oneDNN. */
+/* layer_conv.c - convolutions, each pass in its own way (conv.h). */
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"

@@ -99,7 +99,8 @@ size_t ck_plan_bytes(const struct ck_plan *p)
 /* ---- between our layouts and plain arrays --------------------------------------------------
  */
 
-/* Only taps of images and tests come here, so the operation is made on the spot. */
+/* Vectors are copied. Images come here for taps and tests only, so the operation is made on the
+ * spot. */
 static int convert(const struct ck_plan *p, const struct ck_value *v, void *inside,
                    float *outside, int inwards)
 {
@@ -247,9 +248,9 @@ int ck_plan_backward(struct ck_plan *p, const float *const *seed)
             add_grads(p, op);
             continue;
         }
+        double start = ck_clock_seconds();
         if (p->r.recompute)
             CK_TRY(recompute(p, ck_plan_backward_step(op)));
-        double start = ck_clock_seconds();
         add_grads(p, op);
         CK_TRY(op->class->backward(op));
         note_time(op, 1, ck_clock_seconds() - start - op->weights_seconds);

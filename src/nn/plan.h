@@ -66,7 +66,7 @@ size_t ck_plan_bytes(const struct ck_plan *p); /* arena and scratch */
 
 /* Time since the plan was made, one row a layer and pass. */
 struct ck_plan_cost {
-    const char *layer, *kind, *pass; /* "layer1.0.conv1", "conv 3x3", "weights" */
+    const char *layer, *kind, *pass; /* "layer1.0.conv1", "conv", "weights" */
     const char *how;                 /* implementation, or "" */
     double seconds, flops;           /* of one run: the fastest */
 };

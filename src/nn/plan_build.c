@@ -55,7 +55,7 @@ static int check_size(const struct ck_plan *p, const struct ck_value *y)
                                  (long long)p->r.n, (long long)p->r.h, (long long)p->r.w, size);
 }
 
-static int format_value(struct ck_plan *p, struct ck_value *y, enum ck_layout layout)
+static int format_value(struct ck_plan *p, struct ck_value *y)
 {
     int64_t dims[4] = {p->r.n, y->c, y->h, y->w}, block = ck_dnn_block();
     if (y->is_vector) {
@@ -65,10 +65,8 @@ static int format_value(struct ck_plan *p, struct ck_value *y, enum ck_layout la
         return COKE_OK;
     }
     y->dtype = p->r.dtype;
-    y->act = layout == CK_BLOCKED
-                 ? (struct ck_act_shape){p->r.n, (y->c + block - 1) / block, y->h * y->w, block}
-                 : (struct ck_act_shape){p->r.n, 1, y->h * y->w, y->c};
-    int rc = ck_format_image(&y->format, y->dtype, dims, layout);
+    y->act = (struct ck_act_shape){p->r.n, (y->c + block - 1) / block, y->h * y->w, block};
+    int rc = ck_format_image(&y->format, y->dtype, dims, CK_BLOCKED);
     if (!rc)
         y->bytes = ck_format_bytes(y->format);
     return rc;
@@ -83,7 +81,7 @@ static int format_input(struct ck_plan *p, int i)
         if (p->value[j].needed && p->net->node[j].in[0] == i)
             first = first || p->net->node[j].kind != CK_LAYER_CONV ? NULL : &p->net->node[j];
     if (!first || y->uses != 1 || y->c >= ck_dnn_block())
-        return format_value(p, y, CK_BLOCKED);
+        return format_value(p, y);
     struct ck_conv_shape s = {p->r.n,
                               y->c,
                               y->h,
@@ -142,8 +140,7 @@ static int shape_all(struct ck_plan *p)
             continue;
         if (v->kind == CK_LAYER_ADD)
             CK_TRY(same_size(p, v));
-        CK_TRY(v->kind == CK_LAYER_INPUT ? format_input(p, i)
-                                         : format_value(p, &p->value[i], CK_BLOCKED));
+        CK_TRY(v->kind == CK_LAYER_INPUT ? format_input(p, i) : format_value(p, &p->value[i]));
     }
 done:
     return rc;
