@@ -6,9 +6,9 @@
  *                         [--recompute auto|0|1]
  *
  * The first --python (default /usr/bin/python3) is the peer that the ratios are against; others
- * are printed beside it. Both sides compute the loss to 1000 centers. Last come lines `ratio
- * NAME VALUE`, above 1 = we are faster (memory: smaller). bf16 is skipped, in words, on a CPU
- * without it. */
+ * (default build/torch/bin/python, if it exists) are printed beside it. Both sides compute the
+ * loss to 1000 centers. Last come lines `ratio NAME VALUE`, above 1 = we are faster (memory:
+ * smaller). bf16 is skipped, in words, on a CPU without it. */
 #include "coke.h"
 #include "core/clock.h"
 #include "nn/dnn.h"
@@ -24,6 +24,10 @@
 #include <unistd.h>
 
 enum { PYTHONS = 4, COSTS = 1024 };
+
+/* A current PyTorch beside Debian's, if someone made it: the head of torch_step.py tells how.
+ */
+#define CURRENT_TORCH "build/torch/bin/python"
 
 struct config {
     const char *name, *arch, *stem, *width, *size, *batch;
@@ -337,8 +341,11 @@ static int parse(int argc, char **argv)
         else
             return usage(a);
     }
-    if (!args.npython)
-        args.python[args.npython++] = "/usr/bin/python3";
+    if (args.npython)
+        return 0;
+    args.python[args.npython++] = "/usr/bin/python3";
+    if (access(CURRENT_TORCH, X_OK) == 0)
+        args.python[args.npython++] = CURRENT_TORCH;
     return 0;
 }
 
@@ -356,7 +363,9 @@ int main(int argc, char **argv)
     int rc = parse(argc, argv);
     if (rc)
         return rc;
-    printf("%s", args.child ? "" : "forward + backward + SGD update, best of repeats\n");
+    if (!args.child)
+        printf("forward + loss + backward + SGD update, best of repeats%s\n",
+               args.npython > 1 ? "" : "; no current PyTorch in " CURRENT_TORCH);
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         const struct config *c = &configs[i];
         if (args.child && strcmp(args.child, c->name) == 0)
