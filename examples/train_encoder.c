@@ -88,7 +88,7 @@ static int step(struct session *s, int epoch, int b, double *total)
     const float *centers = s->centers;
     for (int i = 0; i < BATCH; i++)
         ids[i] = b * BATCH + i;
-    int rc = coke_schedule_rate(0.1, EPOCHS, -1, N / BATCH, epoch, b, &rate);
+    int rc = coke_schedule_rate(0.03, EPOCHS, -1, N / BATCH, epoch, b, &rate);
     if (!rc)
         rc = coke_pass_forward(s->pass, images + (size_t)b * BATCH * PIXELS);
     const float *proj = rc ? NULL : coke_pass_output(s->pass, COKE_PROJ, &dim);

@@ -27,7 +27,7 @@ ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror "$top/examples/train_encoder.c" -o 
 "$work/train" | tee "$work/train.log"
 awk '/^epoch/ { last = $4; if (!first) first = $4 }
      /^purity/ { purity = $2 }
-     END { exit !(last < first && purity > .6) }' "$work/train.log"
+     END { exit !(last < first && purity > .45) }' "$work/train.log"
 
 # The README shows the example as it is.
 awk '/^#include <coke.h>/ { on = 1 } on' "$top/examples/cluster_array.c" >"$work/example.c"
