@@ -1,0 +1,54 @@
+/* codec.h - files of images: what they are by their bytes (never by their names), decoded to u8
+ * pixels as Pillow would, and encoded. */
+#ifndef CK_CODEC_H
+#define CK_CODEC_H
+
+#include "image/image.h"
+
+enum ck_codec_kind { CK_CODEC_JPEG, CK_CODEC_PNG, CK_CODEC_WEBP, CK_CODEC_BMP, CK_CODEC_PNM };
+
+struct ck_image_info {
+    enum ck_codec_kind kind;
+    int32_t width, height; /* as stored, before any turning */
+    int32_t channels;      /* 1 = grey, 3 = colour (palette, CMYK and alpha count as colour) */
+    int32_t bits;          /* a sample, as stored */
+    int32_t orientation;   /* EXIF, 1..8; 1 when the file says nothing */
+};
+
+struct ck_decode_options {
+    int64_t max_pixels; /* more are refused before memory is asked for; 0 = CK_MAX_PIXELS */
+    int32_t channels;   /* 1 or 3; 0 = as in ck_image_info */
+    int32_t orient;     /* turn by the EXIF orientation */
+    int32_t scale;      /* JPEG: 1, 2, 4 or 8 = decode at 1/scale; others ignore it; 0 = 1 */
+};
+
+enum { CK_MAX_PIXELS = 178956970 }; /* Pillow's limit */
+
+/* Working memory of one thread. Zeroed = ready; members belong to the codecs. */
+struct ck_decoder {
+    struct ck_image spare;
+    void *jpeg; /* libjpeg's state, made once */
+};
+void ck_decoder_release(struct ck_decoder *d);
+
+const char *ck_codec_name(enum ck_codec_kind kind); /* "JPEG" */
+
+/* Reads the header only. name is for sentences. An unknown or empty file is COKE_EFORMAT. */
+int ck_codec_probe(const void *bytes, size_t size, const char *name, struct ck_image_info *out);
+
+/* Decodes to u8. want (NULL = everything) is the part that will be looked at, in pixels of the
+ * turned, unscaled image: `out` then holds at least this part, with the same bytes there that
+ * decoding everything would give, and *got says which part it holds, in pixels of the turned
+ * and scaled image (so out is got->width x got->height). Codecs that cannot decode parts give
+ * everything. Damaged or truncated data is COKE_EFORMAT. Animations: the first frame. 16-bit
+ * samples: their high byte. Alpha is dropped. */
+int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const char *name,
+                    const struct ck_decode_options *options, const struct ck_box *want,
+                    struct ck_image *out, struct ck_box *got);
+
+/* Bytes for the caller to ck_free. 1 or 3 channels. */
+int ck_jpeg_encode(const struct ck_image *im, int quality, unsigned char **bytes, size_t *size);
+int ck_png_encode(const struct ck_image *im, unsigned char **bytes, size_t *size);
+int ck_pnm_encode(const struct ck_image *im, unsigned char **bytes, size_t *size);
+
+#endif

@@ -1,0 +1,141 @@
+/* image.c - pixels in memory: room for them, and from one layout to another. */
+#include "image/image.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <string.h>
+
+static int make_room(uint8_t **data, size_t *capacity, int32_t width, int32_t height,
+                     int32_t channels)
+{
+    size_t row = (size_t)width * (size_t)channels; /* both are small enough */
+    size_t need;
+    if (__builtin_mul_overflow(row, (size_t)height, &need) ||
+        __builtin_add_overflow(need, (size_t)CK_IMAGE_SLACK, &need))
+        return ck_fail(COKE_ENOMEM, "an image of %d x %d x %d is too large", width, height,
+                       channels);
+    if (need <= *capacity)
+        return COKE_OK;
+    ck_free(*data);
+    *capacity = 0;
+    *data = ck_alloc_array(need, 1);
+    if (!*data)
+        return COKE_ENOMEM;
+    *capacity = need;
+    return COKE_OK;
+}
+
+int ck_image_reshape(struct ck_image *im, int32_t width, int32_t height, int32_t channels)
+{
+    int rc = make_room(&im->data, &im->capacity, width, height, channels);
+    im->width = rc ? 0 : width;
+    im->height = rc ? 0 : height;
+    im->channels = rc ? 0 : channels;
+    return rc;
+}
+
+int ck_planes_reshape(struct ck_planes *p, int32_t width, int32_t height, int32_t channels)
+{
+    int rc = make_room(&p->data, &p->capacity, width, height, channels);
+    p->width = rc ? 0 : width;
+    p->height = rc ? 0 : height;
+    p->channels = rc ? 0 : channels;
+    return rc;
+}
+
+void ck_image_release(struct ck_image *im)
+{
+    ck_free(im->data);
+    memset(im, 0, sizeof *im);
+}
+
+void ck_planes_release(struct ck_planes *p)
+{
+    ck_free(p->data);
+    memset(p, 0, sizeof *p);
+}
+
+int ck_planes_from_image(struct ck_planes *out, const struct ck_image *im)
+{
+    int rc = ck_planes_reshape(out, im->width, im->height, im->channels);
+    if (rc)
+        return rc;
+    size_t area = (size_t)im->width * (size_t)im->height;
+    size_t channels = (size_t)im->channels;
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < area; i++)
+            out->data[c * area + i] = im->data[i * channels + c];
+    return COKE_OK;
+}
+
+int ck_image_from_planes(struct ck_image *out, const struct ck_planes *p)
+{
+    int rc = ck_image_reshape(out, p->width, p->height, p->channels);
+    if (rc)
+        return rc;
+    size_t area = (size_t)p->width * (size_t)p->height;
+    size_t channels = (size_t)p->channels;
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < area; i++)
+            out->data[i * channels + c] = p->data[c * area + i];
+    return COKE_OK;
+}
+
+static void swap(struct ck_image *a, struct ck_image *b)
+{
+    struct ck_image t = *a;
+    *a = *b;
+    *b = t;
+}
+
+int ck_image_to_channels(struct ck_image *im, int32_t channels, struct ck_image *spare)
+{
+    if (channels == im->channels)
+        return COKE_OK;
+    if (!(im->channels == 1 && channels == 3) && !(im->channels == 3 && channels == 1))
+        return ck_fail(COKE_EFORMAT, "the image has %d channels, not %d", im->channels,
+                       channels);
+    int rc = ck_image_reshape(spare, im->width, im->height, channels);
+    if (rc)
+        return rc;
+    size_t area = (size_t)im->width * (size_t)im->height;
+    const uint8_t *from = im->data;
+    uint8_t *to = spare->data;
+    if (channels == 3)
+        for (size_t i = 0; i < area; i++)
+            to[3 * i] = to[3 * i + 1] = to[3 * i + 2] = from[i];
+    else
+        for (size_t i = 0; i < area; i++)
+            to[i] = (uint8_t)((19595u * from[3 * i] + 38470u * from[3 * i + 1] +
+                               7471u * from[3 * i + 2] + 32768u) >>
+                              16);
+    swap(im, spare);
+    return COKE_OK;
+}
+
+int ck_image_orient(struct ck_image *im, int orientation, struct ck_image *spare)
+{
+    if (orientation <= 1 || orientation > 8)
+        return COKE_OK;
+    int turned = orientation >= 5;
+    int32_t width = turned ? im->height : im->width, height = turned ? im->width : im->height;
+    int rc = ck_image_reshape(spare, width, height, im->channels);
+    if (rc)
+        return rc;
+    /* EXIF says where the stored first row and column lie; so this is where (x, y) of the
+     * upright picture is found among the stored pixels. */
+    static const uint8_t from_right[9] = {0, 0, 1, 1, 0, 0, 0, 1, 1};
+    static const uint8_t from_bottom[9] = {0, 0, 0, 1, 1, 0, 1, 1, 0};
+    int32_t right = im->width - 1, bottom = im->height - 1;
+    size_t size = (size_t)im->channels;
+    uint8_t *to = spare->data;
+    for (int32_t y = 0; y < height; y++)
+        for (int32_t x = 0; x < width; x++, to += size) {
+            int32_t u = turned ? y : x, v = turned ? x : y;
+            u = from_right[orientation] ? right - u : u;
+            v = from_bottom[orientation] ? bottom - v : v;
+            memcpy(to, im->data + ((size_t)v * (size_t)im->width + (size_t)u) * size, size);
+        }
+    swap(im, spare);
+    return COKE_OK;
+}
