@@ -8,10 +8,14 @@
 void args_init(struct args *a, const struct command *cmd)
 {
     *a = (struct args){.cmd = cmd};
-    const struct coke_option_table *library = cmd->table ? cmd->table() : NULL;
-    assert((library ? library->n : 0) + cmd->nargs <= ARGS_MAX_ROWS);
-    for (int i = 0; library && i < library->n; i++)
-        a->row[a->own++] = library->row[i];
+    for (int g = 0; g < MAX_GROUPS && cmd->group[g].table; g++) {
+        const struct coke_option_table *t = cmd->group[g].table();
+        assert(a->own + t->n + cmd->nargs <= ARGS_MAX_ROWS);
+        for (int i = 0; i < t->n; i++) {
+            a->row[a->own] = t->row[i];
+            a->row[a->own++].offset += cmd->group[g].offset;
+        }
+    }
     for (int i = 0; i < cmd->nargs; i++)
         a->row[a->own + i] = cmd->arg[i].row;
     a->table = (struct coke_option_table){a->row, a->own + cmd->nargs, cmd->size};
@@ -150,6 +154,7 @@ int args_parse(struct args *a, void *options, const char **operand, int argc,
     /* The command line wins over the file, wherever --config stands in it. */
     const char *path = *text_of(a, config);
     coke_options_default(&a->table, options);
-    rc = coke_options_load_json(a->cmd->table(), options, path);
+    struct coke_option_table library = {a->row, a->own, a->cmd->size};
+    rc = coke_options_load_json(&library, options, path);
     return rc ? talk_fail_library(rc) : parse_words(a, argc, argv);
 }

@@ -4,7 +4,7 @@
 
 #include "command.h"
 
-enum { ARGS_MAX_ROWS = 64 };
+enum { ARGS_MAX_ROWS = 128 };
 
 /* All options of a command in one table: the library's rows, then the program's. */
 struct args {

@@ -216,7 +216,7 @@ const struct command cmd_cluster = {
         "make-vectors | coke cluster - -k 1000 --epochs 1 --no-repair -o out\tone pass over a "
         "stream, nothing spooled\n"
         "coke cluster x.npy -k 1000 --print-config > c.json\tthe options, for --config c.json",
-    .table = coke_cluster_option_table,
+    .group = {{coke_cluster_option_table, offsetof(struct options, o)}},
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(struct options),

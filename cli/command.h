@@ -13,14 +13,23 @@ struct arg {
     const char *value;      /* text options: what --help calls the value; else NULL */
 };
 
-struct command {
-    const char *name;
-    const char *usage;    /* after the name */
-    const char *summary;  /* half a line */
-    const char *about;    /* a paragraph */
-    const char *examples; /* lines of "command\twhat it does" */
-    /* Rows of the library, whose struct is the first member of the command's; or NULL. */
+/* Options that come from a table of the library, whose struct lies at `offset` in the
+ * command's.
+ */
+struct group {
     const struct coke_option_table *(*table)(void);
+    size_t offset;
+};
+
+enum { MAX_GROUPS = 8 };
+
+struct command {
+    const char *name;               /* one word, or two: "data info" */
+    const char *usage;              /* after the name */
+    const char *summary;            /* half a line */
+    const char *about;              /* a paragraph */
+    const char *examples;           /* lines of "command\twhat it does" */
+    struct group group[MAX_GROUPS]; /* up to the first without a table */
     const struct arg *arg;
     int nargs;
     size_t size; /* of the command's struct */
@@ -28,7 +37,8 @@ struct command {
     int (*run)(const void *options, int n, const char *const *operands);
 };
 
-extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo;
+extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_data_info,
+    cmd_data_verify, cmd_data_pack, cmd_data_preview;
 
 /* A text option is a row of type FLAG on a `const char *`: zero is its default, and its name
  * takes part when the library looks for the nearest one. args.c sets it. */

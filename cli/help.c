@@ -127,6 +127,22 @@ void help_command(const struct command *cmd, FILE *to)
     print_examples(cmd->examples, to);
 }
 
+static void print_commands(const struct command *const *cmd, int n, const char *start, FILE *to)
+{
+    for (int i = 0; i < n; i++)
+        if (strncmp(cmd[i]->name, start, strlen(start)) == 0)
+            fprintf(to, "  %-14s%s\n", cmd[i]->name, cmd[i]->summary);
+}
+
+void help_family(const struct command *const *cmd, int n, const char *word, FILE *to)
+{
+    char start[64];
+    snprintf(start, sizeof start, "%s ", word);
+    fprintf(to, "usage: coke %s COMMAND ...\n\ncommands:\n", word);
+    print_commands(cmd, n, start, to);
+    fprintf(to, "\n'coke %s COMMAND --help' has the options and examples.\n", word);
+}
+
 void help_program(const struct command *const *cmd, int n, FILE *to)
 {
     fputs("usage: coke COMMAND ...\n\n", to);
@@ -138,8 +154,7 @@ void help_program(const struct command *const *cmd, int n, FILE *to)
         "and the same bytes for any number of threads.",
         0, 0);
     fputs("\ncommands:\n", to);
-    for (int i = 0; i < n; i++)
-        fprintf(to, "  %-10s%s\n", cmd[i]->name, cmd[i]->summary);
+    print_commands(cmd, n, "", to);
     fputs("\n'coke help COMMAND' or 'coke COMMAND --help' has the options and examples.\n"
           "'coke --version' prints the version.\n",
           to);
@@ -231,11 +246,53 @@ void help_man(const struct command *const *cmd, int n, FILE *to)
 /* ---- bash completion ------------------------------------------------------------------------
  */
 
+/* A name of two words as one: data_info. */
+static void bash_name(const struct command *cmd, FILE *to)
+{
+    fputs("    ", to);
+    for (const char *p = cmd->name; *p; p++)
+        fputc(*p == ' ' ? '_' : *p, to);
+}
+
+/* The first words, each once; or the second words after `first`. */
+static void bash_words(const struct command *const *cmd, int n, const char *first, FILE *to)
+{
+    const char *last = "";
+    size_t length = strlen(first);
+    for (int i = 0; i < n; i++) {
+        const char *word = cmd[i]->name + (length ? length + 1 : 0);
+        if (length && (strncmp(cmd[i]->name, first, length) || cmd[i]->name[length] != ' '))
+            continue;
+        int size = (int)strcspn(word, " ");
+        if ((int)strcspn(last, " ") != size || strncmp(word, last, (size_t)size) != 0)
+            fprintf(to, " %.*s", size, word);
+        last = word;
+    }
+}
+
+/* One line for each first word that several commands share. */
+static void bash_families(const struct command *const *cmd, int n, FILE *to)
+{
+    char first[32], last[32] = "";
+    for (int i = 0; i < n; i++) {
+        if (!strchr(cmd[i]->name, ' '))
+            continue;
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(cmd[i]->name, " "), cmd[i]->name);
+        if (strcmp(first, last) != 0) {
+            fprintf(to, "    %s:2) words=\"", first);
+            bash_words(cmd, n, first, to);
+            fprintf(to, "\" ;;\n    %s:*) cmd=%s_${COMP_WORDS[2]} ;;\n", first, first);
+        }
+        memcpy(last, first, sizeof last);
+    }
+}
+
 static void bash_options(const struct command *cmd, FILE *to)
 {
     struct args a;
     args_init(&a, cmd);
-    fprintf(to, "    %s) words=\"--help", cmd->name);
+    bash_name(cmd, to);
+    fputs(") words=\"--help", to);
     for (int i = 0; i < a.table.n; i++) {
         const struct arg *own = args_own(&a, i);
         fprintf(to, " %s%s", a.row[i].name[1] ? "--" : "-", a.row[i].name);
@@ -252,7 +309,8 @@ static void bash_choices(const struct command *cmd, FILE *to)
     for (int i = 0; i < a.table.n; i++) {
         if (a.row[i].type != COKE_OPT_CHOICE)
             continue;
-        fprintf(to, "    %s:--%s) words=\"", cmd->name, a.row[i].name);
+        bash_name(cmd, to);
+        fprintf(to, ":--%s) words=\"", a.row[i].name);
         for (const char *p = a.row[i].choices; *p; p++)
             fputc(*p == '|' ? ' ' : *p, to);
         fputs("\" ;;\n", to);
@@ -268,15 +326,17 @@ void help_bash(const struct command *const *cmd, int n, FILE *to)
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
           "        COMPREPLY=($(compgen -W \"help --help --version",
           to);
-    for (int i = 0; i < n; i++)
-        fprintf(to, " %s", cmd[i]->name);
+    bash_words(cmd, n, "", to);
     fputs("\" -- \"$cur\"))\n        return\n    fi\n"
-          "    case \"${COMP_WORDS[1]}:$prev\" in\n",
+          "    local cmd=${COMP_WORDS[1]}\n"
+          "    case \"$cmd:$COMP_CWORD\" in\n",
           to);
+    bash_families(cmd, n, to);
+    fputs("    esac\n    case \"$cmd:$prev\" in\n", to);
     for (int i = 0; i < n; i++)
         bash_choices(cmd[i], to);
     fputs("    esac\n    if [ -z \"$words\" ] && [ \"${cur:0:1}\" = - ]; then\n"
-          "    case ${COMP_WORDS[1]} in\n",
+          "    case $cmd in\n",
           to);
     for (int i = 0; i < n; i++)
         bash_options(cmd[i], to);

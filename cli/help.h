@@ -4,6 +4,8 @@
 
 #include "command.h"
 
+/* The commands whose first word this is. */
+void help_family(const struct command *const *cmd, int n, const char *word, FILE *to);
 void help_program(const struct command *const *cmd, int n, FILE *to);
 void help_command(const struct command *cmd, FILE *to);
 void help_man(const struct command *const *cmd, int n, FILE *to);

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = {&cmd_cluster, &cmd_assign, &cmd_info,
-                                                 &cmd_demo};
+static const struct command *const commands[] = {
+    &cmd_cluster,   &cmd_assign,      &cmd_info,      &cmd_demo,
+    &cmd_data_info, &cmd_data_verify, &cmd_data_pack, &cmd_data_preview};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* A descriptor 0, 1 or 2 that was closed by the caller must not become one of our files: it is
@@ -38,12 +39,45 @@ static int fail_unknown(const char *name)
                      near ? near : "");
 }
 
-static const struct command *find_command(const char *name)
+/* The command that argv begins with; *words says how many of them are its name. */
+static const struct command *find_command(int argc, const char *const *argv, int *words)
 {
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
+    char two[64];
+    snprintf(two, sizeof two, "%.30s %.30s", argv[0], argc > 1 ? argv[1] : "");
+    for (int i = 0; i < COMMANDS; i++) {
+        *words = strchr(commands[i]->name, ' ') ? 2 : 1;
+        if (strcmp(commands[i]->name, *words == 2 ? two : argv[0]) == 0)
             return commands[i];
+    }
     return NULL;
+}
+
+/* "data": the first word of several commands. */
+static int is_family(const char *word)
+{
+    size_t n = strlen(word);
+    for (int i = 0; i < COMMANDS; i++)
+        if (strncmp(commands[i]->name, word, n) == 0 && commands[i]->name[n] == ' ')
+            return 1;
+    return 0;
+}
+
+static int asks_for_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* A family without one of its commands: which there are. */
+static int run_family(int argc, const char *const *argv)
+{
+    if (argc > 1 && asks_for_help(argv[1])) {
+        help_family(commands, COMMANDS, argv[0], stdout);
+        return COKE_OK;
+    }
+    help_family(commands, COMMANDS, argv[0], stderr);
+    if (argc < 2)
+        return COKE_EUSAGE;
+    return talk_fail(COKE_EUSAGE, "'%s' is none of the commands above", argv[1]);
 }
 
 static int run_help(int argc, const char *const *argv)
@@ -60,7 +94,12 @@ static int run_help(int argc, const char *const *argv)
         help_bash(commands, COMMANDS, stdout);
         return COKE_OK;
     }
-    const struct command *cmd = find_command(argv[0]);
+    int words;
+    const struct command *cmd = find_command(argc, argv, &words);
+    if (!cmd && is_family(argv[0])) {
+        help_family(commands, COMMANDS, argv[0], stdout);
+        return COKE_OK;
+    }
     if (!cmd)
         return fail_unknown(argv[0]);
     help_command(cmd, stdout);
@@ -96,10 +135,13 @@ static int run(int argc, const char *const *argv)
         printf("coke %s\n", coke_version());
         return COKE_OK;
     }
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+    if (asks_for_help(name))
         return run_help(argc - 2, argv + 2);
-    const struct command *cmd = find_command(name);
-    return cmd ? run_command(cmd, argc - 2, argv + 2) : fail_unknown(name);
+    int words;
+    const struct command *cmd = find_command(argc - 1, argv + 1, &words);
+    if (!cmd && is_family(name))
+        return run_family(argc - 1, argv + 1);
+    return cmd ? run_command(cmd, argc - 1 - words, argv + 1 + words) : fail_unknown(name);
 }
 
 /* A result that did not arrive is a failure, whatever else went well. */

@@ -87,8 +87,8 @@ static void describe(const struct progress *p, const struct coke_progress *s, do
     out[0] = 0;
     if (rate > 0 && spent > redraw) {
         name_time(time_left(s, rate), left, sizeof left);
-        n = snprintf(out, size, " %s rows/s, %s left", talk_count(rate, count, sizeof count),
-                     left);
+        n = snprintf(out, size, " %s %s/s, %s left", talk_count(rate, count, sizeof count),
+                     s->unit ? s->unit : "rows", left);
     }
     if (s->objective > 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "%s objective %.4f", n ? "," : "", s->objective);

@@ -220,6 +220,7 @@ struct coke_progress {
     int64_t epoch, epochs;
     int64_t done, total; /* rows of this phase */
     double objective;
+    const char *unit; /* what done and total count; NULL = rows */
 };
 
 struct coke_callbacks {
@@ -462,6 +463,149 @@ COKE_API int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int
  * this machine instead, for passes that are made afterwards; the file makes it repeatable:
  * written atomically if it does not exist, read if it does. */
 COKE_API int coke_tune(const char *path);
+
+/* ---- images: data sets, and batches of augmented views --------------------------------------
+ */
+
+enum coke_split { COKE_SPLIT_TRAIN, COKE_SPLIT_TEST };
+
+struct coke_data_options {
+    int32_t split;         /* enum coke_split: of a folder that has both, and of synthetic: */
+    int32_t coarse;        /* CIFAR-100: the 20 super-classes */
+    int64_t channels;      /* 1 or 3: grey and RGB pictures become that; 0 = as the data is */
+    int32_t exif;          /* turn pictures upright */
+    int64_t max_pixels;    /* larger pictures are refused */
+    int32_t one_pass;      /* the source may be a pipe or compressed: read once, in order */
+    const char *cache_dir; /* of indexes; NULL = beside the tar files, or the user's cache */
+};
+
+struct coke_data;
+
+COKE_API const struct coke_option_table *coke_data_option_table(void);
+COKE_API struct coke_data_options coke_data_options_default(void);
+
+/* A folder of images, a list, tar shards "x-{000..146}.tar", CIFAR or IDX files, a .npy of u8
+ * images, "synthetic:". docs/data.md says what each looks like. */
+COKE_API int coke_data_open(struct coke_data **out, const char *source,
+                            const struct coke_data_options *options);
+COKE_API void coke_data_free(struct coke_data *d);
+COKE_API int64_t coke_data_count(const struct coke_data *d); /* -1: known after a single pass */
+COKE_API int32_t coke_data_classes(const struct coke_data *d); /* 0 = no labels */
+COKE_API const char *coke_data_class_name(const struct coke_data *d, int32_t c);
+COKE_API int32_t coke_data_label(const struct coke_data *d, int64_t i); /* -1 = unknown */
+COKE_API void coke_data_name(const struct coke_data *d, int64_t i, char *text, size_t size);
+COKE_API const char *coke_data_note(const struct coke_data *d); /* for the user, or "" */
+COKE_API int64_t coke_data_channels(const struct coke_data *d);
+/* What is there: kind, images, sizes, classes. Looks into some of the files. */
+COKE_API int coke_data_print(struct coke_data *d, int json, FILE *to);
+
+/* Decodes everything; say_bad gets each image that cannot be. */
+struct coke_data_verified {
+    int64_t good, bad;
+};
+COKE_API int coke_data_verify(struct coke_data *d, const struct coke_callbacks *callbacks,
+                              void (*say_bad)(void *user, int64_t i, const char *sentence),
+                              struct coke_data_verified *out);
+
+enum coke_pack_format { COKE_PACK_JPEG, COKE_PACK_PNG, COKE_PACK_PPM };
+
+struct coke_pack_options {
+    int64_t size;    /* the short side becomes this if it is longer; 0 = pictures as they are */
+    int32_t format;  /* enum coke_pack_format */
+    int64_t quality; /* of JPEG */
+    int64_t shard_size; /* bytes */
+};
+
+COKE_API const struct coke_option_table *coke_pack_option_table(void);
+COKE_API struct coke_pack_options coke_pack_options_default(void);
+
+struct coke_packed {
+    int64_t images, bad, shards, bytes;
+};
+/* Writes PREFIX-000000.tar and so on: WebDataset shards that coke_data_open reads. Pictures
+ * that cannot be read are left out and told to say_bad. */
+COKE_API int coke_data_pack(struct coke_data *d, const char *prefix,
+                            const struct coke_pack_options *options, int force,
+                            const struct coke_callbacks *callbacks,
+                            void (*say_bad)(void *user, int64_t i, const char *sentence),
+                            struct coke_packed *out);
+
+enum coke_recipe {
+    COKE_RECIPE_AUTO, /* cifar for pictures up to 64 pixels, double for others */
+    COKE_RECIPE_SINGLE,
+    COKE_RECIPE_DOUBLE,
+    COKE_RECIPE_MULTI,
+    COKE_RECIPE_CIFAR_SINGLE,
+    COKE_RECIPE_CIFAR,
+    COKE_RECIPE_CIFAR_SMALL,
+    COKE_RECIPE_LINEAR,
+    COKE_RECIPE_EVAL,
+    COKE_RECIPE_NONE
+};
+
+#define COKE_MAX_VIEWS 16
+
+/* What is made of an image. */
+struct coke_view_options {
+    int32_t recipe;      /* enum coke_recipe */
+    int64_t size;        /* side of the (large) views; 0 = the recipe's */
+    int64_t small_views; /* of multi */
+    int64_t small_size;
+    double min_scale; /* least share of the area in a crop; 0 = the recipe's */
+    int32_t filter;   /* bilinear, bicubic */
+    int32_t decode;   /* scaled, exact */
+    int64_t seed;
+};
+
+COKE_API const struct coke_option_table *coke_view_option_table(void);
+COKE_API struct coke_view_options coke_view_options_default(void);
+
+/* A PNG: each row an image and what training would see of it in `columns` drawings. */
+COKE_API int coke_data_preview(struct coke_data *d, const struct coke_view_options *options,
+                               int rows, int columns, const char *path, int force);
+
+struct coke_loader_options {
+    struct coke_view_options view;
+    int32_t normalize; /* auto, imagenet, cifar10, half */
+    int64_t batch;
+    int64_t workers;  /* threads; 0 = as many as cores */
+    int64_t prefetch; /* batches made ahead */
+    int32_t bad;      /* skip, replace, error */
+    double max_bad;   /* a larger share of images that cannot be read is an error */
+    int32_t shuffle;
+    int32_t rank, ranks; /* of a job of several processes; 0, 1 for one */
+};
+
+struct coke_loader;
+
+/* A batch is valid until the next one is asked for. */
+struct coke_batch {
+    int64_t epoch, step, steps;
+    int64_t n;            /* images; those that could not be read are left out */
+    int64_t first, total; /* place of this rank's part in the batch of all ranks */
+    int32_t views, channels;
+    int32_t width[COKE_MAX_VIEWS], height[COKE_MAX_VIEWS];
+    const float *x[COKE_MAX_VIEWS]; /* [n][channels][height][width], normalised */
+    const int64_t *index;           /* [n] position in the data set */
+    const int32_t *label;           /* [n] -1 = unknown */
+};
+
+/* The options beside those of the views. */
+COKE_API const struct coke_option_table *coke_loader_option_table(void);
+COKE_API struct coke_loader_options coke_loader_options_default(void);
+/* Free the loader before its data. It starts at step 0 of epoch 0. */
+COKE_API int coke_loader_new(struct coke_loader **out, struct coke_data *data,
+                             const struct coke_loader_options *options);
+COKE_API void coke_loader_free(struct coke_loader *l);
+COKE_API int64_t coke_loader_steps(const struct coke_loader *l); /* batches an epoch */
+COKE_API int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step);
+/* The next batch; after the last one of an epoch the first of the next. */
+COKE_API int coke_loader_next(struct coke_loader *l, struct coke_batch *out);
+COKE_API double coke_loader_waited(const struct coke_loader *l); /* seconds spent in _next */
+COKE_API int64_t coke_loader_bytes(const struct coke_loader *l); /* memory in use */
+/* Images that could not be read so far. */
+COKE_API int64_t coke_loader_bad_count(const struct coke_loader *l);
+COKE_API int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence);
 
 #ifdef __cplusplus
 }

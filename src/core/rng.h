@@ -12,6 +12,8 @@ enum ck_rng_stream {
     CK_RNG_SAMPLE,    /* rows looked at to choose options */
     CK_RNG_DATA,      /* built-in data sets */
     CK_RNG_WEIGHTS,   /* first values of a network */
+    CK_RNG_AUGMENT,   /* what happens to an image in a view */
+    CK_RNG_REPLACE,   /* which image stands in for one that cannot be read */
 };
 
 /* Four random words for counter (a, b) under (seed, stream). */

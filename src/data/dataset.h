@@ -46,20 +46,23 @@ struct ck_dataset_type {
     const char *kind; /* "folder", "list", "tar", "CIFAR-10", ... */
     int (*read)(struct ck_dataset *d, int64_t i, struct ck_item *item);
     void (*name)(const struct ck_dataset *d, int64_t i, char *text, size_t size);
-    void (*free)(struct ck_dataset *d);
+    void (*free)(struct ck_dataset *d); /* what the kind added; NULL = nothing */
+    /* Of the item just read, in a single pass; NULL = label[i]. */
+    int32_t (*label)(const struct ck_dataset *d);
 };
 
 struct ck_dataset {
     const struct ck_dataset_type *type;
     int64_t n;                       /* -1: a single pass, whose end is not known before */
-    int32_t classes;                 /* 0 = no labels */
+    int32_t classes;                 /* 0 = no labels, or a single pass: not known before */
     int32_t width, height, channels; /* of every image, where the source says so; else 0 */
     char *source;                    /* as the user gave it */
     char **class_name;               /* [classes] */
     int32_t *label;                  /* [n] 0..classes-1, -1 = unknown; NULL without labels, and
                                       * in a single pass */
-    uint64_t *id;                    /* [n] stable: a hash of path or record, not of position */
-    const char *note;                /* what the user should know, or "" */
+    uint64_t *id;                    /* [n] all different, and stable: a hash of path or record,
+                                      * not of position; NULL in a single pass */
+    char *note;                      /* what the user should know, in sentences, or "" */
 };
 
 int ck_dataset_open(struct ck_dataset **out, const char *source,

@@ -46,7 +46,11 @@ int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const 
                     const struct ck_decode_options *options, const struct ck_box *want,
                     struct ck_image *out, struct ck_box *got);
 
-/* Bytes for the caller to ck_free. 1 or 3 channels. */
+/* Bytes for the caller to ck_free; the same pixels give the same bytes (with the same versions
+ * of the libraries). 1 or 3 channels. JPEG: baseline, quality 1..100, colour at half the size
+ * (4:2:0) below CK_JPEG_FULL_COLOR, at full size (4:4:4) from there on. PNG: zlib level 6. PNM:
+ * P5 or P6. */
+enum { CK_JPEG_FULL_COLOR = 95 };
 int ck_jpeg_encode(const struct ck_image *im, int quality, unsigned char **bytes, size_t *size);
 int ck_png_encode(const struct ck_image *im, unsigned char **bytes, size_t *size);
 int ck_pnm_encode(const struct ck_image *im, unsigned char **bytes, size_t *size);

@@ -1,0 +1,73 @@
+/* thread.c - threads beside the OpenMP team, and the lock they wait at. */
+#include "core/thread.h"
+#include "core/error.h"
+
+#include <signal.h>
+#include <string.h>
+
+static void *enter(void *p)
+{
+    struct ck_thread *t = p;
+    t->run(t->arg);
+    return NULL;
+}
+
+int ck_thread_start(struct ck_thread *t, void (*run)(void *arg), void *arg)
+{
+    sigset_t all, before;
+    t->run = run;
+    t->arg = arg;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&t->id, NULL, enter, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    t->started = error == 0;
+    if (error)
+        return ck_fail(COKE_EFAIL, "a thread cannot be started: %s", strerror(error));
+    return COKE_OK;
+}
+
+void ck_thread_join(struct ck_thread *t)
+{
+    if (t->started)
+        pthread_join(t->id, NULL);
+    t->started = 0;
+}
+
+int ck_monitor_init(struct ck_monitor *m)
+{
+    int error = pthread_mutex_init(&m->mutex, NULL);
+    if (error)
+        return ck_fail(COKE_EFAIL, "a lock cannot be made: %s", strerror(error));
+    error = pthread_cond_init(&m->changed, NULL);
+    if (!error)
+        return COKE_OK;
+    pthread_mutex_destroy(&m->mutex);
+    return ck_fail(COKE_EFAIL, "a lock cannot be made: %s", strerror(error));
+}
+
+void ck_monitor_release(struct ck_monitor *m)
+{
+    pthread_cond_destroy(&m->changed);
+    pthread_mutex_destroy(&m->mutex);
+}
+
+void ck_monitor_lock(struct ck_monitor *m)
+{
+    pthread_mutex_lock(&m->mutex);
+}
+
+void ck_monitor_unlock(struct ck_monitor *m)
+{
+    pthread_mutex_unlock(&m->mutex);
+}
+
+void ck_monitor_wait(struct ck_monitor *m)
+{
+    pthread_cond_wait(&m->changed, &m->mutex);
+}
+
+void ck_monitor_changed(struct ck_monitor *m)
+{
+    pthread_cond_broadcast(&m->changed);
+}

@@ -1,0 +1,253 @@
+/* describe.c - what a data set holds, as text or JSON. */
+#include "data/describe.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "data/sweep.h"
+#include "io/json.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_AT = 1000, KINDS = CK_CODEC_PNM + 1, SHOWN_CLASSES = 20 };
+
+/* What the headers of the first images say. */
+struct look {
+    struct ck_image_info info[CK_SWEEP_BLOCK];
+    int32_t width[LOOK_AT], height[LOOK_AT]; /* of the good ones */
+    int64_t kept;                            /* of width and height */
+    int64_t seen, bad, by_kind[KINDS], grey, turned, deep;
+    char first_bad[400];
+    int32_t block_width[CK_SWEEP_BLOCK], block_height[CK_SWEEP_BLOCK];
+    int encoded[CK_SWEEP_BLOCK];
+};
+
+static int look_at(void *arg, struct ck_fetcher *f, int64_t i, int place, int worker)
+{
+    struct look *l = arg;
+    (void)i;
+    (void)worker;
+    l->info[place] = f->info;
+    l->encoded[place] = f->item.bytes != NULL;
+    l->block_width[place] = f->width;
+    l->block_height[place] = f->height;
+    return COKE_OK;
+}
+
+static int count(void *arg, int64_t i, int place, int status, const char *sentence)
+{
+    struct look *l = arg;
+    (void)i;
+    if (status) {
+        if (l->bad++ == 0)
+            snprintf(l->first_bad, sizeof l->first_bad, "%s", sentence);
+        return COKE_OK;
+    }
+    if (l->kept < LOOK_AT) {
+        l->width[l->kept] = l->block_width[place];
+        l->height[l->kept++] = l->block_height[place];
+    }
+    l->seen++;
+    if (!l->encoded[place])
+        return COKE_OK;
+    l->by_kind[l->info[place].kind]++;
+    l->grey += l->info[place].channels == 1;
+    l->turned += l->info[place].orientation != 1;
+    l->deep += l->info[place].bits > 8;
+    return COKE_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int count_classes(const struct ck_dataset *s, int64_t **out, int64_t *unknown)
+{
+    *unknown = 0;
+    *out = ck_calloc_array((size_t)s->classes + 1, sizeof **out);
+    if (!*out)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < s->n && s->label; i++)
+        if (s->label[i] < 0)
+            ++*unknown;
+        else
+            ++(*out)[s->label[i]];
+    return COKE_OK;
+}
+
+/* Names come from files: control characters do not reach the terminal. */
+static void print_clean(FILE *to, const char *text)
+{
+    for (; *text; text++)
+        putc(iscntrl((unsigned char)*text) ? '?' : *text, to);
+}
+
+/* ---- text ----------------------------------------------------------------------------------
+ */
+
+static void print_sides(FILE *to, const char *key, const int32_t *v, int64_t n)
+{
+    if (v[0] == v[n - 1])
+        fprintf(to, "  %-12s %d\n", key, v[0]);
+    else
+        fprintf(to, "  %-12s %d to %d, median %d\n", key, v[0], v[n - 1], v[n / 2]);
+}
+
+static void print_look(const struct coke_data *d, const struct look *l, FILE *to)
+{
+    if (l->kept) {
+        print_sides(to, "width", l->width, l->kept);
+        print_sides(to, "height", l->height, l->kept);
+    }
+    fprintf(to, "  %-12s %d\n", "channels", d->channels);
+    const char *gap = "  files       ";
+    for (int k = 0; k < KINDS; k++) {
+        if (!l->by_kind[k])
+            continue;
+        fprintf(to, "%s %lld %s", gap, (long long)l->by_kind[k],
+                ck_codec_name((enum ck_codec_kind)k));
+        gap = ",";
+    }
+    if (gap[0] == ',')
+        fprintf(to, "%s\n", d->set->n > LOOK_AT ? " (of the first 1000)" : "");
+    if (l->grey)
+        fprintf(to, "  %-12s %lld\n", "grey", (long long)l->grey);
+    if (l->deep)
+        fprintf(to, "  %-12s %lld; the high byte is used\n", "16 bits", (long long)l->deep);
+    if (l->turned)
+        fprintf(to, "  %-12s %lld%s\n", "EXIF-turned", (long long)l->turned,
+                d->o.exif ? "" : "; --exif turns them upright");
+    if (l->bad) {
+        fprintf(to, "  %-12s %lld, the first: ", "unreadable", (long long)l->bad);
+        print_clean(to, l->first_bad);
+        fprintf(to, "\n  %-12s 'coke data verify' finds all\n", "");
+    }
+}
+
+static void print_classes(const struct ck_dataset *s, const int64_t *size, int64_t unknown,
+                          FILE *to)
+{
+    fprintf(to, "  %-12s %d%s\n", "classes", s->classes, s->classes ? "" : " (no labels)");
+    for (int32_t c = 0; c < s->classes && c < SHOWN_CLASSES; c++) {
+        fprintf(to, "    %8lld  ", (long long)size[c]);
+        print_clean(to, s->class_name[c]);
+        putc('\n', to);
+    }
+    if (s->classes > SHOWN_CLASSES)
+        fprintf(to, "    %8s  and %d more\n", "", s->classes - SHOWN_CLASSES);
+    if (unknown)
+        fprintf(to, "    %8lld  without a label\n", (long long)unknown);
+}
+
+static void print_text(const struct coke_data *d, const struct look *l, const int64_t *size,
+                       int64_t unknown, FILE *to)
+{
+    const struct ck_dataset *s = d->set;
+    print_clean(to, s->source);
+    fprintf(to, ": %s\n", s->type->kind);
+    if (s->n >= 0)
+        fprintf(to, "  %-12s %lld\n", "images", (long long)s->n);
+    else
+        fprintf(to, "  %-12s %lld, in a single pass\n", "images",
+                (long long)(l->seen + l->bad));
+    print_look(d, l, to);
+    if (s->n >= 0) {
+        print_classes(s, size, unknown, to);
+        fprintf(to, "  %-12s %016llx\n", "fingerprint",
+                (unsigned long long)ck_dataset_fingerprint(s));
+    }
+    if (s->note[0]) {
+        fprintf(to, "  %-12s ", "note");
+        print_clean(to, s->note);
+        putc('\n', to);
+    }
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------
+ */
+
+static void put_sides(struct ck_json *j, const char *key, const int32_t *v, int64_t n)
+{
+    ck_json_begin_object(j, key);
+    ck_json_put_int(j, "min", v[0]);
+    ck_json_put_int(j, "median", v[n / 2]);
+    ck_json_put_int(j, "max", v[n - 1]);
+    ck_json_end(j);
+}
+
+static void put_classes(struct ck_json *j, const struct ck_dataset *s, const int64_t *size,
+                        int64_t unknown)
+{
+    ck_json_begin_array(j, "classes");
+    for (int32_t c = 0; c < s->classes; c++) {
+        ck_json_begin_object(j, NULL);
+        ck_json_put_text(j, "name", s->class_name[c]);
+        ck_json_put_int(j, "images", size[c]);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_put_int(j, "unlabelled", s->label ? unknown : s->n);
+}
+
+static int print_json(const struct coke_data *d, const struct look *l, const int64_t *size,
+                      int64_t unknown, FILE *to)
+{
+    const struct ck_dataset *s = d->set;
+    struct ck_json j;
+    char fingerprint[20];
+    ck_json_init(&j);
+    ck_json_put_text(&j, "source", s->source);
+    ck_json_put_text(&j, "kind", s->type->kind);
+    ck_json_put_int(&j, "images", s->n >= 0 ? s->n : l->seen + l->bad);
+    ck_json_put_int(&j, "channels", d->channels);
+    ck_json_put_int(&j, "looked_at", l->seen + l->bad);
+    ck_json_put_int(&j, "unreadable", l->bad);
+    if (l->kept) {
+        put_sides(&j, "width", l->width, l->kept);
+        put_sides(&j, "height", l->height, l->kept);
+    }
+    ck_json_begin_object(&j, "files");
+    for (int k = 0; k < KINDS; k++)
+        if (l->by_kind[k])
+            ck_json_put_int(&j, ck_codec_name((enum ck_codec_kind)k), l->by_kind[k]);
+    ck_json_end(&j);
+    if (s->n >= 0) {
+        put_classes(&j, s, size, unknown);
+        snprintf(fingerprint, sizeof fingerprint, "%016llx",
+                 (unsigned long long)ck_dataset_fingerprint(s));
+        ck_json_put_text(&j, "fingerprint", fingerprint);
+    }
+    ck_json_put_text(&j, "note", s->note);
+    int rc = ck_json_print(&j, to);
+    ck_json_release(&j);
+    return rc;
+}
+
+int ck_describe(struct coke_data *d, int json, FILE *to)
+{
+    int rc = COKE_OK;
+    int64_t *size = NULL, unknown;
+    struct look *l = ck_calloc_array(1, sizeof *l);
+    struct ck_sweep sweep = {.data = d,
+                             .phase = "look",
+                             .most = d->set->n < 0 ? 0 : LOOK_AT,
+                             .arg = l,
+                             .make = look_at,
+                             .take = count};
+    if (!l)
+        return COKE_ENOMEM;
+    CK_TRY(ck_sweep_run(&sweep));
+    CK_TRY(count_classes(d->set, &size, &unknown));
+    qsort(l->width, (size_t)l->kept, sizeof *l->width, by_value);
+    qsort(l->height, (size_t)l->kept, sizeof *l->height, by_value);
+    if (json)
+        CK_TRY(print_json(d, l, size, unknown, to));
+    else
+        print_text(d, l, size, unknown, to);
+done:
+    ck_free(size);
+    ck_free(l);
+    return rc;
+}

@@ -1,0 +1,65 @@
+/* fetch.c - an image of a data set as pixels: read, decoded, upright, with the wanted channels.
+ */
+#include "data/fetch.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+void ck_fetcher_release(struct ck_fetcher *f)
+{
+    ck_item_release(&f->item);
+    ck_decoder_release(&f->decoder);
+    ck_image_release(&f->image);
+    ck_image_release(&f->spare);
+}
+
+static int is_turned(const struct ck_fetcher *f, const struct coke_data *d)
+{
+    return d->o.exif && f->info.orientation >= 5;
+}
+
+int ck_fetch_open(struct ck_fetcher *f, struct coke_data *d, int64_t i)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_dataset_read(d->set, i, &f->item));
+    ck_dataset_name(d->set, i, f->name, sizeof f->name);
+    f->width = f->item.pixels.width;
+    f->height = f->item.pixels.height;
+    if (!f->item.bytes)
+        goto done;
+    CK_TRY(ck_codec_probe(f->item.bytes, f->item.size, f->name, &f->info));
+    f->width = is_turned(f, d) ? f->info.height : f->info.width;
+    f->height = is_turned(f, d) ? f->info.width : f->info.height;
+done:
+    return rc;
+}
+
+/* Pixels as they came are handed on by exchanging the memory. */
+static int take_pixels(struct ck_fetcher *f, const struct coke_data *d)
+{
+    struct ck_image t = f->image;
+    f->image = f->item.pixels;
+    f->item.pixels = t;
+    int rc = ck_image_to_channels(&f->image, d->channels, &f->spare);
+    return rc ? ck_fail_prefix(rc, "%s: ", f->name) : COKE_OK;
+}
+
+int ck_fetch_decode(struct ck_fetcher *f, const struct coke_data *d, const struct ck_box *want,
+                    int scale, struct ck_box *part, int *scaled)
+{
+    int rc = COKE_OK;
+    *scaled = 1;
+    if (!f->item.bytes) {
+        CK_TRY(take_pixels(f, d));
+        *part = (struct ck_box){0, 0, f->width, f->height};
+        goto done;
+    }
+    *scaled = f->info.kind == CK_CODEC_JPEG ? scale : 1;
+    struct ck_decode_options o = {.max_pixels = d->o.max_pixels,
+                                  .channels = d->channels,
+                                  .orient = d->o.exif,
+                                  .scale = *scaled};
+    CK_TRY(ck_codec_decode(&f->decoder, f->item.bytes, f->item.size, f->name, &o, want,
+                           &f->image, part));
+done:
+    return rc;
+}

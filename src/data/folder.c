@@ -1,0 +1,346 @@
+/* folder.c - a folder of images: a class for each subfolder, or flat and without labels.
+ *
+ * Everything below a subfolder of the first level belongs to its class. An image directly in
+ * the folder makes it flat. Links are followed; one that leads back up is not, and said. */
+#include "data/dataset_kinds.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+struct folder {
+    struct ck_dataset base;
+    struct ck_names names; /* [n] relative to the source */
+};
+
+/* A path that grows and shrinks with the descent. */
+struct path {
+    char *text;
+    size_t length, room;
+};
+
+/* The folders above, to know a loop by. */
+struct level {
+    const struct level *up;
+    dev_t device;
+    ino_t inode;
+};
+
+struct scan {
+    struct folder *f;
+    struct path path;
+    size_t root;             /* length of the source with its '/' */
+    struct ck_names classes; /* subfolders of the first level */
+    int64_t labels;          /* room in base.label */
+    int64_t direct;          /* images at the first level */
+    int64_t loops, broken;   /* links that lead up, or nowhere */
+    char first_link[256];    /* one of them, for the note */
+};
+
+/* ---- paths ------------------------------------------------------------------------------ */
+
+/* Appends a name of n bytes, and '/' for a folder; *before is for drop_name. */
+static int push_name(struct path *p, const char *name, size_t n, int slash, size_t *before)
+{
+    size_t need = p->length + n + 2;
+    *before = p->length;
+    if (need > p->room) {
+        char *text = ck_realloc_array(p->text, need * 2, 1);
+        if (!text)
+            return COKE_ENOMEM;
+        p->text = text;
+        p->room = need * 2;
+    }
+    memcpy(p->text + p->length, name, n);
+    p->length += n;
+    if (slash && p->text[p->length - 1] != '/')
+        p->text[p->length++] = '/';
+    p->text[p->length] = 0;
+    return COKE_OK;
+}
+
+static void drop_name(struct path *p, size_t before)
+{
+    p->length = before;
+    p->text[before] = 0;
+}
+
+/* ---- one folder's entries --------------------------------------------------------------- */
+
+enum { IS_FILE = 'f', IS_FOLDER = 'd', IS_NOTHING = 0 };
+
+static void remember_link(struct scan *s, const char *name)
+{
+    if (!s->first_link[0])
+        snprintf(s->first_link, sizeof s->first_link, "%s%s", s->path.text + s->root, name);
+}
+
+/* What an entry is, asking the disk only where the folder itself does not tell. */
+static char kind_of(struct scan *s, DIR *dir, const struct dirent *e)
+{
+    struct stat st;
+    int image = ck_is_image_name(e->d_name);
+    if (e->d_type == DT_REG)
+        return image ? IS_FILE : IS_NOTHING;
+    if (e->d_type == DT_DIR)
+        return IS_FOLDER;
+    if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
+        return IS_NOTHING;
+    if (fstatat(dirfd(dir), e->d_name, &st, 0)) {
+        s->broken++;
+        remember_link(s, e->d_name);
+        return IS_NOTHING;
+    }
+    if (S_ISDIR(st.st_mode))
+        return IS_FOLDER;
+    return S_ISREG(st.st_mode) && image ? IS_FILE : IS_NOTHING;
+}
+
+/* Marks a folder among the names; below every character that names are made of, so that folders
+ * and files together are in order. */
+static const char mark[] = "\x01";
+
+static int list_folder(struct scan *s, DIR *dir, struct ck_names *out)
+{
+    char name[NAME_MAX + 2];
+    int rc = COKE_OK;
+    const struct dirent *e;
+    for (errno = 0; (e = readdir(dir)) != NULL; errno = 0) {
+        char kind = e->d_name[0] == '.' ? IS_NOTHING : kind_of(s, dir, e);
+        if (kind == IS_NOTHING)
+            continue;
+        int n = snprintf(name, sizeof name, "%s%s", e->d_name, kind == IS_FOLDER ? mark : "");
+        CK_TRY(ck_names_add(out, name, (size_t)n));
+    }
+    if (errno)
+        CK_FAIL(COKE_EIO, "%s: %s", s->path.text, strerror(errno));
+    CK_TRY(ck_names_sort(out));
+done:
+    return rc;
+}
+
+/* Reads and closes the folder s->path, so that depth does not cost descriptors. */
+static int read_folder(struct scan *s, const struct level *up, struct level *here,
+                       struct ck_names *out, int *loop)
+{
+    struct stat st;
+    int rc = COKE_OK;
+    DIR *dir = opendir(s->path.text);
+    if (!dir)
+        return ck_fail(errno == ENOMEM ? COKE_ENOMEM : COKE_EIO, "%s: %s", s->path.text,
+                       strerror(errno));
+    if (fstat(dirfd(dir), &st))
+        CK_FAIL(COKE_EIO, "%s: %s", s->path.text, strerror(errno));
+    *here = (struct level){.up = up, .device = st.st_dev, .inode = st.st_ino};
+    *loop = 0;
+    for (; up && !*loop; up = up->up)
+        *loop = up->device == st.st_dev && up->inode == st.st_ino;
+    if (!*loop)
+        CK_TRY(list_folder(s, dir, out));
+done:
+    closedir(dir);
+    return rc;
+}
+
+/* ---- the tree --------------------------------------------------------------------------- */
+
+/* Label: the class that was met last. */
+static int add_image(struct scan *s, const char *name)
+{
+    struct folder *f = s->f;
+    size_t before;
+    int rc = COKE_OK;
+    CK_TRY(push_name(&s->path, name, strlen(name), 0, &before));
+    CK_TRY(ck_names_add(&f->names, s->path.text + s->root, s->path.length - s->root));
+    drop_name(&s->path, before);
+    CK_TRY(ck_grow(&f->base.label, &s->labels, f->base.n, sizeof *f->base.label));
+    f->base.label[f->base.n++] = (int32_t)s->classes.n - 1;
+done:
+    return rc;
+}
+
+static int scan_folder(struct scan *s, const struct level *up);
+
+static int enter_folder(struct scan *s, const char *name, const struct level *here)
+{
+    size_t before, length = strlen(name) - 1; /* without the mark */
+    int rc = COKE_OK;
+    if (!here->up)
+        CK_TRY(ck_names_add(&s->classes, name, length));
+    CK_TRY(push_name(&s->path, name, length, 1, &before));
+    CK_TRY(scan_folder(s, here));
+    drop_name(&s->path, before);
+done:
+    return rc;
+}
+
+static int scan_folder(struct scan *s, const struct level *up)
+{
+    struct ck_names entries = {0};
+    struct level here;
+    int rc = COKE_OK, loop = 0;
+    CK_TRY(read_folder(s, up, &here, &entries, &loop));
+    if (loop) {
+        s->loops++;
+        remember_link(s, "");
+    }
+    for (int64_t i = 0; i < entries.n; i++) {
+        const char *name = ck_names_get(&entries, i);
+        if (ck_ends_with(name, mark)) {
+            CK_TRY(enter_folder(s, name, &here));
+        } else {
+            CK_TRY(add_image(s, name));
+            s->direct += !up;
+        }
+    }
+done:
+    ck_names_release(&entries);
+    return rc;
+}
+
+/* ---- what was found --------------------------------------------------------------------- */
+
+static int is_split_name(const char *name)
+{
+    static const char *const names[] = {"train", "training", "val",  "valid", "validation",
+                                        "test",  "testing",  "eval", "dev"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* Classes called "train" and "val" are parts of a data set, not classes. */
+static int refuse_splits(const struct scan *s, const char *path)
+{
+    for (int64_t c = 0; c < s->classes.n; c++)
+        if (!is_split_name(ck_names_get(&s->classes, c)))
+            return COKE_OK;
+    return ck_fail(COKE_EUSAGE,
+                   "%s: its subfolders (%s%s) are parts of a data set, not classes; give one "
+                   "of them: %.*s%s",
+                   path, ck_names_get(&s->classes, 0), s->classes.n > 1 ? ", ..." : "",
+                   (int)s->root, s->path.text, ck_names_get(&s->classes, 0));
+}
+
+static int fail_empty(const struct scan *s, const char *path)
+{
+    char links[64] = "";
+    if (s->broken)
+        snprintf(links, sizeof links, "; %lld links lead nowhere", (long long)s->broken);
+    return ck_fail(COKE_EUSAGE,
+                   "%s: no images in it or below (.jpg .jpeg .png .ppm .pgm .pbm .pnm .bmp "
+                   ".webp)%s",
+                   path, links);
+}
+
+static int note_empty_classes(struct scan *s)
+{
+    struct ck_dataset *d = &s->f->base;
+    const char *first = NULL;
+    int64_t empty = 0, i = 0;
+    for (int64_t c = 0; c < s->classes.n; c++) { /* images come class by class */
+        int64_t from = i;
+        while (i < d->n && d->label[i] == c)
+            i++;
+        if (i == from && !empty++)
+            first = ck_names_get(&s->classes, c);
+    }
+    if (!empty)
+        return COKE_OK;
+    return ck_dataset_add_note(d, "%lld of %lld class folders hold no image, the first is %s.",
+                               (long long)empty, (long long)s->classes.n, first);
+}
+
+static int note_links(struct scan *s)
+{
+    if (!s->loops && !s->broken)
+        return COKE_OK;
+    return ck_dataset_add_note(&s->f->base,
+                               "Not followed: %lld links that lead back to a folder above "
+                               "them, %lld that lead nowhere; the first is %s.",
+                               (long long)s->loops, (long long)s->broken, s->first_link);
+}
+
+/* An image directly in the folder means that subfolders are just places. */
+static int make_flat(struct scan *s)
+{
+    struct ck_dataset *d = &s->f->base;
+    ck_free(d->label);
+    d->label = NULL;
+    if (s->direct == d->n)
+        return COKE_OK;
+    return ck_dataset_add_note(d,
+                               "%lld images lie directly in %s and %lld in subfolders: all "
+                               "are taken, without labels.",
+                               (long long)s->direct, d->source, (long long)(d->n - s->direct));
+}
+
+static int make_classes(struct scan *s)
+{
+    int rc = COKE_OK;
+    CK_TRY(refuse_splits(s, s->f->base.source));
+    CK_TRY(ck_dataset_name_classes(&s->f->base, &s->classes));
+    CK_TRY(note_empty_classes(s));
+done:
+    return rc;
+}
+
+/* ---- the data set ----------------------------------------------------------------------- */
+
+static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
+{
+    const struct folder *f = (const struct folder *)d;
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/%s", d->source, ck_names_get(&f->names, i));
+    if (n >= (int)sizeof path)
+        return ck_fail(COKE_EIO, "%s/%s: %s", d->source, ck_names_get(&f->names, i),
+                       strerror(ENAMETOOLONG));
+    return ck_item_load(item, path);
+}
+
+static void name_image(const struct ck_dataset *d, int64_t i, char *text, size_t size)
+{
+    snprintf(text, size, "%s", ck_names_get(&((const struct folder *)d)->names, i));
+}
+
+static void free_folder(struct ck_dataset *d)
+{
+    ck_names_release(&((struct folder *)d)->names);
+}
+
+static const struct ck_dataset_type folder_type = {
+    .kind = "folder", .read = read_image, .name = name_image, .free = free_folder};
+
+int ck_dataset_open_folder(struct ck_dataset **out, const char *path,
+                           const struct ck_dataset_options *o)
+{
+    struct scan s = {0};
+    size_t before;
+    int rc = COKE_OK;
+    (void)o;
+    s.f = ck_dataset_new(&folder_type, sizeof *s.f, path);
+    if (!s.f)
+        return COKE_ENOMEM;
+    CK_TRY(push_name(&s.path, path, strlen(path), 1, &before));
+    s.root = s.path.length;
+    CK_TRY(scan_folder(&s, NULL));
+    if (s.f->base.n == 0)
+        CK_TRY(fail_empty(&s, path));
+    CK_TRY(s.direct ? make_flat(&s) : make_classes(&s));
+    CK_TRY(note_links(&s));
+    CK_TRY(ck_dataset_make_ids(&s.f->base, &s.f->names));
+    *out = &s.f->base;
+    s.f = NULL;
+done:
+    ck_names_release(&s.classes);
+    ck_free(s.path.text);
+    ck_dataset_free((struct ck_dataset *)s.f);
+    return rc;
+}

@@ -1,0 +1,298 @@
+/* list.c - a text file with one image a line: its path, relative to the list or absolute, and
+ * maybe a label behind a tab, or in .csv behind a comma.
+ *
+ * Blank lines and lines that begin with # are skipped. Labels are integers (-1 = unknown) or
+ * any text. Files are looked for only when they are read. */
+#include "data/dataset_kinds.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/load.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct list {
+    struct ck_dataset base;
+    char *folder;          /* of the list, with its '/'; "" = here */
+    struct ck_names names; /* [n] as written */
+    int32_t *line;         /* [n] */
+    int64_t lines;         /* room in it */
+};
+
+/* One line's label. */
+struct mark {
+    const char *text;
+    int64_t number;
+    int32_t item;
+};
+
+struct parse {
+    struct list *l;
+    const char *path; /* of the list */
+    char separator;
+    int32_t line;
+    struct mark *mark;
+    int64_t marks, room;
+    int all_numbers;
+};
+
+/* ---- lines ------------------------------------------------------------------------------ */
+
+/* Takes a quoted field apart in place: "a ""b"".jpg",3. Returns what follows it, or NULL. */
+static char *unquote(char *field)
+{
+    char *to = field, *from = field + 1;
+    for (; *from; from++) {
+        if (*from == '"' && from[1] != '"')
+            break;
+        from += *from == '"';
+        *to++ = *from;
+    }
+    if (!*from)
+        return NULL;
+    from++;
+    *to = 0;
+    return from;
+}
+
+/* Cuts the first field off; *rest is NULL when it is the last. */
+static int cut_field(const struct parse *p, char *field, char **rest)
+{
+    char *end = p->separator == ',' && *field == '"' ? unquote(field) : field;
+    if (!end)
+        return ck_fail(COKE_EFORMAT, "%s: line %d: a quote is not closed", p->path, p->line);
+    if (end != field && *end && *end != p->separator)
+        return ck_fail(COKE_EFORMAT, "%s: line %d: something follows the quoted field", p->path,
+                       p->line);
+    *rest = strchr(end, p->separator);
+    if (*rest)
+        *(*rest)++ = 0;
+    return COKE_OK;
+}
+
+/* A whole decimal number that fits. */
+static int parse_number(const char *text, int64_t *out)
+{
+    char *end;
+    if (!(*text >= '0' && *text <= '9') && *text != '-')
+        return 0;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    *out = value;
+    return !*end && end[-1] != '-' && errno == 0;
+}
+
+static int add_label(struct parse *p, char *text)
+{
+    size_t length = strlen(text);
+    while (length && text[length - 1] == ' ')
+        text[--length] = 0;
+    text += strspn(text, " ");
+    if (!*text)
+        return COKE_OK;
+    int rc = ck_grow(&p->mark, &p->room, p->marks, sizeof *p->mark);
+    if (rc)
+        return rc;
+    struct mark *m = &p->mark[p->marks++];
+    *m = (struct mark){.text = text, .item = (int32_t)p->l->base.n};
+    p->all_numbers = parse_number(text, &m->number) && p->all_numbers;
+    return COKE_OK;
+}
+
+/* The first line of a table may name its columns. */
+static int is_title(const struct parse *p, const char *path)
+{
+    int table = p->separator == ',' || ck_ends_with(p->path, ".tsv");
+    return table && p->l->base.n == 0 && p->line == 1 && !strpbrk(path, "./");
+}
+
+static int parse_line(struct parse *p, char *line)
+{
+    struct list *l = p->l;
+    char *label = NULL, *more = NULL;
+    int rc = COKE_OK;
+    if (!*line || *line == '#')
+        return COKE_OK;
+    CK_TRY(cut_field(p, line, &label));
+    if (label)
+        CK_TRY(cut_field(p, label, &more));
+    if (more)
+        CK_FAIL(COKE_EFORMAT, "%s: line %d: more than a path and a label%s", p->path, p->line,
+                p->separator == ',' ? "; a path with a comma goes in \"quotes\"" : "");
+    if (!*line)
+        CK_FAIL(COKE_EFORMAT, "%s: line %d: no path", p->path, p->line);
+    if (is_title(p, line))
+        return ck_dataset_add_note(&l->base, "Line 1 of %s (%s) is taken for a title.", p->path,
+                                   line);
+    if (label)
+        CK_TRY(add_label(p, label));
+    CK_TRY(ck_names_add(&l->names, line, strlen(line)));
+    CK_TRY(ck_grow(&l->line, &l->lines, l->base.n, sizeof *l->line));
+    l->line[l->base.n++] = p->line;
+done:
+    return rc;
+}
+
+/* text [size + 1] is cut up in place; a zero follows it. */
+static int parse_text(struct parse *p, char *text, size_t size)
+{
+    char *end = text + size;
+    int rc = COKE_OK;
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3;
+    for (char *next; text < end; text = next) {
+        char *stop = memchr(text, '\n', (size_t)(end - text));
+        stop = stop ? stop : end;
+        next = stop + 1;
+        if (p->line++ == INT32_MAX - 1)
+            CK_FAIL(COKE_EFORMAT, "%s: more than %d lines", p->path, p->line);
+        if (memchr(text, 0, (size_t)(stop - text)))
+            CK_FAIL(COKE_EFORMAT, "%s: line %d: a zero byte; this is not a text file", p->path,
+                    p->line);
+        if (stop > text && stop[-1] == '\r')
+            stop--;
+        *stop = 0;
+        CK_TRY(parse_line(p, text));
+    }
+    if (!p->l->base.n)
+        CK_FAIL(COKE_EUSAGE, "%s: no images in the list", p->path);
+done:
+    return rc;
+}
+
+/* ---- labels ----------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t x = ((const struct mark *)a)->number, y = ((const struct mark *)b)->number;
+    return (x > y) - (x < y);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(((const struct mark *)a)->text, ((const struct mark *)b)->text);
+}
+
+static int add_class(const struct parse *p, const struct mark *m, struct ck_names *classes)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)m->number);
+    const char *name = p->all_numbers ? number : m->text;
+    return ck_names_add(classes, name, strlen(name));
+}
+
+/* Classes in the order of their numbers or texts; numbers 0..c-1 stay what they are. */
+static int number_labels(struct parse *p, int32_t *label, struct ck_names *classes)
+{
+    int (*compare)(const void *, const void *) =
+        p->all_numbers ? compare_numbers : compare_texts;
+    qsort(p->mark, (size_t)p->marks, sizeof *p->mark, compare);
+    const struct mark *last = NULL;
+    for (int64_t i = 0; i < p->marks; i++) {
+        const struct mark *m = &p->mark[i];
+        if (p->all_numbers && m->number == -1)
+            continue;
+        if (!last || compare(last, m) != 0) {
+            int rc = add_class(p, m, classes);
+            if (rc)
+                return rc;
+        }
+        last = m;
+        label[m->item] = (int32_t)classes->n - 1;
+    }
+    return COKE_OK;
+}
+
+static int make_labels(struct parse *p)
+{
+    struct ck_dataset *d = &p->l->base;
+    struct ck_names classes = {0};
+    int64_t unknown = 0;
+    int rc = COKE_OK;
+    if (!p->marks)
+        return COKE_OK;
+    d->label = ck_alloc_array((size_t)d->n, sizeof *d->label);
+    if (!d->label)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < d->n; i++)
+        d->label[i] = -1;
+    CK_TRY(number_labels(p, d->label, &classes));
+    for (int64_t i = 0; i < d->n; i++)
+        unknown += d->label[i] < 0;
+    if (unknown)
+        CK_TRY(ck_dataset_add_note(d, "%lld of %lld images have no label.", (long long)unknown,
+                                   (long long)d->n));
+    if (classes.n)
+        CK_TRY(ck_dataset_name_classes(d, &classes));
+done:
+    ck_names_release(&classes);
+    if (!rc && !d->classes) {
+        ck_free(d->label);
+        d->label = NULL;
+    }
+    return rc;
+}
+
+/* ---- the data set ----------------------------------------------------------------------- */
+
+static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
+{
+    const struct list *l = (const struct list *)d;
+    const char *name = ck_names_get(&l->names, i);
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s%s", *name == '/' ? "" : l->folder, name);
+    int rc = n < (int)sizeof path ? ck_item_load(item, path)
+                                  : ck_fail(COKE_EIO, "%s: %s", name, strerror(ENAMETOOLONG));
+    return rc ? ck_fail_prefix(rc, "%s: line %d: ", d->source, l->line[i]) : COKE_OK;
+}
+
+static void name_image(const struct ck_dataset *d, int64_t i, char *text, size_t size)
+{
+    snprintf(text, size, "%s", ck_names_get(&((const struct list *)d)->names, i));
+}
+
+static void free_list(struct ck_dataset *d)
+{
+    struct list *l = (struct list *)d;
+    ck_names_release(&l->names);
+    ck_free(l->folder);
+    ck_free(l->line);
+}
+
+static const struct ck_dataset_type list_type = {
+    .kind = "list", .read = read_image, .name = name_image, .free = free_list};
+
+int ck_dataset_open_list(struct ck_dataset **out, const char *path,
+                         const struct ck_dataset_options *o)
+{
+    struct parse p = {.path = path, .all_numbers = 1};
+    unsigned char *text = NULL;
+    size_t room = 0, size = 0;
+    int rc = COKE_OK;
+    (void)o;
+    p.separator = ck_ends_with(path, ".csv") ? ',' : '\t';
+    p.l = ck_dataset_new(&list_type, sizeof *p.l, path);
+    if (!p.l)
+        return COKE_ENOMEM;
+    p.l->folder = ck_strdup(path);
+    if (!p.l->folder) {
+        rc = COKE_ENOMEM;
+        goto done;
+    }
+    p.l->folder[ck_base_name(path) - path] = 0;
+    CK_TRY(ck_load_file(path, INT64_MAX / 2, &text, &room, &size));
+    text[size] = 0; /* ck_load_reserve left room for it */
+    CK_TRY(parse_text(&p, (char *)text, size));
+    CK_TRY(make_labels(&p));
+    CK_TRY(ck_dataset_make_ids(&p.l->base, &p.l->names));
+    *out = &p.l->base;
+    p.l = NULL;
+done:
+    ck_free(text);
+    ck_free(p.mark);
+    ck_dataset_free((struct ck_dataset *)p.l);
+    return rc;
+}

@@ -1,0 +1,511 @@
+/* loader.c - batches of augmented views, made ahead by threads in an order that they do not
+ * decide.
+ *
+ * Batches are numbered on from where the loader was put; batch b lives in slot b % slots.
+ * Threads claim images in their order, a few at a time, and write each to its place; so what a
+ * batch holds does not depend on who made it. The caller holds one slot, the others fill
+ * meanwhile. */
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/thread.h"
+#include "core/workers.h"
+#include "data/data_options.h"
+#include "data/recipe.h"
+#include "data/sampler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SENTENCE = 400, REPLACE_TRIES = 100 };
+
+/* An image that could not be read, in the order of the batches. */
+struct fault {
+    int64_t index;
+    char sentence[SENTENCE];
+};
+
+struct slot {
+    int64_t epoch, step;
+    int64_t n, first, total;
+    int64_t claimed, done;
+    float *x[COKE_MAX_VIEWS]; /* [most][channels][height][width] */
+    int64_t *index;           /* [most] */
+    int32_t *label;           /* [most] */
+    uint8_t *bad;             /* [most] */
+    struct fault *fault;      /* those of this batch */
+    int64_t faults, fault_room;
+    int status; /* an error that ends everything */
+    char sentence[SENTENCE];
+};
+
+struct worker {
+    struct coke_loader *loader;
+    struct ck_thread thread;
+    struct ck_fetcher fetcher;
+    struct ck_canvas canvas;
+    int64_t bytes; /* of the two, as of the last image */
+};
+
+struct coke_loader {
+    struct coke_data *data;
+    struct coke_loader_options o;
+    struct ck_recipe recipe;
+    struct ck_sampler sampler;
+    int64_t most; /* images of a slot */
+    int64_t pixels[COKE_MAX_VIEWS];
+    int64_t ring_bytes;
+    struct slot *slot; /* [slots] */
+    int64_t slots;
+    struct worker *worker; /* [workers] */
+    int64_t workers;
+    int64_t grain; /* images claimed at a time */
+
+    struct ck_monitor monitor; /* guards all below */
+    int monitor_ready;
+    int64_t start;    /* epoch * steps + step of batch 0 */
+    int64_t filled;   /* batches whose images are known */
+    int64_t claim;    /* batch that images are claimed from */
+    int64_t given;    /* batches handed out */
+    int64_t released; /* batches that the caller is done with: all but the last one given */
+    int32_t stop;
+    uint8_t *known_bad; /* [n] */
+    struct fault *fault;
+    int64_t faults, fault_room;
+    double waited;
+};
+
+/* ---- faults --------------------------------------------------------------------------------
+ */
+
+static int add_fault(struct fault **list, int64_t *n, int64_t *room, int64_t index,
+                     const char *sentence)
+{
+    if (*n == *room) {
+        int64_t more = *room ? 2 * *room : 4;
+        struct fault *p = ck_realloc_array(*list, (size_t)more, sizeof *p);
+        if (!p)
+            return COKE_ENOMEM;
+        *list = p;
+        *room = more;
+    }
+    struct fault *f = &(*list)[(*n)++];
+    f->index = index;
+    snprintf(f->sentence, sizeof f->sentence, "%s", sentence);
+    return COKE_OK;
+}
+
+/* Under the lock. The first error of a batch is the one that is told. */
+static void end_slot(struct slot *s, int status)
+{
+    if (s->status)
+        return;
+    s->status = status;
+    snprintf(s->sentence, sizeof s->sentence, "%s", coke_last_error());
+}
+
+/* Is this a matter of the one image, or of the disk or the memory? */
+static int is_fault(const struct coke_loader *l, int status)
+{
+    return status == COKE_EFORMAT && l->o.bad != CK_BAD_ERROR;
+}
+
+/* ---- threads -------------------------------------------------------------------------------
+ */
+
+static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
+{
+    struct coke_loader *l = w->loader;
+    float *out[COKE_MAX_VIEWS];
+    for (int v = 0; v < l->recipe.views; v++)
+        out[v] = s->x[v] + place * l->pixels[v];
+    int rc = ck_recipe_make(&l->recipe, &w->fetcher, &w->canvas, l->data, index, s->epoch, out);
+    if (!rc) {
+        s->index[place] = index;
+        s->label[place] = ck_dataset_label(l->data->set, index);
+    }
+    return rc;
+}
+
+static int note_fault(struct coke_loader *l, struct slot *s, int64_t index)
+{
+    ck_monitor_lock(&l->monitor);
+    int rc = add_fault(&s->fault, &s->faults, &s->fault_room, index, coke_last_error());
+    ck_monitor_unlock(&l->monitor);
+    return rc;
+}
+
+/* The place of an image that cannot be read, or COKE_EFORMAT if it stays empty. Which image
+ * stands in for it is a function of the epoch and the one it replaces. */
+static int make_replacement(struct worker *w, struct slot *s, int64_t place, int64_t index)
+{
+    struct coke_loader *l = w->loader;
+    uint64_t id = l->data->set->id[index];
+    int rc = COKE_EFORMAT;
+    for (uint32_t t = 0; t < REPLACE_TRIES && rc == COKE_EFORMAT; t++) {
+        uint32_t draw = (uint32_t)s->epoch * REPLACE_TRIES + t;
+        int64_t other = (int64_t)ck_rng_below((uint64_t)l->o.view.seed, CK_RNG_REPLACE, id,
+                                              draw, (uint64_t)l->sampler.n);
+        rc = make(w, s, place, other);
+        if (is_fault(l, rc) && note_fault(l, s, other))
+            rc = COKE_ENOMEM;
+    }
+    return rc;
+}
+
+static int make_or_excuse(struct worker *w, struct slot *s, int64_t place)
+{
+    struct coke_loader *l = w->loader;
+    int64_t index = s->index[place];
+    int rc = make(w, s, place, index);
+    if (!is_fault(l, rc))
+        return rc;
+    if (note_fault(l, s, index))
+        return COKE_ENOMEM;
+    rc = l->o.bad == CK_BAD_REPLACE ? make_replacement(w, s, place, index) : COKE_EFORMAT;
+    s->bad[place] = rc == COKE_EFORMAT;
+    return rc == COKE_EFORMAT ? COKE_OK : rc;
+}
+
+static void fill_slot(struct coke_loader *l, struct slot *s, int64_t batch)
+{
+    int64_t steps = ck_sampler_steps(&l->sampler), at = l->start + batch;
+    s->epoch = at / steps;
+    s->step = at % steps;
+    s->n = ck_sampler_get(&l->sampler, s->epoch, s->step, s->index, &s->first, &s->total);
+    s->claimed = s->done = s->faults = 0;
+    s->status = COKE_OK;
+    memset(s->bad, 0, (size_t)s->n);
+}
+
+/* Under the lock: the next images, or NULL when the loader ends. */
+static struct slot *claim(struct coke_loader *l, int64_t *from, int64_t *to)
+{
+    while (!l->stop) {
+        if (l->claim == l->filled && l->filled < l->released + l->slots) {
+            fill_slot(l, &l->slot[l->filled % l->slots], l->filled);
+            l->filled++;
+        }
+        if (l->claim == l->filled) {
+            ck_monitor_wait(&l->monitor);
+            continue;
+        }
+        struct slot *s = &l->slot[l->claim % l->slots];
+        *from = s->claimed;
+        *to = *from + l->grain < s->n ? *from + l->grain : s->n;
+        s->claimed = *to;
+        l->claim += *to == s->n;
+        if (*from < *to)
+            return s;
+        ck_monitor_changed(&l->monitor); /* a rank without a part is done at once */
+    }
+    return NULL;
+}
+
+static int64_t worker_bytes(const struct worker *w)
+{
+    const struct ck_fetcher *f = &w->fetcher;
+    const struct ck_canvas *c = &w->canvas;
+    size_t bytes = f->item.capacity + f->item.pixels.capacity + f->image.capacity +
+                   f->spare.capacity + f->decoder.spare.capacity + c->planes.capacity +
+                   c->spare.capacity + c->blurrer.bytes;
+    for (size_t i = 0; i < sizeof c->resizer.bytes / sizeof c->resizer.bytes[0]; i++)
+        bytes += c->resizer.bytes[i];
+    return (int64_t)bytes;
+}
+
+static void work(void *arg)
+{
+    struct worker *w = arg;
+    struct coke_loader *l = w->loader;
+    struct slot *s;
+    int64_t from = 0, to = 0;
+    ck_monitor_lock(&l->monitor);
+    while ((s = claim(l, &from, &to))) {
+        int rc = COKE_OK;
+        ck_monitor_unlock(&l->monitor);
+        for (int64_t i = from; i < to && !rc; i++)
+            rc = make_or_excuse(w, s, i);
+        ck_monitor_lock(&l->monitor);
+        if (rc)
+            end_slot(s, rc);
+        w->bytes = worker_bytes(w);
+        s->done += to - from;
+        if (s->done == s->n)
+            ck_monitor_changed(&l->monitor);
+    }
+    ck_monitor_unlock(&l->monitor);
+}
+
+static void stop_workers(struct coke_loader *l)
+{
+    if (!l->monitor_ready)
+        return;
+    ck_monitor_lock(&l->monitor);
+    l->stop = 1;
+    ck_monitor_changed(&l->monitor);
+    ck_monitor_unlock(&l->monitor);
+    for (int64_t i = 0; i < l->workers; i++)
+        ck_thread_join(&l->worker[i].thread);
+    l->stop = 0;
+}
+
+static int start_workers(struct coke_loader *l)
+{
+    int rc = COKE_OK;
+    for (int64_t i = 0; i < l->workers && !rc; i++)
+        rc = ck_thread_start(&l->worker[i].thread, work, &l->worker[i]);
+    if (rc)
+        stop_workers(l);
+    return rc;
+}
+
+/* ---- making and ending ---------------------------------------------------------------------
+ */
+
+static int check(const struct coke_loader_options *o, const struct coke_data *d)
+{
+    int rc = ck_loader_options_check(o);
+    if (rc || d->set->n >= 0)
+        return rc;
+    return ck_fail(COKE_EUSAGE,
+                   "%s can only be read once, in order, which will not do here; unpack it, or "
+                   "make shards of it with 'coke data pack'",
+                   d->set->source);
+}
+
+static int make_slot(struct coke_loader *l, struct slot *s)
+{
+    size_t most = (size_t)l->most;
+    s->index = ck_alloc_array(most, sizeof *s->index);
+    s->label = ck_alloc_array(most, sizeof *s->label);
+    s->bad = ck_alloc_array(most, 1);
+    if (!s->index || !s->label || !s->bad)
+        return COKE_ENOMEM;
+    l->ring_bytes += (int64_t)(most * (sizeof *s->index + sizeof *s->label + 1));
+    for (int v = 0; v < l->recipe.views; v++) {
+        size_t numbers = most * (size_t)l->pixels[v];
+        s->x[v] = ck_alloc_array(numbers, sizeof(float));
+        if (!s->x[v])
+            return COKE_ENOMEM;
+        l->ring_bytes += (int64_t)(numbers * sizeof(float));
+    }
+    return COKE_OK;
+}
+
+static int make_parts(struct coke_loader *l)
+{
+    int rc = COKE_OK;
+    int64_t largest = 0;
+    for (int v = 0; v < l->recipe.views; v++) {
+        const struct ck_view *view = &l->recipe.view[v];
+        l->pixels[v] = (int64_t)l->recipe.channels * view->width * view->height;
+        largest = l->pixels[v] > largest ? l->pixels[v] : largest;
+    }
+    l->grain = largest > 64 * 64 * 3 ? 1 : 8; /* small images are cheaper than the lock */
+    l->most = ck_sampler_most(&l->sampler);
+    l->slots = l->o.prefetch + 1;
+    l->workers = l->o.workers ? l->o.workers : ck_threads();
+    l->slot = ck_calloc_array((size_t)l->slots, sizeof *l->slot);
+    l->worker = ck_calloc_array((size_t)l->workers, sizeof *l->worker);
+    l->known_bad = ck_calloc_array((size_t)l->sampler.n, 1);
+    if (!l->slot || !l->worker || !l->known_bad)
+        return COKE_ENOMEM;
+    l->ring_bytes += l->sampler.n;
+    for (int64_t i = 0; i < l->workers; i++)
+        l->worker[i].loader = l;
+    for (int64_t i = 0; i < l->slots && !rc; i++)
+        rc = make_slot(l, &l->slot[i]);
+    return rc;
+}
+
+int coke_loader_new(struct coke_loader **out, struct coke_data *data,
+                    const struct coke_loader_options *options)
+{
+    int rc = COKE_OK;
+    struct coke_loader *l = NULL;
+    *out = NULL;
+    CK_TRY(check(options, data));
+    l = ck_calloc_array(1, sizeof *l);
+    if (!l)
+        return COKE_ENOMEM;
+    l->data = data;
+    l->o = *options;
+    l->sampler = (struct ck_sampler){.n = data->set->n,
+                                     .batch = options->batch,
+                                     .rank = options->rank,
+                                     .ranks = options->ranks,
+                                     .shuffle = options->shuffle,
+                                     .seed = (uint64_t)options->view.seed};
+    CK_TRY(ck_recipe_init(&l->recipe, data, &options->view, options->normalize));
+    CK_TRY(make_parts(l));
+    CK_TRY(ck_monitor_init(&l->monitor));
+    l->monitor_ready = 1;
+    CK_TRY(start_workers(l));
+    *out = l;
+    l = NULL;
+done:
+    coke_loader_free(l);
+    return rc;
+}
+
+static void release_slot(struct slot *s)
+{
+    for (int v = 0; v < COKE_MAX_VIEWS; v++)
+        ck_free(s->x[v]);
+    ck_free(s->index);
+    ck_free(s->label);
+    ck_free(s->bad);
+    ck_free(s->fault);
+}
+
+void coke_loader_free(struct coke_loader *l)
+{
+    if (!l)
+        return;
+    stop_workers(l);
+    for (int64_t i = 0; i < l->workers && l->worker; i++) {
+        ck_fetcher_release(&l->worker[i].fetcher);
+        ck_canvas_release(&l->worker[i].canvas);
+    }
+    for (int64_t i = 0; i < l->slots && l->slot; i++)
+        release_slot(&l->slot[i]);
+    if (l->monitor_ready)
+        ck_monitor_release(&l->monitor);
+    ck_free(l->worker);
+    ck_free(l->slot);
+    ck_free(l->known_bad);
+    ck_free(l->fault);
+    ck_free(l);
+}
+
+int64_t coke_loader_steps(const struct coke_loader *l)
+{
+    return ck_sampler_steps(&l->sampler);
+}
+
+int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
+{
+    int64_t steps = ck_sampler_steps(&l->sampler);
+    if (epoch < 0 || step < 0 || step >= steps)
+        return ck_fail(COKE_EUSAGE, "there is no step %lld of epoch %lld; an epoch has %lld",
+                       (long long)step, (long long)epoch, (long long)steps);
+    stop_workers(l);
+    l->start = epoch * steps + step;
+    l->filled = l->claim = l->given = l->released = 0;
+    return start_workers(l);
+}
+
+/* ---- the next batch ------------------------------------------------------------------------
+ */
+
+static int by_index(const void *a, const void *b)
+{
+    int64_t x = ((const struct fault *)a)->index, y = ((const struct fault *)b)->index;
+    return (x > y) - (x < y);
+}
+
+/* Images that failed for the first time join the list; too many end it. */
+static int collect_faults(struct coke_loader *l, struct slot *s)
+{
+    if (s->faults)
+        qsort(s->fault, (size_t)s->faults, sizeof *s->fault, by_index);
+    for (int64_t i = 0; i < s->faults; i++) {
+        const struct fault *f = &s->fault[i];
+        if (l->known_bad[f->index])
+            continue;
+        l->known_bad[f->index] = 1;
+        int rc = add_fault(&l->fault, &l->faults, &l->fault_room, f->index, f->sentence);
+        if (rc)
+            return rc;
+    }
+    if ((double)l->faults > l->o.max_bad * (double)l->sampler.n)
+        return ck_fail(COKE_EFORMAT,
+                       "%lld of %lld images cannot be read, more than %g %%; the first: %s",
+                       (long long)l->faults, (long long)l->sampler.n, 100 * l->o.max_bad,
+                       l->fault[0].sentence);
+    return COKE_OK;
+}
+
+static void close_gaps(const struct coke_loader *l, struct slot *s)
+{
+    int64_t to = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        if (s->bad[i])
+            continue;
+        for (int v = 0; v < l->recipe.views && to < i; v++)
+            memcpy(s->x[v] + to * l->pixels[v], s->x[v] + i * l->pixels[v],
+                   (size_t)l->pixels[v] * sizeof(float));
+        s->index[to] = s->index[i];
+        s->label[to++] = s->label[i];
+    }
+    s->n = to;
+}
+
+static void describe(const struct coke_loader *l, const struct slot *s, struct coke_batch *b)
+{
+    *b = (struct coke_batch){.epoch = s->epoch,
+                             .step = s->step,
+                             .steps = ck_sampler_steps(&l->sampler),
+                             .n = s->n,
+                             .first = s->first,
+                             .total = s->total,
+                             .views = l->recipe.views,
+                             .channels = l->recipe.channels,
+                             .index = s->index,
+                             .label = s->label};
+    for (int v = 0; v < b->views; v++) {
+        b->width[v] = l->recipe.view[v].width;
+        b->height[v] = l->recipe.view[v].height;
+        b->x[v] = s->x[v];
+    }
+}
+
+int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
+{
+    double begin = ck_clock_seconds();
+    ck_monitor_lock(&l->monitor);
+    l->released = l->given;
+    ck_monitor_changed(&l->monitor);
+    struct slot *s = &l->slot[l->given % l->slots];
+    while (l->filled <= l->given || s->done < s->n)
+        ck_monitor_wait(&l->monitor);
+    int rc = s->status ? ck_fail(s->status, "%s", s->sentence) : collect_faults(l, s);
+    if (!rc) {
+        close_gaps(l, s);
+        l->given++;
+        describe(l, s, out);
+    }
+    l->waited += ck_clock_seconds() - begin;
+    ck_monitor_unlock(&l->monitor);
+    return rc;
+}
+
+double coke_loader_waited(const struct coke_loader *l)
+{
+    return l->waited;
+}
+
+int64_t coke_loader_bytes(const struct coke_loader *l)
+{
+    struct ck_monitor *m = (struct ck_monitor *)&l->monitor;
+    int64_t bytes = l->ring_bytes;
+    ck_monitor_lock(m);
+    for (int64_t i = 0; i < l->workers; i++)
+        bytes += l->worker[i].bytes;
+    ck_monitor_unlock(m);
+    return bytes;
+}
+
+int64_t coke_loader_bad_count(const struct coke_loader *l)
+{
+    return l->faults;
+}
+
+int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence)
+{
+    if (sentence)
+        *sentence = l->fault[i].sentence;
+    return l->fault[i].index;
+}

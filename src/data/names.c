@@ -1,0 +1,80 @@
+/* names.c - many short texts in one piece of memory. */
+#include "data/names.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ck_grow(void *p, int64_t *room, int64_t n, size_t size)
+{
+    if (n < *room)
+        return COKE_OK;
+    int64_t more = *room ? *room * 2 : 64;
+    void *old, *grown;
+    memcpy(&old, p, sizeof old);
+    grown = ck_realloc_array(old, (size_t)more, size);
+    if (!grown)
+        return COKE_ENOMEM;
+    memcpy(p, &grown, sizeof grown);
+    *room = more;
+    return COKE_OK;
+}
+
+static int grow_text(struct ck_names *s, size_t length)
+{
+    size_t need = s->used + length + 1;
+    if (need <= s->room)
+        return COKE_OK;
+    size_t room = need + s->room + 1024;
+    char *text = ck_realloc_array(s->text, room, 1);
+    if (!text)
+        return COKE_ENOMEM;
+    s->text = text;
+    s->room = room;
+    return COKE_OK;
+}
+
+int ck_names_add(struct ck_names *s, const char *text, size_t length)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_grow(&s->at, &s->places, s->n, sizeof *s->at));
+    CK_TRY(grow_text(s, length));
+    memcpy(s->text + s->used, text, length);
+    s->text[s->used + length] = 0;
+    s->at[s->n++] = s->used;
+    s->used += length + 1;
+done:
+    return rc;
+}
+
+const char *ck_names_get(const struct ck_names *s, int64_t i)
+{
+    return s->text + s->at[i];
+}
+
+void ck_names_release(struct ck_names *s)
+{
+    ck_free(s->text);
+    ck_free(s->at);
+    *s = (struct ck_names){0};
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int ck_names_sort(struct ck_names *s)
+{
+    const char **order = ck_alloc_array((size_t)s->n, sizeof *order);
+    if (!order)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < s->n; i++)
+        order[i] = s->text + s->at[i];
+    qsort(order, (size_t)s->n, sizeof *order, compare_texts);
+    for (int64_t i = 0; i < s->n; i++)
+        s->at[i] = (size_t)(order[i] - s->text);
+    ck_free(order);
+    return COKE_OK;
+}

@@ -1,0 +1,187 @@
+/* npy_images.c - .npy of u8 images [n][h][w] or [n][h][w][c], read image by image, with labels
+ * from FILE-labels.npy or FILE.labels.npy. */
+#include "data/dataset_kinds.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/convert.h"
+#include "io/load.h"
+#include "io/npy.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct npy_images {
+    struct ck_dataset base;
+    int fd;
+    int64_t offset; /* of the first image */
+    int64_t stride; /* bytes of one */
+};
+
+/* Opens an array and checks its length; the file is positioned at the data. */
+static int open_array(const char *path, int *fd, struct ck_npy *a)
+{
+    unsigned char *head = NULL;
+    int64_t size = 0;
+    int rc = ck_load_open(path, fd, &size);
+    if (rc)
+        return rc;
+    rc = ck_npy_read_header(a, path, *fd, &head);
+    if (!rc && size - (int64_t)a->offset != a->bytes)
+        rc = ck_npy_fail_size(a, path, size - (int64_t)a->offset);
+    ck_free(head);
+    if (rc) {
+        close(*fd);
+        *fd = -1;
+    }
+    return rc;
+}
+
+static int check_images(struct npy_images *x, const struct ck_npy *a, const char *path)
+{
+    char shape[CK_SHAPE_TEXT];
+    int64_t channels = a->ndim == 4 ? a->shape[3] : 1;
+    ck_shape_text(a->ndim, a->shape, shape);
+    if (a->dtype != CK_U8 || a->ndim < 3 || a->ndim > 4)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: %s %s; images are u1 [n][h][w] or [n][h][w][channels]", path, shape,
+                       ck_npy_dtype(a->dtype));
+    if (a->shape[0] == 0)
+        return ck_fail(COKE_EFORMAT, "%s: no images in it (%s)", path, shape);
+    if (a->shape[1] < 1 || a->shape[1] > CK_IMAGE_MAX_SIDE || a->shape[2] < 1 ||
+        a->shape[2] > CK_IMAGE_MAX_SIDE || channels < 1 || channels > CK_CHANNELS_MAX)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: %s: sides are 1 to %d, and there are 1 to %d channels, last", path,
+                       shape, CK_IMAGE_MAX_SIDE, CK_CHANNELS_MAX);
+    x->base.n = a->shape[0];
+    x->base.height = (int32_t)a->shape[1];
+    x->base.width = (int32_t)a->shape[2];
+    x->base.channels = (int32_t)channels;
+    x->offset = (int64_t)a->offset;
+    x->stride = a->bytes / a->shape[0];
+    return COKE_OK;
+}
+
+/* ---- labels ----------------------------------------------------------------------------- */
+
+static int find_labels(const char *images, char path[PATH_MAX])
+{
+    static const char *const endings[] = {"-labels.npy", ".labels.npy"};
+    int stem = (int)(strlen(images) - strlen(".npy"));
+    for (int e = 0; e < 2; e++)
+        if (snprintf(path, PATH_MAX, "%.*s%s", stem, images, endings[e]) < PATH_MAX &&
+            access(path, F_OK) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_integer(enum ck_dtype t)
+{
+    return t == CK_I8 || t == CK_U8 || t == CK_I16 || t == CK_U16 || t == CK_I32 ||
+           t == CK_U32 || t == CK_I64 || t == CK_U64;
+}
+
+/* Values as doubles: those up to CK_LABEL_MAX are exact in it. */
+static int set_labels(struct ck_dataset *d, const double *value, const char *path)
+{
+    int32_t most = -1;
+    d->label = ck_alloc_array((size_t)d->n, sizeof *d->label);
+    if (!d->label)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < d->n; i++) {
+        if (value[i] < -1 || value[i] > CK_LABEL_MAX)
+            return ck_fail(COKE_EFORMAT,
+                           "%s: label %.0f at %lld; labels are 0 to %d, and -1 for unknown",
+                           path, value[i], (long long)i, CK_LABEL_MAX);
+        d->label[i] = (int32_t)value[i];
+        most = d->label[i] > most ? d->label[i] : most;
+    }
+    if (most >= 0)
+        return ck_dataset_number_classes(d, most + 1);
+    ck_free(d->label); /* nothing is known */
+    d->label = NULL;
+    return COKE_OK;
+}
+
+static int take_labels(struct ck_dataset *d, const char *path)
+{
+    struct ck_npy a;
+    void *bytes = NULL;
+    double *value = NULL;
+    int fd = -1, rc = open_array(path, &fd, &a);
+    if (rc)
+        return rc;
+    if (!is_integer(a.dtype) || a.ndim != 1)
+        CK_FAIL(COKE_EFORMAT, "%s: labels are integers in one dimension, these %s in %d", path,
+                ck_npy_dtype(a.dtype), a.ndim);
+    if (a.shape[0] != d->n)
+        CK_FAIL(COKE_EFORMAT, "%s: %lld labels for %lld images", path, (long long)a.shape[0],
+                (long long)d->n);
+    bytes = ck_alloc_array((size_t)a.bytes, 1);
+    value = ck_alloc_array((size_t)d->n, sizeof *value);
+    if (!bytes || !value) {
+        rc = COKE_ENOMEM;
+        goto done;
+    }
+    CK_TRY(ck_load_at(fd, path, (int64_t)a.offset, bytes, (size_t)a.bytes));
+    ck_convert_f64(a.dtype, bytes, d->n, value);
+    CK_TRY(set_labels(d, value, path));
+done:
+    ck_free(bytes);
+    ck_free(value);
+    close(fd);
+    return rc;
+}
+
+/* ---- the data set ----------------------------------------------------------------------- */
+
+static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
+{
+    const struct npy_images *x = (const struct npy_images *)d;
+    int rc = ck_image_reshape(&item->pixels, d->width, d->height, d->channels);
+    if (!rc)
+        rc = ck_load_at(x->fd, d->source, x->offset + i * x->stride, item->pixels.data,
+                        (size_t)x->stride);
+    if (rc)
+        item->pixels.width = item->pixels.height = 0;
+    return rc;
+}
+
+static void name_image(const struct ck_dataset *d, int64_t i, char *text, size_t size)
+{
+    snprintf(text, size, "%s#%lld", ck_base_name(d->source), (long long)i);
+}
+
+static void free_images(struct ck_dataset *d)
+{
+    int fd = ((struct npy_images *)d)->fd;
+    if (fd >= 0)
+        close(fd);
+}
+
+static const struct ck_dataset_type npy_type = {
+    .kind = "npy", .read = read_image, .name = name_image, .free = free_images};
+
+int ck_dataset_open_npy(struct ck_dataset **out, const char *path,
+                        const struct ck_dataset_options *o)
+{
+    char labels[PATH_MAX];
+    struct ck_npy a;
+    int rc = COKE_OK;
+    (void)o;
+    struct npy_images *x = ck_dataset_new(&npy_type, sizeof *x, path);
+    if (!x)
+        return COKE_ENOMEM;
+    x->fd = -1;
+    CK_TRY(open_array(path, &x->fd, &a));
+    CK_TRY(check_images(x, &a, path));
+    if (find_labels(path, labels))
+        CK_TRY(take_labels(&x->base, labels));
+    CK_TRY(ck_dataset_make_ids(&x->base, NULL));
+    *out = &x->base;
+    x = NULL;
+done:
+    ck_dataset_free((struct ck_dataset *)x);
+    return rc;
+}

@@ -1,0 +1,345 @@
+/* pack.c - a data set as resized WebDataset shards. */
+#include "data/pack.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/option.h"
+#include "core/workers.h"
+#include "data/sweep.h"
+#include "image/resize.h"
+#include "io/tar_write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME = 1024 };
+
+/* An encoded image that waits for its turn to be written. */
+struct parcel {
+    unsigned char *bytes;
+    size_t size;
+    char key[NAME];
+};
+
+/* Working memory of a thread. */
+struct table {
+    struct ck_resizer resizer;
+    struct ck_planes planes;
+    struct ck_image small;
+};
+
+struct pack {
+    struct coke_data *data;
+    const struct coke_pack_options *o;
+    const char *prefix;
+    int force;
+    const struct coke_callbacks *callbacks;
+    ck_say_bad *say_bad;
+    struct coke_packed *result;
+    struct ck_writer writer;
+    int open;
+    int64_t used; /* bytes of the open shard */
+    struct parcel parcel[CK_SWEEP_BLOCK];
+    struct table *table; /* [threads] */
+    int threads;
+};
+
+static const struct {
+    const char *extension;
+    enum ck_codec_kind kind;
+} formats[] = {
+    [COKE_PACK_JPEG] = {"jpg", CK_CODEC_JPEG},
+    [COKE_PACK_PNG] = {"png", CK_CODEC_PNG},
+    [COKE_PACK_PPM] = {"ppm", CK_CODEC_PNM},
+};
+
+/* ---- options -------------------------------------------------------------------------------
+ */
+
+#define ROW(type, field, name, def, min, max, choices, help)                                   \
+    CK_OPT(type, struct coke_pack_options, field, name, def, min, max, choices, help)
+
+static const struct coke_option rows[] = {
+    ROW(COKE_OPT_INT, size, "size", 256, 0, CK_IMAGE_MAX_SIDE, NULL,
+        "longest allowed short side; larger pictures are resized; 0: as they are"),
+    ROW(COKE_OPT_CHOICE, format, "format", 0, 0, 2, "jpeg|png|ppm",
+        "jpeg: small files; png: no loss; ppm: no decoding, largest"),
+    ROW(COKE_OPT_INT, quality, "quality", 90, 1, 100, NULL, "of JPEG"),
+    ROW(COKE_OPT_INT, shard_size, "shard-size", 1e9, 1e3, 1e15, NULL,
+        "bytes after which a new shard begins"),
+};
+
+const struct coke_option_table *coke_pack_option_table(void)
+{
+    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
+                                               sizeof(struct coke_pack_options)};
+    return &t;
+}
+
+struct coke_pack_options coke_pack_options_default(void)
+{
+    struct coke_pack_options o;
+    coke_options_default(coke_pack_option_table(), &o);
+    return o;
+}
+
+/* ---- making --------------------------------------------------------------------------------
+ */
+
+/* A name that WebDataset's convention keeps whole (a key ends at the first dot of its last
+ * part) and that leads nowhere when a shard is unpacked. What had to be changed gets a mark of
+ * its own, so that names stay different. */
+static void make_key(struct pack *p, int64_t i, const char *name, char *key)
+{
+    const char *from = name;
+    while (*from == '/')
+        from++;
+    const char *base = strrchr(from, '/') ? strrchr(from, '/') + 1 : from;
+    const char *dot = strrchr(base, '.');
+    const char *end = dot && dot > base ? dot : base + strlen(base);
+    size_t n = 0;
+    int changed = from != name;
+    for (const char *c = from; c < end && n < NAME - 64; c++) {
+        int up = c[0] == '.' && (c == from || c[-1] == '/') && c[1] == '.';
+        int odd = up || (c >= base && *c == '.') || (unsigned char)*c < ' ';
+        key[n++] = odd ? '_' : *c;
+        changed |= odd;
+    }
+    /* Records are numbered behind the name of their file: "test_batch.bin#7". */
+    if (dot && strchr(dot, '#')) {
+        n += (size_t)snprintf(key + n, NAME - n, "-%s", strchr(dot, '#') + 1);
+        changed = 0;
+    }
+    key[n] = 0;
+    if (changed)
+        snprintf(key + n, NAME - n, "-%016llx",
+                 (unsigned long long)(p->data->set->id ? p->data->set->id[i] : (uint64_t)i));
+}
+
+static int shrink(const struct pack *p, struct table *t, const struct ck_image *im)
+{
+    int rc = COKE_OK;
+    int64_t shorter = im->width < im->height ? im->width : im->height, size = p->o->size;
+    struct ck_box all = {0, 0, im->width, im->height};
+    int32_t width = (int32_t)(im->width * size / shorter);
+    int32_t height = (int32_t)(im->height * size / shorter);
+    CK_TRY(ck_resize(&t->resizer, im, all, CK_BICUBIC, width, height, &t->planes));
+    CK_TRY(ck_image_from_planes(&t->small, &t->planes));
+done:
+    return rc;
+}
+
+static int encode(const struct pack *p, struct parcel *b, const struct ck_image *im)
+{
+    if (im->channels != 1 && im->channels != 3)
+        return ck_fail(COKE_EFORMAT, "images of %d channels cannot be packed", im->channels);
+    if (p->o->format == COKE_PACK_JPEG)
+        return ck_jpeg_encode(im, (int)p->o->quality, &b->bytes, &b->size);
+    if (p->o->format == COKE_PACK_PNG)
+        return ck_png_encode(im, &b->bytes, &b->size);
+    return ck_pnm_encode(im, &b->bytes, &b->size);
+}
+
+/* A file that is already what is wanted is not encoded a second time. */
+static int is_as_wanted(const struct pack *p, const struct ck_fetcher *f, int shrinks)
+{
+    return f->item.bytes && !shrinks && f->info.kind == formats[p->o->format].kind &&
+           !(p->data->o.exif && f->info.orientation != 1);
+}
+
+static int make(void *arg, struct ck_fetcher *f, int64_t i, int place, int worker)
+{
+    struct pack *p = arg;
+    struct parcel *b = &p->parcel[place];
+    struct table *t = &p->table[worker];
+    struct ck_box part;
+    int scale, rc = COKE_OK;
+    int32_t shorter = f->width < f->height ? f->width : f->height;
+    int shrinks = p->o->size > 0 && shorter > p->o->size;
+    make_key(p, i, f->name, b->key);
+    CK_TRY(ck_fetch_decode(f, p->data, NULL, 1, &part, &scale)); /* also says if it is sound */
+    if (is_as_wanted(p, f, shrinks)) {
+        b->bytes = ck_alloc_array(f->item.size, 1);
+        if (!b->bytes)
+            return COKE_ENOMEM;
+        memcpy(b->bytes, f->item.bytes, f->item.size);
+        b->size = f->item.size;
+        goto done;
+    }
+    if (shrinks)
+        CK_TRY(shrink(p, t, &f->image));
+    rc = encode(p, b, shrinks ? &t->small : &f->image);
+    if (rc)
+        ck_fail_prefix(rc, "%s: ", f->name);
+done:
+    return rc;
+}
+
+/* ---- writing -------------------------------------------------------------------------------
+ */
+
+static void shard_name(const struct pack *p, int64_t shard, char *path, size_t size)
+{
+    snprintf(path, size, "%s-%06lld.tar", p->prefix, (long long)shard);
+}
+
+static int close_shard(struct pack *p)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_tar_end(&p->writer));
+    CK_TRY(ck_writer_commit(&p->writer));
+    p->open = 0;
+    p->result->shards++;
+done:
+    return rc;
+}
+
+static int open_shard(struct pack *p)
+{
+    char path[4096];
+    shard_name(p, p->result->shards, path, sizeof path);
+    int rc = ck_writer_open(&p->writer, path, p->force);
+    p->open = !rc;
+    p->used = 0;
+    return rc;
+}
+
+static int add(struct pack *p, struct parcel *b, int32_t label)
+{
+    char name[NAME + 16], text[16];
+    int rc = COKE_OK;
+    int64_t before = p->used;
+    if (!p->open)
+        CK_TRY(open_shard(p));
+    before = p->used;
+    snprintf(name, sizeof name, "%s.%s", b->key, formats[p->o->format].extension);
+    CK_TRY(ck_tar_add(&p->writer, name, b->bytes, b->size, &p->used));
+    if (label >= 0) {
+        snprintf(name, sizeof name, "%s.cls", b->key);
+        int n = snprintf(text, sizeof text, "%d", label);
+        CK_TRY(ck_tar_add(&p->writer, name, text, (size_t)n, &p->used));
+    }
+    p->result->images++;
+    p->result->bytes += p->used - before;
+    if (p->used >= p->o->shard_size)
+        CK_TRY(close_shard(p));
+done:
+    return rc;
+}
+
+static int take(void *arg, int64_t i, int place, int status, const char *sentence)
+{
+    struct pack *p = arg;
+    struct parcel *b = &p->parcel[place];
+    int rc = COKE_OK;
+    if (status) {
+        p->result->bad++;
+        if (p->say_bad)
+            p->say_bad(p->callbacks ? p->callbacks->user : NULL, i, sentence);
+    } else {
+        rc = add(p, b, ck_dataset_label(p->data->set, i));
+    }
+    ck_free(b->bytes);
+    b->bytes = NULL;
+    return rc;
+}
+
+/* Readers find the names of the classes beside the shards. */
+static int write_classes(const struct pack *p)
+{
+    char path[4096];
+    struct ck_writer w = {0};
+    int rc = COKE_OK;
+    if (p->data->set->classes == 0)
+        return COKE_OK;
+    snprintf(path, sizeof path, "%s-classes.txt", p->prefix);
+    CK_TRY(ck_writer_open(&w, path, p->force));
+    for (int32_t c = 0; c < p->data->set->classes; c++) {
+        const char *name = p->data->set->class_name[c];
+        CK_TRY(ck_writer_write(&w, name, strcspn(name, "\r\n")));
+        CK_TRY(ck_writer_write(&w, "\n", 1));
+    }
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
+}
+
+static int check_targets(const struct pack *p)
+{
+    char path[4096];
+    int rc = COKE_OK;
+    if (strlen(p->prefix) > sizeof path - 64)
+        CK_FAIL(COKE_EUSAGE, "the prefix has %zu bytes, too many for a name",
+                strlen(p->prefix));
+    for (int64_t s = 0; s < 1 << 20; s++) {
+        shard_name(p, s, path, sizeof path);
+        if (access(path, F_OK) != 0 && s > 0)
+            break;
+        CK_TRY(ck_file_check_target(path, p->force));
+    }
+done:
+    return rc;
+}
+
+/* Shards of an earlier, longer run would be read together with the new ones. */
+static int remove_old(const struct pack *p)
+{
+    char path[4096];
+    for (int64_t s = p->result->shards;; s++) {
+        shard_name(p, s, path, sizeof path);
+        if (unlink(path) != 0)
+            return errno == ENOENT ? COKE_OK
+                                   : ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    }
+}
+
+int ck_pack(struct coke_data *d, const char *prefix, const struct coke_pack_options *o,
+            int force, const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
+            struct coke_packed *out)
+{
+    int rc = COKE_OK;
+    struct pack *p = ck_calloc_array(1, sizeof *p);
+    struct ck_sweep sweep = {.data = d,
+                             .callbacks = callbacks,
+                             .phase = "pack",
+                             .arg = p,
+                             .make = make,
+                             .take = take};
+    if (!p)
+        return COKE_ENOMEM;
+    memset(out, 0, sizeof *out);
+    p->data = d;
+    p->o = o;
+    p->prefix = prefix;
+    p->force = force;
+    p->callbacks = callbacks;
+    p->say_bad = say_bad;
+    p->result = out;
+    p->threads = ck_threads();
+    p->table = ck_calloc_array((size_t)p->threads, sizeof *p->table);
+    if (!p->table)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    CK_TRY(ck_options_check(coke_pack_option_table(), o));
+    CK_TRY(check_targets(p));
+    CK_TRY(ck_sweep_run(&sweep));
+    if (p->open)
+        CK_TRY(close_shard(p));
+    if (out->images == 0)
+        CK_FAIL(COKE_EFORMAT, "%s: not one image could be packed", d->set->source);
+    CK_TRY(write_classes(p));
+    CK_TRY(remove_old(p));
+done:
+    ck_writer_abort(&p->writer);
+    for (int i = 0; i < CK_SWEEP_BLOCK; i++)
+        ck_free(p->parcel[i].bytes);
+    for (int i = 0; i < p->threads && p->table; i++) {
+        ck_resizer_release(&p->table[i].resizer);
+        ck_planes_release(&p->table[i].planes);
+        ck_image_release(&p->table[i].small);
+    }
+    ck_free(p->table);
+    ck_free(p);
+    return rc;
+}

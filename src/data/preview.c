@@ -1,0 +1,130 @@
+/* preview.c - a picture of what training sees. */
+#include "data/preview.h"
+#include "core/error.h"
+#include "core/rng.h"
+
+#include <string.h>
+
+enum { GAP = 4, WIDE_GAP = 12, LEAST_CELL = 96, PAPER = 250, MAX_SHEET = 30000 };
+
+struct sheet {
+    struct ck_image *out;
+    struct ck_recipe recipe;
+    struct ck_fetcher fetcher;
+    struct ck_canvas canvas;
+    struct ck_planes small;
+    int cell; /* pixels a side */
+};
+
+/* Small views are shown larger, with pixels that can be counted. */
+static int zoom_of(int32_t width, int cell)
+{
+    return width > 0 && cell / width > 1 ? cell / width : 1;
+}
+
+static uint8_t value_at(const struct ck_planes *p, int channel, int x, int y, int flip)
+{
+    int c = channel < p->channels ? channel : p->channels - 1;
+    x = flip ? p->width - 1 - x : x;
+    return p->data[((size_t)c * (size_t)p->height + (size_t)y) * (size_t)p->width + (size_t)x];
+}
+
+static void paste(struct ck_image *out, const struct ck_planes *p, int flip, int left, int top,
+                  int zoom)
+{
+    for (int y = 0; y < p->height * zoom; y++) {
+        uint8_t *to = out->data + ((size_t)(top + y) * (size_t)out->width + (size_t)left) * 3;
+        for (int x = 0; x < p->width * zoom; x++)
+            for (int c = 0; c < 3; c++)
+                *to++ = value_at(p, c, x / zoom, y / zoom, flip);
+    }
+}
+
+/* The whole image, made to fit into its cell. */
+static int paste_whole(struct sheet *s, struct coke_data *d, int64_t i, int top)
+{
+    struct ck_box part;
+    int scale, rc = COKE_OK;
+    CK_TRY(ck_fetch_open(&s->fetcher, d, i));
+    CK_TRY(ck_fetch_decode(&s->fetcher, d, NULL, 1, &part, &scale));
+    const struct ck_image *im = &s->fetcher.image;
+    int32_t longer = im->width > im->height ? im->width : im->height;
+    int zoom = zoom_of(longer, s->cell);
+    int32_t w = im->width, h = im->height;
+    if (longer > s->cell) {
+        w = (int32_t)((int64_t)w * s->cell / longer);
+        h = (int32_t)((int64_t)h * s->cell / longer);
+    }
+    w = w ? w : 1;
+    h = h ? h : 1;
+    struct ck_box all = {0, 0, im->width, im->height};
+    CK_TRY(ck_resize(&s->canvas.resizer, im, all, CK_BILINEAR, w, h, &s->small));
+    paste(s->out, &s->small, 0, GAP + (s->cell - w * zoom) / 2, top + (s->cell - h * zoom) / 2,
+          zoom);
+done:
+    return rc;
+}
+
+static int paste_views(struct sheet *s, struct coke_data *d, int64_t i, int64_t epoch, int left,
+                       int top)
+{
+    int rc = COKE_OK;
+    struct ck_sitting sitting;
+    CK_TRY(ck_recipe_begin(&s->recipe, &s->fetcher, d, i, epoch, &sitting));
+    for (int v = 0; v < s->recipe.views; v++, left += s->cell + GAP) {
+        const struct ck_view *view = &s->recipe.view[v];
+        CK_TRY(ck_view_render(&s->canvas, view, &sitting.draw[v], &s->fetcher.image,
+                              &sitting.part, sitting.scale));
+        int zoom = zoom_of(view->width > view->height ? view->width : view->height, s->cell);
+        paste(s->out, &s->canvas.planes, sitting.draw[v].flip,
+              left + (s->cell - view->width * zoom) / 2,
+              top + (s->cell - view->height * zoom) / 2, zoom);
+    }
+done:
+    return rc;
+}
+
+static int draw_rows(struct sheet *s, struct coke_data *d, uint64_t seed, int rows, int columns)
+{
+    struct ck_perm perm;
+    int rc = COKE_OK;
+    ck_perm_init(&perm, seed, CK_RNG_SAMPLE, 0, (uint64_t)d->set->n);
+    int group = s->recipe.views * (s->cell + GAP) - GAP + WIDE_GAP;
+    for (int r = 0; r < rows; r++) {
+        int64_t i = (int64_t)ck_perm_at(&perm, (uint64_t)r);
+        int top = GAP + r * (s->cell + GAP);
+        CK_TRY(paste_whole(s, d, i, top));
+        for (int c = 0; c < columns; c++)
+            CK_TRY(paste_views(s, d, i, c, GAP + s->cell + WIDE_GAP + c * group, top));
+    }
+done:
+    return rc;
+}
+
+int ck_preview(struct coke_data *d, const struct coke_view_options *o, int rows, int columns,
+               struct ck_image *out)
+{
+    int rc = COKE_OK;
+    struct sheet s = {.out = out, .cell = LEAST_CELL};
+    CK_TRY(ck_recipe_init(&s.recipe, d, o, 0));
+    rows = d->set->n < rows ? (int)d->set->n : rows;
+    for (int v = 0; v < s.recipe.views; v++) {
+        const struct ck_view *view = &s.recipe.view[v];
+        int side = view->width > view->height ? view->width : view->height;
+        s.cell = side > s.cell ? side : s.cell;
+    }
+    int64_t group = s.recipe.views * (s.cell + GAP) - GAP + WIDE_GAP;
+    int64_t width = 2 * GAP + s.cell + columns * group, height = GAP + rows * (s.cell + GAP);
+    if (width > MAX_SHEET || height > MAX_SHEET)
+        CK_FAIL(COKE_EUSAGE,
+                "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
+                (long long)width, (long long)height);
+    CK_TRY(ck_image_reshape(out, (int32_t)width, (int32_t)height, 3));
+    memset(out->data, PAPER, (size_t)width * (size_t)height * 3);
+    CK_TRY(draw_rows(&s, d, (uint64_t)o->seed, rows, columns));
+done:
+    ck_fetcher_release(&s.fetcher);
+    ck_canvas_release(&s.canvas);
+    ck_planes_release(&s.small);
+    return rc;
+}

@@ -1,0 +1,11 @@
+/* preview.h - a picture of what training sees. */
+#ifndef CK_PREVIEW_H
+#define CK_PREVIEW_H
+
+#include "data/recipe.h"
+
+/* Each row: an image and, behind it, its views in `columns` drawings (epochs 0, 1, ...). */
+int ck_preview(struct coke_data *d, const struct coke_view_options *o, int rows, int columns,
+               struct ck_image *out);
+
+#endif

@@ -1,0 +1,224 @@
+/* recipe.c - which views an image becomes: the tables, and what the options make of them. */
+#include "data/recipe.h"
+#include "core/error.h"
+#include "data/data_options.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the tables ----------------------------------------------------------------------------
+ */
+
+#define JITTER_STRONG                                                                          \
+    0.8,                                                                                       \
+    {                                                                                          \
+        0.8, 0.8, 0.8, 0.2                                                                     \
+    }
+#define JITTER_GENTLE                                                                          \
+    0.8,                                                                                       \
+    {                                                                                          \
+        0.4, 0.4, 0.2, 0.1                                                                     \
+    }
+#define CROP CK_VIEW_CROP
+#define LIN CK_BILINEAR
+
+enum {
+    SINGLE,
+    LARGE1,
+    LARGE2,
+    SMALL,
+    CIFAR_SINGLE,
+    CIFAR1,
+    CIFAR2,
+    CIFAR1_SHARP,
+    CIFAR2_SHARP,
+    PROBE,
+    EVAL,
+    AS_IS
+};
+
+/* kind, width, height, resize, filter, scale, jitter, gray, blur, solarize, flip */
+static const struct ck_view views[] = {
+    [SINGLE] = {CROP, 224, 224, 0, LIN, {0.08, 1}, JITTER_STRONG, 0.2, 0.5, 0, 0.5},
+    [LARGE1] = {CROP, 224, 224, 0, LIN, {0.08, 1}, JITTER_GENTLE, 0.2, 1, 0, 0.5},
+    [LARGE2] = {CROP, 224, 224, 0, LIN, {0.08, 1}, JITTER_GENTLE, 0.2, 0.1, 0.2, 0.5},
+    [SMALL] = {CROP, 96, 96, 0, LIN, {0.05, 0.6}, JITTER_STRONG, 0.2, 0.5, 0, 0.5},
+    [CIFAR_SINGLE] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_STRONG, 0.2, 0, 0, 0.5},
+    [CIFAR1] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_GENTLE, 0.2, 1, 0, 0.5},
+    [CIFAR2] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_GENTLE, 0.2, 0.1, 0.2, 0.5},
+    [CIFAR1_SHARP] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_GENTLE, 0.2, 0, 0, 0.5},
+    [CIFAR2_SHARP] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_GENTLE, 0.2, 0, 0.2, 0.5},
+    [PROBE] = {CROP, 224, 224, 0, LIN, {0.08, 1}, 0, {0}, 0, 0, 0, 0.5},
+    [EVAL] = {CK_VIEW_CENTER, 224, 224, 256, LIN, {0}, 0, {0}, 0, 0, 0, 0},
+    [AS_IS] = {CK_VIEW_AS_IS, 0, 0, 0, LIN, {0}, 0, {0}, 0, 0, 0, 0},
+};
+
+static const struct {
+    const char *name;
+    int large, view[2];
+    int small, norm;
+} recipes[] = {
+    [COKE_RECIPE_SINGLE] = {"single", 1, {SINGLE}, 0, CK_NORM_IMAGENET},
+    [COKE_RECIPE_DOUBLE] = {"double", 2, {LARGE1, LARGE2}, 0, CK_NORM_IMAGENET},
+    [COKE_RECIPE_MULTI] = {"multi", 2, {LARGE1, LARGE2}, 1, CK_NORM_IMAGENET},
+    [COKE_RECIPE_CIFAR_SINGLE] = {"cifar-single", 1, {CIFAR_SINGLE}, 0, CK_NORM_CIFAR10},
+    [COKE_RECIPE_CIFAR] = {"cifar", 2, {CIFAR1, CIFAR2}, 0, CK_NORM_CIFAR10},
+    [COKE_RECIPE_CIFAR_SMALL] =
+        {"cifar-small", 2, {CIFAR1_SHARP, CIFAR2_SHARP}, 0, CK_NORM_CIFAR10},
+    [COKE_RECIPE_LINEAR] = {"linear", 1, {PROBE}, 0, CK_NORM_IMAGENET},
+    [COKE_RECIPE_EVAL] = {"eval", 1, {EVAL}, 0, CK_NORM_IMAGENET},
+    [COKE_RECIPE_NONE] = {"none", 1, {AS_IS}, 0, CK_NORM_AUTO},
+};
+
+static const struct {
+    float mean[3], std[3];
+} norms[] = {
+    [CK_NORM_IMAGENET] = {{0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}},
+    [CK_NORM_CIFAR10] = {{0.4914f, 0.4822f, 0.4465f}, {0.2470f, 0.2435f, 0.2616f}},
+    [CK_NORM_HALF] = {{0.5f, 0.5f, 0.5f}, {0.25f, 0.25f, 0.25f}},
+};
+
+/* ---- options -------------------------------------------------------------------------------
+ */
+
+/* Up to this side pictures count as small ones, like CIFAR's. */
+enum { SMALL_PICTURE = 64 };
+
+static int first_size(struct coke_data *d, int32_t *width, int32_t *height)
+{
+    struct ck_fetcher f = {0};
+    int rc = COKE_OK;
+    *width = d->set->width;
+    *height = d->set->height;
+    if (*width == 0) {
+        rc = ck_fetch_open(&f, d, 0);
+        *width = f.width;
+        *height = f.height;
+    }
+    ck_fetcher_release(&f);
+    return rc;
+}
+
+static void set_norm(struct ck_recipe *r, int norm, int fallback)
+{
+    if (norm == CK_NORM_AUTO)
+        norm = fallback != CK_NORM_AUTO            ? fallback
+               : r->view[0].width <= SMALL_PICTURE ? CK_NORM_CIFAR10
+                                                   : CK_NORM_IMAGENET;
+    if (r->channels != 3) /* the others are statistics of colours */
+        norm = CK_NORM_HALF;
+    for (int c = 0; c < r->channels; c++) {
+        r->mean[c] = norms[norm].mean[c % 3];
+        r->std[c] = norms[norm].std[c % 3];
+    }
+}
+
+static void set_view(struct ck_view *v, const struct coke_view_options *o, int64_t size)
+{
+    v->filter = o->filter ? CK_BICUBIC : CK_BILINEAR;
+    if (size > 0 && v->kind != CK_VIEW_AS_IS) {
+        v->resize = (int32_t)((v->resize * size + v->width / 2) / v->width);
+        v->width = v->height = (int32_t)size;
+    }
+    if (o->min_scale > 0 && v->kind == CK_VIEW_CROP)
+        v->scale[0] = fmin(o->min_scale, v->scale[1]);
+}
+
+int ck_recipe_init(struct ck_recipe *r, struct coke_data *d, const struct coke_view_options *o,
+                   int normalize)
+{
+    int rc = COKE_OK;
+    int32_t width = 0, height = 0, recipe = o->recipe;
+    memset(r, 0, sizeof *r);
+    if (d->channels > CK_MAX_CHANNELS)
+        CK_FAIL(COKE_EUSAGE, "%s: images of %d channels, at most %d can be used",
+                d->set->source, d->channels, CK_MAX_CHANNELS);
+    if (recipe == COKE_RECIPE_AUTO || recipe == COKE_RECIPE_NONE)
+        CK_TRY(first_size(d, &width, &height));
+    if (recipe == COKE_RECIPE_AUTO)
+        recipe = width <= SMALL_PICTURE && height <= SMALL_PICTURE ? COKE_RECIPE_CIFAR
+                                                                   : COKE_RECIPE_DOUBLE;
+    r->name = recipes[recipe].name;
+    r->channels = d->channels;
+    r->seed = (uint64_t)o->seed;
+    r->exact = o->decode;
+    for (; r->views < recipes[recipe].large; r->views++) {
+        r->view[r->views] = views[recipes[recipe].view[r->views]];
+        set_view(&r->view[r->views], o, o->size);
+    }
+    for (int64_t i = 0; recipes[recipe].small && i < o->small_views; i++, r->views++) {
+        r->view[r->views] = views[SMALL];
+        set_view(&r->view[r->views], o, o->small_size);
+    }
+    if (recipe == COKE_RECIPE_NONE) {
+        r->view[0].width = width;
+        r->view[0].height = height;
+    }
+    set_norm(r, normalize, recipes[recipe].norm);
+done:
+    return rc;
+}
+
+/* ---- one image -----------------------------------------------------------------------------
+ */
+
+static struct ck_box unite(struct ck_box a, struct ck_box b)
+{
+    int32_t x1 = a.x + a.width > b.x + b.width ? a.x + a.width : b.x + b.width;
+    int32_t y1 = a.y + a.height > b.y + b.height ? a.y + a.height : b.y + b.height;
+    int32_t x = a.x < b.x ? a.x : b.x, y = a.y < b.y ? a.y : b.y;
+    return (struct ck_box){x, y, x1 - x, y1 - y};
+}
+
+/* A picture may be decoded at 1/2, 1/4, 1/8 of its size as long as every view still shrinks
+ * what is left by two or more: docs/data.md states what that changes. */
+static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)
+{
+    for (int scale = 8; scale > 1; scale /= 2) {
+        int fits = 1;
+        for (int i = 0; i < r->views && fits; i++) {
+            const struct ck_view *v = &r->view[i];
+            int32_t w = v->kind == CK_VIEW_CENTER ? v->resize : v->width;
+            int32_t h = v->kind == CK_VIEW_CENTER ? v->resize : v->height;
+            fits = v->kind != CK_VIEW_AS_IS && draw[i].crop.width >= 2 * scale * w &&
+                   draw[i].crop.height >= 2 * scale * h;
+        }
+        if (fits)
+            return scale;
+    }
+    return 1;
+}
+
+int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke_data *d,
+                    int64_t i, int64_t epoch, struct ck_sitting *s)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_fetch_open(f, d, i));
+    struct ck_draw_key key = {r->seed, d->set->id[i], epoch, 0};
+    struct ck_box want = {0};
+    for (; key.view < r->views; key.view++) {
+        struct ck_draw *draw = &s->draw[key.view];
+        ck_draw(draw, &r->view[key.view], &key, f->width, f->height);
+        want = key.view ? unite(want, draw->crop) : draw->crop;
+    }
+    CK_TRY(ck_fetch_decode(f, d, &want, r->exact ? 1 : choose_scale(r, s->draw), &s->part,
+                           &s->scale));
+done:
+    return rc;
+}
+
+int ck_recipe_make(const struct ck_recipe *r, struct ck_fetcher *f, struct ck_canvas *c,
+                   struct coke_data *d, int64_t i, int64_t epoch, float *const *out)
+{
+    int rc = COKE_OK;
+    struct ck_sitting s;
+    CK_TRY(ck_recipe_begin(r, f, d, i, epoch, &s));
+    for (int v = 0; v < r->views; v++) {
+        rc = ck_view_render(c, &r->view[v], &s.draw[v], &f->image, &s.part, s.scale);
+        if (rc)
+            return ck_fail_prefix(rc, "%s: ", f->name);
+        ck_planes_normalize(&c->planes, s.draw[v].flip, r->mean, r->std, out[v]);
+    }
+done:
+    return rc;
+}

@@ -1,0 +1,90 @@
+/* sweep.c - every image of a data set once: worked on by all threads, handed over in order. */
+#include "data/sweep.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/workers.h"
+
+#include <stdio.h>
+
+enum { SENTENCE = 400 };
+
+struct block {
+    const struct ck_sweep *sweep;
+    struct ck_fetcher *fetcher; /* [threads] */
+    int64_t first;
+    int count, ended;
+    int status[CK_SWEEP_BLOCK];
+    char sentence[CK_SWEEP_BLOCK][SENTENCE];
+};
+
+static void make_one(void *arg, int64_t place, int worker)
+{
+    struct block *b = arg;
+    const struct ck_sweep *s = b->sweep;
+    struct ck_fetcher *f = &b->fetcher[worker];
+    int64_t i = b->first + place;
+    int rc = ck_fetch_open(f, s->data, i);
+    if (!rc && f->width == 0) {
+        b->ended = 1; /* of a single pass, which is alone here */
+        return;
+    }
+    if (!rc)
+        rc = s->make(s->arg, f, i, (int)place, worker);
+    b->status[place] = rc;
+    if (rc)
+        snprintf(b->sentence[place], SENTENCE, "%s", coke_last_error());
+}
+
+static int take_all(const struct block *b)
+{
+    const struct ck_sweep *s = b->sweep;
+    for (int p = 0; p < b->count; p++) {
+        int status = b->status[p];
+        if (status == COKE_ENOMEM)
+            return ck_fail(status, "%s", b->sentence[p]);
+        int rc = s->take(s->arg, b->first + p, p, status, status ? b->sentence[p] : "");
+        if (rc)
+            return rc;
+    }
+    return COKE_OK;
+}
+
+static int tell(const struct ck_sweep *s, int64_t done, int64_t total)
+{
+    if (!s->callbacks || !s->callbacks->progress)
+        return COKE_OK;
+    struct coke_progress p = {
+        .phase = s->phase, .done = done, .total = total, .unit = "images"};
+    if (s->callbacks->progress(s->callbacks->user, &p))
+        return ck_fail(COKE_ESTOPPED, "stopped after %lld images", (long long)done);
+    return COKE_OK;
+}
+
+int ck_sweep_run(const struct ck_sweep *s)
+{
+    int rc = COKE_OK, threads = ck_threads();
+    int64_t n = s->data->set->n, end = s->most && (n < 0 || s->most < n) ? s->most : n;
+    struct block *b = ck_calloc_array(1, sizeof *b);
+    struct ck_fetcher *f = ck_calloc_array((size_t)threads, sizeof *f);
+    if (!b || !f)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    b->sweep = s;
+    b->fetcher = f;
+    while (end < 0 || b->first < end) {
+        b->count = n < 0 ? 1 : CK_SWEEP_BLOCK;
+        if (end >= 0 && end - b->first < b->count)
+            b->count = (int)(end - b->first);
+        ck_parallel(b->count, make_one, b);
+        if (b->ended)
+            break;
+        CK_TRY(take_all(b));
+        b->first += b->count;
+        CK_TRY(tell(s, b->first, end < 0 ? 0 : end));
+    }
+done:
+    for (int i = 0; f && i < threads; i++)
+        ck_fetcher_release(&f[i]);
+    ck_free(f);
+    ck_free(b);
+    return rc;
+}

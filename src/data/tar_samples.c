@@ -1,0 +1,203 @@
+/* tar_samples.c - the samples of a tar file in the WebDataset convention. */
+#include "data/tar_samples.h"
+#include "data/dataset_kinds.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_TEXT = 32, HEAD = 12, FIRST_ROOM = 256 << 10 };
+
+/* How sure it is that a member is the sample's image. */
+enum rank { NO_IMAGE, BY_CONTENT, BY_LAST_EXTENSION, BY_EXTENSION };
+
+/* ---- members ---------------------------------------------------------------------------- */
+
+static const char *extension_of(const struct ck_samples *s)
+{
+    const char *dot = s->member.name + s->key_length;
+    return *dot ? dot + 1 : dot;
+}
+
+/* The next member that can be part of a sample: hidden files cannot. */
+static int advance(struct ck_samples *s)
+{
+    const char *base = ".";
+    int rc = COKE_OK, more = 1;
+    s->pending = 0;
+    while (more && *base == '.') {
+        CK_TRY(ck_tar_next(&s->tar, &s->member, &more));
+        base = more ? ck_base_name(s->member.name) : "";
+    }
+    s->counts.odd = s->tar.odd;
+    s->pending = more;
+    s->key_length = (size_t)(base - s->member.name) + strcspn(base, ".");
+done:
+    return rc;
+}
+
+static int is_same_sample(const struct ck_samples *s)
+{
+    return s->pending && strncmp(s->key, s->member.name, s->key_length) == 0 &&
+           !s->key[s->key_length];
+}
+
+static int keep_key(struct ck_samples *s)
+{
+    if (s->key_length >= s->room) {
+        ck_free(s->key);
+        s->room = 0;
+        s->key = ck_alloc_array(s->key_length * 2 + 64, 1);
+        if (!s->key)
+            return COKE_ENOMEM;
+        s->room = s->key_length * 2 + 64;
+    }
+    memcpy(s->key, s->member.name, s->key_length);
+    s->key[s->key_length] = 0;
+    return COKE_OK;
+}
+
+/* ---- labels ----------------------------------------------------------------------------- */
+
+static int read_label(struct ck_samples *s, int32_t *label)
+{
+    char text[LABEL_TEXT + 1], *end;
+    size_t got;
+    int rc = ck_tar_read(&s->tar, text, LABEL_TEXT, &got);
+    if (rc)
+        return rc;
+    text[got] = 0;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || end[strspn(end, " \t\r\n")] || s->tar.left || errno || value < -1 ||
+        value > CK_LABEL_MAX)
+        return ck_fail(COKE_EFORMAT, "%s: %s is not a label: an integer from 0 to %d",
+                       s->tar.in->name, s->member.name, CK_LABEL_MAX);
+    *label = (int32_t)value;
+    return COKE_OK;
+}
+
+/* ---- images ----------------------------------------------------------------------------- */
+
+/* Beginnings that nothing else has by chance; others need their extension. */
+static int is_image_content(const unsigned char *p, size_t n)
+{
+    return (n >= 3 && memcmp(p, "\xff\xd8\xff", 3) == 0) ||
+           (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0) ||
+           (n >= 12 && memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WEBP", 4) == 0);
+}
+
+static enum rank rank_by_name(const struct ck_samples *s)
+{
+    const char *extension = extension_of(s);
+    if (!*extension || !ck_is_image_name(s->member.name))
+        return NO_IMAGE;
+    return strchr(extension, '.') ? BY_LAST_EXTENSION : BY_EXTENSION;
+}
+
+static int grow(struct ck_item *item, size_t used)
+{
+    if (used < item->capacity)
+        return COKE_OK;
+    size_t room = item->capacity ? item->capacity * 2 : FIRST_ROOM;
+    unsigned char *buffer = ck_realloc_array(item->buffer, room, 1);
+    if (!buffer)
+        return COKE_ENOMEM;
+    item->buffer = buffer;
+    item->capacity = room;
+    return COKE_OK;
+}
+
+/* head [n] was read already. Memory grows with the data that come, not with what the header
+ * promises. */
+static int take_bytes(struct ck_samples *s, const unsigned char *head, size_t n,
+                      struct ck_item *item)
+{
+    size_t got = 1;
+    int rc = COKE_OK;
+    if (s->member.size > CK_ITEM_MAX)
+        CK_FAIL(COKE_EFORMAT, "%s: %s has %lld bytes; at most %d are read", s->tar.in->name,
+                s->member.name, (long long)s->member.size, CK_ITEM_MAX);
+    CK_TRY(grow(item, 0));
+    memcpy(item->buffer, head, n);
+    for (item->size = n; got; item->size += got) {
+        CK_TRY(grow(item, item->size));
+        CK_TRY(
+            ck_tar_read(&s->tar, item->buffer + item->size, item->capacity - item->size, &got));
+    }
+    item->bytes = item->buffer;
+done:
+    return rc;
+}
+
+/* Takes the current member if it is a better image than the one so far. */
+static int look_at_image(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
+                         enum rank *best)
+{
+    unsigned char head[HEAD];
+    size_t n = 0;
+    int rc = COKE_OK;
+    enum rank rank = rank_by_name(s);
+    if (rank == NO_IMAGE && *best < BY_CONTENT) {
+        CK_TRY(ck_tar_read(&s->tar, head, sizeof head, &n));
+        rank = is_image_content(head, n) ? BY_CONTENT : NO_IMAGE;
+    }
+    s->counts.further += rank != NO_IMAGE && *best != NO_IMAGE;
+    if (rank <= *best)
+        return COKE_OK;
+    *best = rank;
+    out->offset = s->member.offset;
+    out->size = s->member.size;
+    if (item)
+        CK_TRY(take_bytes(s, head, n, item));
+done:
+    return rc;
+}
+
+/* ---- samples ---------------------------------------------------------------------------- */
+
+static int read_sample(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
+                       enum rank *best)
+{
+    int rc = COKE_OK;
+    *out = (struct ck_sample){.label = -1};
+    *best = NO_IMAGE;
+    CK_TRY(keep_key(s));
+    do {
+        if (strcmp(extension_of(s), "cls") == 0)
+            CK_TRY(read_label(s, &out->label));
+        else
+            CK_TRY(look_at_image(s, item, out, best));
+        CK_TRY(advance(s));
+    } while (is_same_sample(s));
+    out->key = s->key;
+done:
+    return rc;
+}
+
+int ck_samples_next(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
+                    int *more)
+{
+    enum rank best = NO_IMAGE;
+    int rc = COKE_OK;
+    if (!s->pending)
+        CK_TRY(advance(s));
+    while (s->pending && best == NO_IMAGE) {
+        CK_TRY(read_sample(s, item, out, &best));
+        s->counts.without += best == NO_IMAGE;
+    }
+    *more = best != NO_IMAGE;
+done:
+    if (rc)
+        s->pending = 0; /* whoever goes on begins with the next member */
+    return rc;
+}
+
+void ck_samples_release(struct ck_samples *s)
+{
+    ck_tar_release(&s->tar);
+    ck_free(s->key);
+    *s = (struct ck_samples){0};
+}

@@ -1,0 +1,174 @@
+/* codec.c - which kind of file it is, its limits, and what all kinds have in common. */
+#include "image/codec.h"
+#include "image/codecs.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <string.h>
+
+static const struct kind {
+    const char *name;
+    int (*probe)(const struct ck_bytes *in, struct ck_image_info *out);
+    int (*decode)(struct ck_decoder *d, const struct ck_decode_job *job);
+} kinds[] = {
+    [CK_CODEC_JPEG] = {"JPEG", ck_jpeg_probe, ck_jpeg_decode},
+    [CK_CODEC_PNG] = {"PNG", ck_png_probe, ck_png_decode},
+    [CK_CODEC_WEBP] = {"WebP", ck_webp_probe, ck_webp_decode},
+    [CK_CODEC_BMP] = {"BMP", ck_bmp_probe, ck_bmp_decode},
+    [CK_CODEC_PNM] = {"PNM", ck_pnm_probe, ck_pnm_decode},
+};
+
+static int starts_with(const struct ck_bytes *in, const char *magic, size_t n)
+{
+    return in->size >= n && memcmp(in->at, magic, n) == 0;
+}
+
+static int is_pnm(const struct ck_bytes *in)
+{
+    return in->size >= 3 && in->at[0] == 'P' && in->at[1] >= '1' && in->at[1] <= '6' &&
+           memchr("\t\n\v\f\r #", in->at[2], 7);
+}
+
+/* The kind, or -1. */
+static int recognise(const struct ck_bytes *in)
+{
+    if (starts_with(in, "\xff\xd8\xff", 3))
+        return CK_CODEC_JPEG;
+    if (starts_with(in, "\x89PNG\r\n\x1a\n", 8))
+        return CK_CODEC_PNG;
+    if (starts_with(in, "RIFF", 4) && in->size >= 12 && memcmp(in->at + 8, "WEBP", 4) == 0)
+        return CK_CODEC_WEBP;
+    if (starts_with(in, "BM", 2))
+        return CK_CODEC_BMP;
+    return is_pnm(in) ? CK_CODEC_PNM : -1;
+}
+
+static int probe(const struct ck_bytes *in, struct ck_image_info *out)
+{
+    if (in->size == 0)
+        return ck_fail(COKE_EFORMAT, "%s: empty file", in->name);
+    int kind = recognise(in);
+    if (kind < 0)
+        return ck_fail(COKE_EFORMAT, "%s: no image of a known kind (JPEG, PNG, WebP, BMP, PNM)",
+                       in->name);
+    *out = (struct ck_image_info){.kind = (enum ck_codec_kind)kind, .orientation = 1};
+    int rc = kinds[kind].probe(in, out);
+    if (rc)
+        return rc;
+    if (out->width < 1 || out->height < 1 || out->width > CK_IMAGE_MAX_SIDE ||
+        out->height > CK_IMAGE_MAX_SIDE)
+        return ck_fail(COKE_EFORMAT, "%s: %d x %d pixels; sides of 1 to %d are read", in->name,
+                       out->width, out->height, CK_IMAGE_MAX_SIDE);
+    return COKE_OK;
+}
+
+int ck_codec_probe(const void *bytes, size_t size, const char *name, struct ck_image_info *out)
+{
+    struct ck_bytes in = {bytes, size, name};
+    return probe(&in, out);
+}
+
+const char *ck_codec_name(enum ck_codec_kind kind)
+{
+    return kinds[kind].name;
+}
+
+int ck_codec_cut_short(const struct ck_bytes *in, enum ck_codec_kind kind)
+{
+    return ck_fail(COKE_EFORMAT, "%s: the %s file is cut short", in->name, kinds[kind].name);
+}
+
+static int check_pixels(const struct ck_bytes *in, const struct ck_image_info *info,
+                        int64_t most)
+{
+    if (most == 0)
+        most = CK_MAX_PIXELS;
+    if ((int64_t)info->width * info->height > most)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: %d x %d pixels, more than the limit of %lld (--max-pixels)",
+                       in->name, info->width, info->height, (long long)most);
+    return COKE_OK;
+}
+
+static int check_options(const struct ck_decode_options *o)
+{
+    if (o->scale != 0 && o->scale != 1 && o->scale != 2 && o->scale != 4 && o->scale != 8)
+        return ck_fail(COKE_EUSAGE, "images are decoded at 1/1, 1/2, 1/4 or 1/8, not 1/%d",
+                       o->scale);
+    if (o->channels != 0 && o->channels != 1 && o->channels != 3)
+        return ck_fail(COKE_EUSAGE, "images are decoded to 1 or 3 channels, not %d",
+                       o->channels);
+    return COKE_OK;
+}
+
+/* want, unless all is wanted or must be decoded since it will be turned. */
+static int choose_part(const struct ck_image_info *info, int turn, const struct ck_box *want,
+                       struct ck_box *part)
+{
+    *part = (struct ck_box){0, 0, info->width, info->height};
+    if (!want || turn)
+        return COKE_OK;
+    if (want->x < 0 || want->y < 0 || want->width < 1 || want->height < 1 ||
+        want->width > info->width - want->x || want->height > info->height - want->y)
+        return ck_fail(COKE_EUSAGE,
+                       "the part %d x %d at %d, %d is not inside the %d x %d image",
+                       want->width, want->height, want->x, want->y, info->width, info->height);
+    *part = *want;
+    return COKE_OK;
+}
+
+int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const char *name,
+                    const struct ck_decode_options *options, const struct ck_box *want,
+                    struct ck_image *out, struct ck_box *got)
+{
+    struct ck_image_info info;
+    struct ck_decode_job job = {
+        .in = {bytes, size, name}, .info = &info, .out = out, .got = got};
+    int rc;
+    CK_TRY(check_options(options));
+    CK_TRY(probe(&job.in, &info));
+    CK_TRY(check_pixels(&job.in, &info, options->max_pixels));
+    int turn = options->orient ? info.orientation : 1;
+    CK_TRY(choose_part(&info, turn != 1, want, &job.want));
+    job.scale = options->scale ? options->scale : 1;
+    *got = (struct ck_box){0, 0, info.width, info.height};
+    CK_TRY(kinds[info.kind].decode(d, &job));
+    if (options->channels)
+        CK_TRY(ck_image_to_channels(out, options->channels, &d->spare));
+    if (turn != 1) {
+        CK_TRY(ck_image_orient(out, turn, &d->spare));
+        *got = (struct ck_box){0, 0, out->width, out->height};
+    }
+done:
+    return rc;
+}
+
+void ck_decoder_release(struct ck_decoder *d)
+{
+    ck_jpeg_release(d->jpeg);
+    ck_image_release(&d->spare);
+    memset(d, 0, sizeof *d);
+}
+
+int ck_sink_reserve(struct ck_sink *s, size_t more)
+{
+    if (more <= s->capacity - s->size)
+        return COKE_OK;
+    size_t capacity = 2 * s->capacity > s->size + more ? 2 * s->capacity : s->size + more;
+    uint8_t *data = ck_realloc_array(s->data, capacity, 1);
+    if (!data)
+        return COKE_ENOMEM;
+    s->data = data;
+    s->capacity = capacity;
+    return COKE_OK;
+}
+
+int ck_sink_append(struct ck_sink *s, const void *bytes, size_t n)
+{
+    int rc = ck_sink_reserve(s, n);
+    if (rc)
+        return rc;
+    memcpy(s->data + s->size, bytes, n);
+    s->size += n;
+    return COKE_OK;
+}

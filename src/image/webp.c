@@ -1,0 +1,167 @@
+/* webp.c - WebP: the RIFF container read here, its pictures by libwebp. */
+#include "image/codecs.h"
+#include "image/exif.h"
+#include "core/error.h"
+
+#include <string.h>
+#include <webp/decode.h>
+
+enum { CHUNK_HEADER = 8, RIFF_HEADER = 12, FRAME_HEADER = 16 };
+
+/* The first picture and where it lies on the canvas. */
+struct picture {
+    const uint8_t *chunk; /* "VP8 " or "VP8L" with its header */
+    size_t bytes;
+    int32_t x, y, width, height;
+    int32_t canvas_width, canvas_height;
+    int32_t orientation;
+    int animated; /* x, y, width, height come from an ANMF chunk */
+};
+
+static int is_tag(const uint8_t *chunk, const char *tag)
+{
+    return memcmp(chunk, tag, 4) == 0;
+}
+
+/* The chunk that starts at *at in [*at, end), which moves behind it; NULL at the end or when it
+ * claims more than there is. */
+static const uint8_t *next_chunk(const uint8_t **at, const uint8_t *end, size_t *bytes)
+{
+    const uint8_t *chunk = *at;
+    if (end - chunk < CHUNK_HEADER)
+        return NULL;
+    *bytes = ck_le32(chunk + 4);
+    if (*bytes > (size_t)(end - chunk) - CHUNK_HEADER)
+        return NULL;
+    size_t step = CHUNK_HEADER + *bytes + *bytes % 2;
+    *at = step > (size_t)(end - chunk) ? end : chunk + step;
+    return chunk;
+}
+
+static int is_picture(const uint8_t *chunk)
+{
+    return is_tag(chunk, "VP8 ") || is_tag(chunk, "VP8L");
+}
+
+static void read_frame(const uint8_t *chunk, size_t bytes, struct picture *p)
+{
+    const uint8_t *body = chunk + CHUNK_HEADER, *at = body + FRAME_HEADER, *end = body + bytes;
+    size_t n;
+    p->animated = 1;
+    p->x = (int32_t)(2 * ck_le24(body));
+    p->y = (int32_t)(2 * ck_le24(body + 3));
+    p->width = (int32_t)ck_le24(body + 6) + 1;
+    p->height = (int32_t)ck_le24(body + 9) + 1;
+    for (const uint8_t *c; !p->chunk && (c = next_chunk(&at, end, &n));)
+        if (is_picture(c)) {
+            p->chunk = c;
+            p->bytes = CHUNK_HEADER + n;
+        }
+}
+
+static void read_chunk(const uint8_t *chunk, size_t bytes, struct picture *p)
+{
+    const uint8_t *body = chunk + CHUNK_HEADER;
+    if (is_tag(chunk, "VP8X") && bytes >= 10) {
+        p->canvas_width = (int32_t)ck_le24(body + 4) + 1;
+        p->canvas_height = (int32_t)ck_le24(body + 7) + 1;
+    } else if (is_tag(chunk, "EXIF")) {
+        p->orientation = ck_exif_orientation(body, bytes);
+    } else if (is_tag(chunk, "ANMF") && bytes >= FRAME_HEADER && !p->chunk) {
+        read_frame(chunk, bytes, p);
+    } else if (is_picture(chunk) && !p->chunk) {
+        p->chunk = chunk;
+        p->bytes = CHUNK_HEADER + bytes;
+    }
+}
+
+/* A still picture fills its canvas; a frame of an animation lies inside. */
+static int check_place(const struct ck_bytes *in, struct picture *p)
+{
+    WebPBitstreamFeatures f;
+    if (WebPGetFeatures(p->chunk, p->bytes, &f) != VP8_STATUS_OK)
+        return ck_fail(COKE_EFORMAT, "%s: the WebP picture is damaged", in->name);
+    if (!p->animated) {
+        p->width = f.width;
+        p->height = f.height;
+    }
+    if (p->canvas_width == 0) {
+        p->canvas_width = p->width;
+        p->canvas_height = p->height;
+    }
+    int fits = p->animated
+                   ? p->x + p->width <= p->canvas_width && p->y + p->height <= p->canvas_height
+                   : p->width == p->canvas_width && p->height == p->canvas_height;
+    if (f.width != p->width || f.height != p->height || !fits)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: a WebP picture of %d x %d does not fit where %d x %d "
+                       "are announced",
+                       in->name, f.width, f.height, p->canvas_width, p->canvas_height);
+    return COKE_OK;
+}
+
+static int find_picture(const struct ck_bytes *in, struct picture *p)
+{
+    size_t riff = ck_le32(in->at + 4), bytes;
+    memset(p, 0, sizeof *p);
+    p->orientation = 1;
+    if (riff > in->size - CHUNK_HEADER)
+        return ck_codec_cut_short(in, CK_CODEC_WEBP);
+    const uint8_t *at = in->at + RIFF_HEADER, *end = in->at + CHUNK_HEADER + riff;
+    for (const uint8_t *c; at < end && (c = next_chunk(&at, end, &bytes));)
+        read_chunk(c, bytes, p);
+    if (!p->chunk)
+        return ck_fail(COKE_EFORMAT, "%s: no picture in the WebP file", in->name);
+    return check_place(in, p);
+}
+
+int ck_webp_probe(const struct ck_bytes *in, struct ck_image_info *out)
+{
+    struct picture p;
+    int rc = find_picture(in, &p);
+    if (rc)
+        return rc;
+    out->width = p.canvas_width;
+    out->height = p.canvas_height;
+    out->channels = 3;
+    out->bits = 8;
+    out->orientation = p.orientation;
+    return COKE_OK;
+}
+
+/* Into the canvas, whose rest is black. The alpha chunk is never looked at. */
+static int decode_picture(const struct ck_bytes *in, const struct picture *p,
+                          struct ck_image *out)
+{
+    WebPDecoderConfig config;
+    size_t stride = 3 * (size_t)out->width, corner = (size_t)p->y * stride + 3 * (size_t)p->x;
+    if (!WebPInitDecoderConfig(&config))
+        return ck_fail(COKE_EFAIL, "libwebp is of another version than its header");
+    config.output.colorspace = MODE_RGB;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA.rgba = out->data + corner;
+    config.output.u.RGBA.stride = (int)stride;
+    config.output.u.RGBA.size = stride * (size_t)out->height - corner;
+    VP8StatusCode status = WebPDecode(p->chunk, p->bytes, &config);
+    WebPFreeDecBuffer(&config.output);
+    if (status == VP8_STATUS_OUT_OF_MEMORY)
+        return ck_fail(COKE_ENOMEM, "%s: out of memory in libwebp", in->name);
+    if (status != VP8_STATUS_OK)
+        return ck_fail(COKE_EFORMAT, "%s: the WebP picture is damaged or cut short", in->name);
+    return COKE_OK;
+}
+
+int ck_webp_decode(struct ck_decoder *d, const struct ck_decode_job *job)
+{
+    (void)d;
+    struct picture p;
+    struct ck_image *out = job->out;
+    int rc;
+    CK_TRY(find_picture(&job->in, &p));
+    CK_TRY(ck_image_reshape(out, p.canvas_width, p.canvas_height, 3));
+    if (p.width != out->width || p.height != out->height)
+        memset(out->data, 0, 3 * (size_t)out->width * (size_t)out->height);
+    CK_TRY(decode_picture(&job->in, &p, out));
+done:
+    return rc;
+}

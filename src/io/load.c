@@ -1,0 +1,88 @@
+/* load.c - whole files and parts of files read with read(), not mapped. */
+#include "io/load.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail_errno(const char *path)
+{
+    return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+}
+
+int ck_load_open(const char *path, int *fd, int64_t *size)
+{
+    struct stat st;
+    int rc = COKE_OK;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0)
+        return fail_errno(path);
+    if (fstat(*fd, &st))
+        rc = fail_errno(path);
+    else if (!S_ISREG(st.st_mode))
+        rc = ck_fail(COKE_EIO, "%s: %s", path,
+                     S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file");
+    if (rc) {
+        close(*fd);
+        *fd = -1;
+        return rc;
+    }
+    *size = (int64_t)st.st_size;
+    return COKE_OK;
+}
+
+int ck_load_at(int fd, const char *name, int64_t offset, void *out, size_t n)
+{
+    size_t got = 0;
+    while (got < n) {
+        ssize_t r = pread(fd, (char *)out + got, n - got, (off_t)offset + (off_t)got);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return fail_errno(name);
+        if (r == 0)
+            return ck_fail(COKE_EIO,
+                           "%s: ends at byte %lld, though it was longer before: it has "
+                           "been changed meanwhile",
+                           name, (long long)offset + (long long)got);
+        got += (size_t)r;
+    }
+    return COKE_OK;
+}
+
+int ck_load_reserve(unsigned char **buffer, size_t *capacity, size_t n)
+{
+    if (n < *capacity)
+        return COKE_OK;
+    size_t room = n + n / 4 + 4096; /* n is far below the end of size_t: it was a file's */
+    ck_free(*buffer);
+    *capacity = 0;
+    *buffer = ck_alloc_array(room, 1);
+    if (!*buffer)
+        return COKE_ENOMEM;
+    *capacity = room;
+    return COKE_OK;
+}
+
+int ck_load_file(const char *path, int64_t most, unsigned char **buffer, size_t *capacity,
+                 size_t *size)
+{
+    int fd = -1;
+    int64_t length = 0;
+    int rc = ck_load_open(path, &fd, &length);
+    if (rc)
+        return rc;
+    if (length > most)
+        CK_FAIL(COKE_EFORMAT, "%s: %lld bytes; at most %lld are read", path, (long long)length,
+                (long long)most);
+    CK_TRY(ck_load_reserve(buffer, capacity, (size_t)length));
+    CK_TRY(ck_load_at(fd, path, 0, *buffer, (size_t)length));
+    *size = (size_t)length;
+done:
+    close(fd);
+    return rc;
+}
