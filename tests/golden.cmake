@@ -20,7 +20,7 @@ foreach(kind tables optim nets comparator)
 endforeach()
 
 # Losses and optimisers against PyTorch, where it is installed: it records, golden_tests replays.
-add_test(NAME nn/torch-loss COMMAND python3
+add_test(NAME nn/torch-loss COMMAND ${TEST_PYTHON}
   ${CMAKE_CURRENT_SOURCE_DIR}/py/test_torch_loss.py $<TARGET_FILE:golden_tests>)
 set_tests_properties(nn/torch-loss PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
   ENVIRONMENT "OMP_WAIT_POLICY=passive")
@@ -40,7 +40,7 @@ endforeach()
 
 # The whole program against a linear programme, where scipy is installed.
 if(TARGET coke)
-  add_test(NAME cluster/exact-lp COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/py/test_exact.py
+  add_test(NAME cluster/exact-lp COMMAND ${TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/py/test_exact.py
     $<TARGET_FILE:coke>)
   set_tests_properties(cluster/exact-lp PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
     ENVIRONMENT "OMP_WAIT_POLICY=passive")

@@ -6,7 +6,7 @@ endforeach()
 
 add_executable(nn_driver ${CMAKE_CURRENT_LIST_DIR}/nn_driver.c)
 target_link_libraries(nn_driver PRIVATE coke_objects)
-add_test(NAME nn/torch-weights COMMAND python3
+add_test(NAME nn/torch-weights COMMAND ${TEST_PYTHON}
   ${CMAKE_CURRENT_LIST_DIR}/py/test_torch_weights.py $<TARGET_FILE:nn_driver>)
 set_tests_properties(nn/torch-weights PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
   ENVIRONMENT "OMP_WAIT_POLICY=passive")

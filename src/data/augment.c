@@ -98,8 +98,8 @@ static void draw_jitter(struct ck_draw *d, const struct ck_view *v,
     }
 }
 
-void ck_draw(struct ck_draw *d, const struct ck_view *v, const struct ck_draw_key *key,
-             int32_t width, int32_t height)
+void ck_draw_make(struct ck_draw *d, const struct ck_view *v, const struct ck_draw_key *key,
+                  int32_t width, int32_t height)
 {
     uint32_t chance[4], more[4];
     memset(d, 0, sizeof *d);

@@ -53,8 +53,8 @@ struct ck_draw {
 };
 
 /* width, height of the whole image, turned upright if it will be. */
-void ck_draw(struct ck_draw *d, const struct ck_view *v, const struct ck_draw_key *key,
-             int32_t width, int32_t height);
+void ck_draw_make(struct ck_draw *d, const struct ck_view *v, const struct ck_draw_key *key,
+                  int32_t width, int32_t height);
 
 /* Working memory of one thread. Zeroed = ready. */
 struct ck_canvas {

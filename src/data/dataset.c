@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- names ------------------------------------------------------------------------------ */
 
@@ -184,11 +185,14 @@ static open_fn *opener_by_name(const char *path)
         const char *ending;
         open_fn *open;
     } kinds[] = {
-        {".bin", ck_dataset_open_cifar}, {".npy", ck_dataset_open_npy},
-        {".txt", ck_dataset_open_list},  {".tsv", ck_dataset_open_list},
-        {".csv", ck_dataset_open_list},  {".list", ck_dataset_open_list},
-        {"-ubyte", ck_dataset_open_idx}, {"-ubyte.gz", ck_dataset_open_idx},
-        {".idx", ck_dataset_open_idx},   {".idx.gz", ck_dataset_open_idx},
+        {".tar", ck_dataset_open_tar},    {".tgz", ck_dataset_open_tar},
+        {".tar.gz", ck_dataset_open_tar}, {".tar.zst", ck_dataset_open_tar},
+        {".tar.xz", ck_dataset_open_tar}, {".tar.bz2", ck_dataset_open_tar},
+        {".bin", ck_dataset_open_cifar},  {".npy", ck_dataset_open_npy},
+        {".txt", ck_dataset_open_list},   {".tsv", ck_dataset_open_list},
+        {".csv", ck_dataset_open_list},   {".list", ck_dataset_open_list},
+        {"-ubyte", ck_dataset_open_idx},  {"-ubyte.gz", ck_dataset_open_idx},
+        {".idx", ck_dataset_open_idx},    {".idx.gz", ck_dataset_open_idx},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (ck_ends_with(path, kinds[i].ending))
@@ -204,10 +208,14 @@ static int open_source(struct ck_dataset **out, const char *source,
     struct stat st;
     if (strncmp(source, synthetic, word) == 0 && (source[word] == ':' || !source[word]))
         return ck_dataset_open_synthetic(out, source + word + (source[word] == ':'), o);
+    if (strcmp(source, "-") == 0 || (strchr(source, '{') && access(source, F_OK)))
+        return ck_dataset_open_tar(out, source, o);
     if (stat(source, &st))
         return ck_fail(COKE_EIO, "%s: %s", source, strerror(errno));
     if (S_ISDIR(st.st_mode))
         return open_directory(out, source, o);
+    if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode))
+        return ck_dataset_open_tar(out, source, o);
     open_fn *open = opener_by_name(source);
     return open ? open(out, source, o) : fail_kind(source);
 }

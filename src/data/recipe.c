@@ -198,7 +198,7 @@ int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke
     struct ck_box want = {0};
     for (; key.view < r->views; key.view++) {
         struct ck_draw *draw = &s->draw[key.view];
-        ck_draw(draw, &r->view[key.view], &key, f->width, f->height);
+        ck_draw_make(draw, &r->view[key.view], &key, f->width, f->height);
         want = key.view ? unite(want, draw->crop) : draw->crop;
     }
     CK_TRY(ck_fetch_decode(f, d, &want, r->exact ? 1 : choose_scale(r, s->draw), &s->part,

@@ -33,7 +33,8 @@ static int advance(struct ck_samples *s)
     }
     s->counts.odd = s->tar.odd;
     s->pending = more;
-    s->key_length = (size_t)(base - s->member.name) + strcspn(base, ".");
+    if (more)
+        s->key_length = (size_t)(base - s->member.name) + strcspn(base, ".");
 done:
     return rc;
 }

@@ -142,7 +142,7 @@ static void unpack_indices(const struct bitmap *b, const uint8_t *row, uint8_t *
     uint32_t per_byte = 8 / b->bits, mask = (1u << b->bits) - 1;
     for (uint32_t x = 0; x < (uint32_t)b->width; x++) {
         uint32_t shift = (per_byte - 1 - x % per_byte) * b->bits;
-        put_color(b, row[x / per_byte] >> shift & mask, &to);
+        put_color(b, (uint32_t)row[x / per_byte] >> shift & mask, &to);
     }
 }
 

@@ -27,6 +27,5 @@ int ck_blur(struct ck_blurrer *b, struct ck_planes *p, float sigma);
  * mean, std [channels]; out [channels][height][width]. */
 void ck_planes_normalize(const struct ck_planes *p, int flip, const float *mean,
                          const float *std, float *out);
-#define ck_normalize ck_planes_normalize /* kernels.h has a function of that name */
 
 #endif

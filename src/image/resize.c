@@ -122,8 +122,8 @@ static int make_taps(struct ck_resizer *r, int piece, enum ck_filter filter, int
     struct window w = window_of(filter, in, out);
     size_t taps = (size_t)count_taps(&w, in, out), n = (size_t)out;
     /* `real` takes no more than two pixels' share. */
-    int rc =
-        make_room(r, piece, n + 2, sizeof *t->first + taps * (sizeof *t->low + sizeof *t->high));
+    int rc = make_room(r, piece, n + 2,
+                       sizeof *t->first + taps * (sizeof *t->low + sizeof *t->high));
     if (rc)
         return rc;
     double *real = r->memory[piece];

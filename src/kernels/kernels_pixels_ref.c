@@ -107,7 +107,8 @@ static void from_hsv(struct hsv c, uint8_t *r, uint8_t *g, uint8_t *b)
     uint8_t p = (uint8_t)round(value * (1.0 - (double)saturation));
     uint8_t q = (uint8_t)round(value * (1.0 - (double)faded));
     uint8_t t = (uint8_t)round(value * (1.0 - (double)saturation * (1.0 - (double)part)));
-    const uint8_t rgb[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
+    const uint8_t rgb[6][3] = {{v, t, p}, {q, v, p}, {p, v, t},
+                               {p, q, v}, {t, p, v}, {v, p, q}};
     *r = rgb[sector % 6][0];
     *g = rgb[sector % 6][1];
     *b = rgb[sector % 6][2];

@@ -6,7 +6,7 @@
 
 static const struct ck_pixels *version_for(const struct ck_kernels *k)
 {
-#if 0
+#if defined(__x86_64__)
     if (k == &ck_kernels_avx512 || k == &ck_kernels_vnni)
         return &ck_pixels_avx512;
     if (k == &ck_kernels_avx2)

@@ -1,0 +1,279 @@
+/* shard_index.c - where the images of a tar file are: found once, then kept in a small file.
+ *
+ * A header of int64, the records, the keys with their zeros, and an XXH3 of all that; in the
+ * byte order of the machine, which the magic number tells. */
+#include "data/shard_index.h"
+#include "data/dataset_kinds.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/file.h"
+#include "io/hash.h"
+#include "io/load.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char ending[] = ".cokeidx";
+
+enum { VERSION = 1 };
+#define MAGIC INT64_C(0x31786469656b6f63) /* "cokeidx1" */
+
+struct head {
+    int64_t magic, version;
+    int64_t size, seconds, nanoseconds; /* of the tar file */
+    int64_t n, text;                    /* records, bytes of keys */
+    struct ck_sample_counts counts;
+};
+
+/* ---- places ----------------------------------------------------------------------------- */
+
+enum { BESIDE, CACHE, PLACES };
+
+/* Where an index may be; "" = not there. */
+struct places {
+    char path[PLACES][PATH_MAX];
+};
+
+static void place_beside(const char *tar, char out[PATH_MAX])
+{
+    if (snprintf(out, PATH_MAX, "%s%s", tar, ending) >= PATH_MAX)
+        out[0] = 0;
+}
+
+/* Tar files of the same name in different folders are told apart by a hash of the whole path.
+ */
+static void place_in(const char *folder, const char *below, const char *tar, char out[PATH_MAX])
+{
+    char *whole = realpath(tar, NULL);
+    uint64_t hash = ck_hash_text(whole ? whole : tar);
+    int n = snprintf(out, PATH_MAX, "%s%s/%s-%016llx%s", folder, below, ck_base_name(tar),
+                     (unsigned long long)hash, ending);
+    if (n >= PATH_MAX)
+        out[0] = 0;
+    free(whole);
+}
+
+static void find_places(struct places *p, const char *tar, const char *cache_dir)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    memset(p, 0, sizeof *p);
+    if (cache_dir) {
+        place_in(cache_dir, "", tar, p->path[CACHE]);
+        return;
+    }
+    place_beside(tar, p->path[BESIDE]);
+    if (xdg && *xdg == '/')
+        place_in(xdg, "/coke", tar, p->path[CACHE]);
+    else if (home && *home == '/')
+        place_in(home, "/.cache/coke", tar, p->path[CACHE]);
+}
+
+/* All folders above path; what cannot be made shows when the file is written. */
+static void make_folders(const char *path)
+{
+    char part[PATH_MAX];
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+        mkdir(part, 0777);
+    }
+}
+
+/* ---- in a file -------------------------------------------------------------------------- */
+
+static struct head make_head(const struct ck_shard_index *x, const struct stat *st)
+{
+    return (struct head){.magic = MAGIC,
+                         .version = VERSION,
+                         .size = (int64_t)st->st_size,
+                         .seconds = (int64_t)st->st_mtim.tv_sec,
+                         .nanoseconds = (int64_t)st->st_mtim.tv_nsec,
+                         .n = x->n,
+                         .text = (int64_t)x->keys.used,
+                         .counts = x->counts};
+}
+
+static int write_index(const struct ck_shard_index *x, const struct stat *st, const char *path)
+{
+    struct head h = make_head(x, st);
+    struct ck_writer w = {0};
+    size_t bytes = (size_t)x->n * sizeof *x->record;
+    uint64_t sum = ck_hash(&h, sizeof h, 0);
+    int rc = COKE_OK;
+    sum = ck_hash(x->record, bytes, sum);
+    sum = ck_hash(x->keys.text, x->keys.used, sum);
+    CK_TRY(ck_writer_open(&w, path, 1));
+    CK_TRY(ck_writer_write(&w, &h, sizeof h));
+    CK_TRY(ck_writer_write(&w, x->record, bytes));
+    CK_TRY(ck_writer_write(&w, x->keys.text, x->keys.used));
+    CK_TRY(ck_writer_write(&w, &sum, sizeof sum));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
+}
+
+/* Does the file [size] agree with itself and with the tar file? */
+static int fits(const unsigned char *data, size_t size, const struct stat *st, struct head *h)
+{
+    struct ck_shard_index none = {0};
+    uint64_t sum, said;
+    if (size < sizeof *h + sizeof sum)
+        return 0;
+    memcpy(h, data, sizeof *h);
+    struct head now = make_head(&none, st);
+    int64_t left = (int64_t)(size - sizeof *h - sizeof sum),
+            each = sizeof(struct ck_shard_record);
+    if (memcmp(h, &now, offsetof(struct head, n)) != 0 || h->n < 0 || h->n > left / each ||
+        h->text != left - h->n * each)
+        return 0;
+    size_t records = (size_t)(h->n * each);
+    sum = ck_hash(h, sizeof *h, 0);
+    sum = ck_hash(data + sizeof *h, records, sum);
+    sum = ck_hash(data + sizeof *h + records, (size_t)h->text, sum);
+    memcpy(&said, data + size - sizeof said, sizeof said);
+    return sum == said;
+}
+
+/* The checksum is no lock: whatever was written, reads stay within the tar file. */
+static int are_valid(const struct ck_shard_record *record, int64_t n, int64_t size)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (record[i].offset < 0 || record[i].size < 0 || record[i].offset > size ||
+            record[i].size > size - record[i].offset || record[i].label < -1 ||
+            record[i].label > CK_LABEL_MAX)
+            return 0;
+    return 1;
+}
+
+static int take_keys(struct ck_shard_index *x, const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        size_t n = strnlen(text + at, size - at);
+        int rc = at + n < size ? ck_names_add(&x->keys, text + at, n) : COKE_EFORMAT;
+        if (rc)
+            return rc;
+        at += n + 1;
+    }
+    return x->keys.n == x->n ? COKE_OK : COKE_EFORMAT;
+}
+
+/* COKE_EIO, COKE_EFORMAT: there is none that can be used. */
+static int read_index(struct ck_shard_index *x, const struct stat *st, const char *path)
+{
+    unsigned char *data = NULL;
+    size_t room = 0, size = 0, records;
+    struct head h;
+    int rc = COKE_OK;
+    CK_TRY(ck_load_file(path, INT64_MAX / 2, &data, &room, &size));
+    if (!fits(data, size, st, &h))
+        CK_FAIL(COKE_EFORMAT, "%s: not the index of this tar file", path);
+    x->n = h.n;
+    x->counts = h.counts;
+    x->record = ck_alloc_array((size_t)h.n, sizeof *x->record);
+    if (!x->record) {
+        rc = COKE_ENOMEM;
+        goto done;
+    }
+    records = (size_t)h.n * sizeof *x->record;
+    memcpy(x->record, data + sizeof h, records);
+    if (!are_valid(x->record, x->n, h.size))
+        CK_FAIL(COKE_EFORMAT, "%s: points outside of the tar file", path);
+    CK_TRY(take_keys(x, (const char *)data + sizeof h + records, (size_t)h.text));
+done:
+    ck_free(data);
+    if (rc)
+        ck_shard_index_release(x);
+    return rc;
+}
+
+/* ---- making it -------------------------------------------------------------------------- */
+
+static int add_sample(struct ck_shard_index *x, const struct ck_sample *s)
+{
+    int rc = ck_grow(&x->record, &x->room, x->n, sizeof *x->record);
+    if (!rc)
+        rc = ck_names_add(&x->keys, s->key, strlen(s->key));
+    if (!rc)
+        x->record[x->n++] =
+            (struct ck_shard_record){.offset = s->offset, .size = s->size, .label = s->label};
+    return rc;
+}
+
+static int scan_tar(struct ck_shard_index *x, const char *path)
+{
+    struct ck_stream in = {0};
+    struct ck_samples samples = {0};
+    struct ck_sample s;
+    int rc = COKE_OK, more = 1;
+    CK_TRY(ck_stream_open(&in, path));
+    if (in.gzip)
+        CK_FAIL(COKE_EUSAGE,
+                "%s: compressed, unlike the first of the shards; compress all or none", path);
+    samples.tar.in = &in;
+    for (;;) {
+        CK_TRY(ck_samples_next(&samples, NULL, &s, &more));
+        if (!more)
+            break;
+        CK_TRY(add_sample(x, &s));
+    }
+    x->counts = samples.counts;
+done:
+    ck_samples_release(&samples);
+    ck_stream_close(&in);
+    if (rc)
+        ck_shard_index_release(x);
+    return rc;
+}
+
+/* In the first place that can be written. */
+static int keep_index(struct ck_shard_index *x, const struct stat *st, const struct places *p)
+{
+    for (int i = 0; i < PLACES && !x->kept; i++) {
+        if (!p->path[i][0])
+            continue;
+        if (i == CACHE)
+            make_folders(p->path[i]);
+        int rc = write_index(x, st, p->path[i]);
+        if (rc == COKE_ENOMEM)
+            return rc;
+        x->kept = !rc;
+    }
+    return COKE_OK;
+}
+
+int ck_shard_index_open(struct ck_shard_index *x, const char *path, const char *cache_dir)
+{
+    struct places p;
+    struct stat st;
+    int rc = COKE_OK;
+    *x = (struct ck_shard_index){0};
+    if (stat(path, &st))
+        return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    find_places(&p, path, cache_dir);
+    for (int i = 0; i < PLACES && !x->kept; i++) {
+        rc = p.path[i][0] ? read_index(x, &st, p.path[i]) : COKE_EIO;
+        if (rc == COKE_ENOMEM)
+            return rc;
+        x->kept = !rc;
+    }
+    if (!x->kept)
+        CK_TRY(scan_tar(x, path));
+    if (!x->kept)
+        CK_TRY(keep_index(x, &st, &p));
+    x->size = (int64_t)st.st_size;
+done:
+    if (rc)
+        ck_shard_index_release(x);
+    return rc;
+}
+
+void ck_shard_index_release(struct ck_shard_index *x)
+{
+    ck_free(x->record);
+    ck_names_release(&x->keys);
+    *x = (struct ck_shard_index){0};
+}

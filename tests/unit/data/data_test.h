@@ -1,0 +1,124 @@
+/* data_test.h - what the tests of data sets share: trees of files, tar archives, reading. */
+#ifndef CK_DATA_TEST_H
+#define CK_DATA_TEST_H
+
+#include "unit/io/io_test.h"
+#include "data/dataset.h"
+
+#include <sys/stat.h>
+
+/* An empty folder to be in for every test. */
+static inline int enter(void **state)
+{
+    setenv("XDG_CACHE_HOME", "/nonexistent/cache", 1);
+    return enter_folder(state);
+}
+
+/* A file and the folders above it. */
+static inline void put(const char *path, const char *text)
+{
+    char part[512];
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+        mkdir(part, 0777);
+    }
+    write_file(path, text, strlen(text));
+}
+
+static inline struct ck_dataset *open_set(const char *source)
+{
+    struct ck_dataset *d = NULL;
+    assert_ok(ck_dataset_open(&d, source, NULL));
+    assert_non_null(d);
+    return d;
+}
+
+static inline int open_fails(const char *source)
+{
+    struct ck_dataset *d = NULL;
+    int rc = ck_dataset_open(&d, source, NULL);
+    if (rc)
+        assert_null(d);
+    ck_dataset_free(d);
+    return rc;
+}
+
+/* Is image i called so, labelled so, and does it hold this text? */
+static inline void check_item(struct ck_dataset *d, int64_t i, const char *name, int label,
+                              const char *text)
+{
+    struct ck_item item = {0};
+    char got[256];
+    ck_dataset_name(d, i, got, sizeof got);
+    assert_string_equal(got, name);
+    assert_ok(ck_dataset_read(d, i, &item));
+    assert_non_null(item.bytes);
+    assert_int_equal(item.size, strlen(text));
+    assert_memory_equal(item.bytes, text, item.size);
+    assert_int_equal(ck_dataset_label(d, i), label);
+    ck_item_release(&item);
+}
+
+static inline int read_fails(struct ck_dataset *d, int64_t i)
+{
+    struct ck_item item = {0};
+    int rc = ck_dataset_read(d, i, &item);
+    if (rc)
+        assert_null(item.bytes);
+    ck_item_release(&item);
+    return rc;
+}
+
+/* ---- tar -------------------------------------------------------------------------------- */
+
+/* A header with its checksum; size as octal. */
+static inline void tar_header(unsigned char h[512], const char *name, char type, size_t size)
+{
+    unsigned sum = 0;
+    memset(h, 0, 512);
+    memcpy(h, name, strnlen(name, 100));
+    memcpy(h + 100, "0000644", 8);
+    snprintf((char *)h + 124, 12, "%011zo", size);
+    memcpy(h + 136, "00000000000", 12);
+    memset(h + 148, ' ', 8);
+    h[156] = (unsigned char)type;
+    memcpy(h + 257, "ustar\00000", 8);
+    for (int i = 0; i < 512; i++)
+        sum += h[i];
+    snprintf((char *)h + 148, 7, "%06o", sum);
+}
+
+/* After a change. */
+static inline void tar_sum(unsigned char h[512])
+{
+    unsigned sum = 0;
+    memset(h + 148, ' ', 8);
+    for (int i = 0; i < 512; i++)
+        sum += h[i];
+    snprintf((char *)h + 148, 7, "%06o", sum);
+}
+
+static inline void tar_data(FILE *f, const void *data, size_t n)
+{
+    static const char zeros[512];
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    if (n % 512)
+        fwrite(zeros, 1, 512 - n % 512, f);
+}
+
+static inline void tar_add(FILE *f, const char *name, const char *text)
+{
+    unsigned char h[512];
+    tar_header(h, name, '0', strlen(text));
+    fwrite(h, 1, 512, f);
+    tar_data(f, text, strlen(text));
+}
+
+static inline void tar_end(FILE *f)
+{
+    static const char zeros[1024];
+    fwrite(zeros, 1, sizeof zeros, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+#endif

@@ -1,0 +1,489 @@
+/* test_loader.c - batches whose contents are a function of the options, whoever makes them and
+ * whatever goes wrong with single images. */
+#include "support.h"
+#include "core/mem.h"
+#include "data/fetch.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N = 103, SIDE = 20 };
+
+static char folder[64];
+
+/* A folder of small PPM files: cheap to decode, and easy to spoil. */
+static void path_of(int i, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%c/img%03d.ppm", folder, 'a' + i % 3, i);
+}
+
+static void write_image(int i)
+{
+    char path[128];
+    unsigned char rgb[SIDE * SIDE * 3];
+    path_of(i, path, sizeof path);
+    for (int p = 0; p < SIDE * SIDE * 3; p++)
+        rgb[p] = (unsigned char)(255 * test_unit((uint64_t)i, (uint64_t)p));
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fprintf(f, "P6 %d %d 255\n", SIDE, SIDE);
+    fwrite(rgb, 1, sizeof rgb, f);
+    fclose(f);
+}
+
+static void spoil(int i, const char *contents)
+{
+    char path[128];
+    path_of(i, path, sizeof path);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fputs(contents, f);
+    fclose(f);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(folder, sizeof folder, "/tmp/coke-loader-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    for (int c = 0; c < 3; c++) {
+        snprintf(path, sizeof path, "%s/%c", folder, 'a' + c);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    for (int i = 0; i < N; i++)
+        write_image(i);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static struct coke_data *open_folder(void)
+{
+    struct coke_data_options o = coke_data_options_default();
+    struct coke_data *d;
+    assert_ok(coke_data_open(&d, folder, &o));
+    assert_int_equal(coke_data_count(d), N);
+    assert_int_equal(coke_data_classes(d), 3);
+    return d;
+}
+
+static struct coke_loader_options plain_options(void)
+{
+    struct coke_loader_options o = coke_loader_options_default();
+    o.view.recipe = COKE_RECIPE_CIFAR;
+    o.view.size = 16;
+    o.view.seed = 7;
+    o.batch = 10;
+    o.workers = 2;
+    return o;
+}
+
+/* A hash of what `batches` batches hold. */
+static uint64_t mix(uint64_t h, const void *data, size_t size)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+static uint64_t hash_batch(uint64_t h, const struct coke_batch *b)
+{
+    h = mix(h, b->index, (size_t)b->n * sizeof *b->index);
+    h = mix(h, b->label, (size_t)b->n * sizeof *b->label);
+    for (int v = 0; v < b->views; v++)
+        h = mix(h, b->x[v],
+                (size_t)b->n * (size_t)(b->channels * b->width[v] * b->height[v]) *
+                    sizeof(float));
+    return h;
+}
+
+static uint64_t hash_run(const struct coke_loader_options *o, int64_t epoch, int64_t step,
+                         int batches)
+{
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_batch b;
+    uint64_t h = 1;
+    assert_ok(coke_loader_new(&l, d, o));
+    if (epoch || step)
+        assert_ok(coke_loader_seek(l, epoch, step));
+    for (int i = 0; i < batches; i++) {
+        assert_ok(coke_loader_next(l, &b));
+        h = hash_batch(h, &b);
+    }
+    coke_loader_free(l);
+    coke_data_free(d);
+    return h;
+}
+
+static void an_epoch_holds_every_image_once_with_its_label(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_batch b;
+    int seen[N] = {0};
+    assert_ok(coke_loader_new(&l, d, &o));
+    assert_int_equal(coke_loader_steps(l), 11);
+    for (int64_t e = 0; e < 2; e++)
+        for (int64_t s = 0; s < 11; s++) {
+            assert_ok(coke_loader_next(l, &b));
+            assert_int_equal(b.epoch, e);
+            assert_int_equal(b.step, s);
+            assert_int_equal(b.steps, 11);
+            assert_int_equal(b.views, 2);
+            assert_int_equal(b.n, s < 10 ? 10 : 3);
+            assert_int_equal(b.total, b.n);
+            for (int64_t i = 0; i < b.n; i++) {
+                seen[b.index[i]]++;
+                assert_int_equal(b.label[i], coke_data_label(d, b.index[i]));
+            }
+        }
+    for (int i = 0; i < N; i++)
+        assert_int_equal(seen[i], 2);
+    assert_int_equal(coke_loader_bad_count(l), 0);
+    assert_true(coke_loader_waited(l) > 0);
+    /* Four slots of ten images, two views each of 3 x 16 x 16 floats, and the threads' memory.
+     */
+    int64_t ring = 4 * 10 * 2 * 3 * 16 * 16 * 4;
+    assert_in_range(coke_loader_bytes(l), ring, ring + 200000);
+    coke_loader_free(l);
+    coke_data_free(d);
+}
+
+static void threads_and_prefetching_change_no_byte(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    o.workers = 1;
+    o.prefetch = 1;
+    uint64_t h = hash_run(&o, 0, 0, 25);
+    static const int64_t ways[][2] = {{2, 1}, {2, 3}, {5, 2}, {8, 30}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        o.workers = ways[i][0];
+        o.prefetch = ways[i][1];
+        assert_true(hash_run(&o, 0, 0, 25) == h);
+    }
+    o.view.seed++;
+    assert_true(hash_run(&o, 0, 0, 25) != h);
+}
+
+static void seeking_gives_what_running_would_have(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_batch b;
+    uint64_t want = 1, got = 1;
+    assert_ok(coke_loader_new(&l, d, &o));
+    for (int i = 0; i < 30; i++) {
+        assert_ok(coke_loader_next(l, &b));
+        if (i >= 17) /* epoch 1, step 6 */
+            want = hash_batch(want, &b);
+    }
+    assert_ok(coke_loader_seek(l, 1, 6));
+    for (int i = 17; i < 30; i++) {
+        assert_ok(coke_loader_next(l, &b));
+        got = hash_batch(got, &b);
+    }
+    assert_true(want == got);
+    assert_true(hash_run(&o, 1, 6, 13) == want);
+    assert_fails(coke_loader_seek(l, 1, 11), COKE_EUSAGE, "step 11");
+    coke_loader_free(l);
+    coke_data_free(d);
+}
+
+static void ranks_share_the_batches_of_one_process(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    struct coke_data *d = open_folder();
+    struct coke_loader *one, *part[3];
+    struct coke_batch whole, b;
+    assert_ok(coke_loader_new(&one, d, &o));
+    for (o.rank = 0, o.ranks = 3; o.rank < 3; o.rank++)
+        assert_ok(coke_loader_new(&part[o.rank], d, &o));
+    for (int s = 0; s < 22; s++) {
+        int64_t at = 0;
+        assert_ok(coke_loader_next(one, &whole));
+        for (int r = 0; r < 3; r++) {
+            assert_ok(coke_loader_next(part[r], &b));
+            assert_int_equal(b.first, at);
+            assert_int_equal(b.total, whole.n);
+            size_t image = (size_t)(3 * 16 * 16);
+            assert_memory_equal(b.index, whole.index + at, (size_t)b.n * sizeof *b.index);
+            for (int v = 0; v < 2; v++)
+                assert_memory_equal(b.x[v], whole.x[v] + (size_t)at * image,
+                                    (size_t)b.n * image * sizeof(float));
+            at += b.n;
+        }
+        assert_int_equal(at, whole.n);
+    }
+    coke_loader_free(one);
+    for (int r = 0; r < 3; r++)
+        coke_loader_free(part[r]);
+    coke_data_free(d);
+}
+
+static void adding_a_file_leaves_the_views_of_others_alone(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    struct coke_batch b;
+    float *before = test_array(N * 3 * 16 * 16, sizeof *before);
+    char name[64], path[128];
+    o.shuffle = 0;
+    o.batch = N + 1;
+    for (int added = 0; added < 2; added++) {
+        struct coke_data_options data_options = coke_data_options_default();
+        struct coke_data *d;
+        struct coke_loader *l;
+        snprintf(path, sizeof path, "%s/b/img000.ppm", folder); /* sorts before its class */
+        if (added) {
+            FILE *f = fopen(path, "wb");
+            fprintf(f, "P5 1 1 255\nx");
+            fclose(f);
+        }
+        assert_ok(coke_data_open(&d, folder, &data_options));
+        assert_ok(coke_loader_new(&l, d, &o));
+        assert_ok(coke_loader_next(l, &b));
+        for (int64_t i = 0; i < b.n; i++) {
+            coke_data_name(d, b.index[i], name, sizeof name);
+            int which = atoi(name + strlen("a/img"));
+            if (added && strcmp(name, "b/img000.ppm") == 0)
+                continue;
+            float *keep = before + which * 3 * 16 * 16;
+            if (added)
+                assert_memory_equal(keep, b.x[0] + i * 3 * 16 * 16, 3 * 16 * 16 * sizeof *keep);
+            else
+                memcpy(keep, b.x[0] + i * 3 * 16 * 16, 3 * 16 * 16 * sizeof *keep);
+        }
+        coke_loader_free(l);
+        coke_data_free(d);
+    }
+    unlink(path);
+    free(before);
+}
+
+/* ---- bad images ----------------------------------------------------------------------------
+ */
+
+static void bad_images_are_left_out_counted_and_listed(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    o.max_bad = 0.05;
+    spoil(17, "P6 20 20 255\nshort");
+    spoil(60, "");
+    spoil(61, "no image at all");
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_batch b;
+    int64_t count = 0;
+    const char *sentence;
+    assert_ok(coke_loader_new(&l, d, &o));
+    for (int s = 0; s < 22; s++) {
+        assert_ok(coke_loader_next(l, &b));
+        count += b.n;
+        for (int64_t i = 0; i < b.n; i++)
+            assert_true(b.index[i] >= 0 && b.label[i] == coke_data_label(d, b.index[i]));
+    }
+    assert_int_equal(count, 2 * (N - 3));
+    assert_int_equal(coke_loader_bad_count(l), 3);
+    int found = 0;
+    for (int i = 0; i < 3; i++) {
+        coke_loader_bad(l, i, &sentence);
+        found += strstr(sentence, "img017.ppm") || strstr(sentence, "img060.ppm") ||
+                 strstr(sentence, "img061.ppm");
+    }
+    assert_int_equal(found, 3);
+    coke_loader_free(l);
+    coke_data_free(d);
+    uint64_t h = hash_run(&o, 0, 0, 22);
+    o.workers = 7;
+    assert_true(hash_run(&o, 0, 0, 22) == h);
+    write_image(17);
+    write_image(60);
+    write_image(61);
+}
+
+static void bad_images_are_replaced_when_asked(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    o.max_bad = 0.05;
+    o.bad = 1;
+    spoil(17, "");
+    spoil(60, "");
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_batch b;
+    int64_t seen[N] = {0}, bad[2], count = 0;
+    assert_ok(coke_loader_new(&l, d, &o));
+    for (int s = 0; s < 11; s++) {
+        assert_ok(coke_loader_next(l, &b));
+        count += b.n;
+        for (int64_t i = 0; i < b.n; i++) {
+            seen[b.index[i]]++;
+            assert_int_equal(b.label[i], coke_data_label(d, b.index[i]));
+        }
+    }
+    assert_int_equal(count, N);
+    assert_int_equal(coke_loader_bad_count(l), 2);
+    for (int i = 0; i < 2; i++) {
+        bad[i] = coke_loader_bad(l, i, NULL);
+        assert_int_equal(seen[bad[i]], 0);
+    }
+    coke_loader_free(l);
+    coke_data_free(d);
+    uint64_t h = hash_run(&o, 0, 0, 22);
+    o.workers = 5;
+    assert_true(hash_run(&o, 0, 0, 22) == h);
+    write_image(17);
+    write_image(60);
+}
+
+static int run_epoch(const struct coke_loader_options *o)
+{
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_batch b;
+    int rc = COKE_OK;
+    assert_ok(coke_loader_new(&l, d, o));
+    for (int64_t s = 0; s < coke_loader_steps(l) && !rc; s++)
+        rc = coke_loader_next(l, &b);
+    if (rc) /* and it stays so */
+        assert_int_equal(coke_loader_next(l, &b), rc);
+    coke_loader_free(l);
+    coke_data_free(d);
+    return rc;
+}
+
+static void too_many_bad_images_stop_with_the_first_one_named(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    spoil(17, "");
+    assert_ok(run_epoch(&o)); /* 1 of 103 */
+    spoil(60, "");
+    assert_fails(run_epoch(&o), COKE_EFORMAT, "2 of 103 images cannot be read, more than 1 %");
+    assert_non_null(strstr(coke_last_error(), ".ppm"));
+    o.max_bad = 1;
+    o.bad = 2;
+    assert_fails(run_epoch(&o), COKE_EFORMAT, ".ppm");
+    write_image(17);
+    write_image(60);
+}
+
+/* The disk goes away under a running epoch. */
+static void vanishing_files_stop_with_their_name(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    char path[128], away[128];
+    o.prefetch = 1;
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_batch b;
+    assert_ok(coke_loader_new(&l, d, &o));
+    assert_ok(coke_loader_next(l, &b));
+    snprintf(path, sizeof path, "%s/a", folder);
+    snprintf(away, sizeof away, "%s/away", folder);
+    assert_int_equal(rename(path, away), 0);
+    int rc = COKE_OK;
+    for (int s = 1; s < 11 && !rc; s++)
+        rc = coke_loader_next(l, &b);
+    assert_true(rc == COKE_EIO || rc == COKE_EFORMAT);
+    assert_non_null(strstr(coke_last_error(), ".ppm"));
+    coke_loader_free(l);
+    coke_data_free(d);
+    assert_int_equal(rename(away, path), 0);
+}
+
+/* ---- refusals and failures -----------------------------------------------------------------
+ */
+
+static void options_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    struct coke_data *d = open_folder();
+    struct coke_loader *l;
+    struct coke_loader_options o = plain_options();
+    o.batch = 0;
+    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "batch");
+    o = plain_options();
+    o.rank = 2;
+    o.ranks = 2;
+    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "rank 2 of 2");
+    o = plain_options();
+    o.view.recipe = 99;
+    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "recipe");
+    coke_data_free(d);
+}
+
+static void images_of_other_sizes_are_named_by_recipe_none(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    o.view.recipe = COKE_RECIPE_NONE;
+    o.view.size = 0;
+    o.bad = 2;
+    assert_ok(run_epoch(&o));
+    spoil(50, "P5 3 2 255\nabcdef");
+    assert_fails(run_epoch(&o), COKE_EFORMAT, "img050.ppm: 3 x 2 pixels, not 20 x 20");
+    write_image(50);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    struct coke_data *d = open_folder();
+    o.workers = 1;
+    int64_t live = ck_mem_stats().live;
+    int done = 0;
+    for (int nth = 1; nth < 300 && !done; nth++) {
+        struct coke_loader *l = NULL;
+        struct coke_batch b;
+        ck_mem_fail_at(nth);
+        int rc = coke_loader_new(&l, d, &o);
+        for (int i = 0; i < 3 && !rc; i++)
+            rc = coke_loader_next(l, &b);
+        done = rc == COKE_OK;
+        assert_true(done || rc == COKE_ENOMEM);
+        ck_mem_fail_at(0);
+        coke_loader_free(l);
+        assert_int_equal(ck_mem_stats().live, live);
+    }
+    assert_true(done);
+    coke_data_free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_epoch_holds_every_image_once_with_its_label),
+        cmocka_unit_test(threads_and_prefetching_change_no_byte),
+        cmocka_unit_test(seeking_gives_what_running_would_have),
+        cmocka_unit_test(ranks_share_the_batches_of_one_process),
+        cmocka_unit_test(adding_a_file_leaves_the_views_of_others_alone),
+        cmocka_unit_test(bad_images_are_left_out_counted_and_listed),
+        cmocka_unit_test(bad_images_are_replaced_when_asked),
+        cmocka_unit_test(too_many_bad_images_stop_with_the_first_one_named),
+        cmocka_unit_test(vanishing_files_stop_with_their_name),
+        cmocka_unit_test(options_that_cannot_be_are_refused),
+        cmocka_unit_test(images_of_other_sizes_are_named_by_recipe_none),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
