@@ -63,6 +63,21 @@ static void option_form(const struct args *a, int row, char *out, size_t size)
         snprintf(out, size, "%s--%s%s", letter, own ? "" : "[no-]", o->name);
 }
 
+/* A long list gets spaces, where a line may end. */
+static void list_choices(const char *choices, char *out, size_t size)
+{
+    int spaced = strlen(choices) > WIDTH - COLUMN - 10;
+    size_t n = 0;
+    for (const char *p = choices; *p && n + 4 < size; p++) {
+        if (*p == '|' && spaced)
+            out[n++] = ' ';
+        out[n++] = *p;
+        if (*p == '|' && spaced)
+            out[n++] = ' ';
+    }
+    out[n] = 0;
+}
+
 /* Default and bounds, in brackets. */
 static void option_detail(const struct args *a, int row, char *out, size_t size)
 {
@@ -76,9 +91,11 @@ static void option_detail(const struct args *a, int row, char *out, size_t size)
         if (!own)
             snprintf(out, size, " [default %s]", o->def > 0 ? "on" : "off");
     } else if (o->type == COKE_OPT_CHOICE) {
+        char list[DETAIL - 40];
         for (int i = (int)o->def; i > 0; i--)
             word = strchr(word, '|') + 1;
-        snprintf(out, size, " [%s; default %.*s]", o->choices, (int)strcspn(word, "|"), word);
+        list_choices(o->choices, list, sizeof list);
+        snprintf(out, size, " [%s; default %.*s]", list, (int)strcspn(word, "|"), word);
     } else if (o->type == COKE_OPT_INTS && o->def <= 0) {
         snprintf(out, size, " [%.16g to %.16g]", o->min, o->max);
     } else if (word) {

@@ -2,8 +2,8 @@
  *
  * data_driver SOURCE N [test]
  * writes to stdout: i32 n, height, width, channels; the first N images u8
- * [n][height][width][channels]; their labels i32 [n]. All images have one size. "test" takes the
- * images meant for testing. */
+ * [n][height][width][channels]; their labels i32 [n]. All images have one size. "test" takes
+ * the images meant for testing. */
 #include "data/dataset.h"
 #include "coke.h"
 

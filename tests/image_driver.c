@@ -166,6 +166,31 @@ static int encode(const char *kind, int quality, const char *from, const char *t
     return 0;
 }
 
+static void set_layout(struct jpeg_compress_struct *c, const char *factors)
+{
+    int ycck = strcmp(factors, "ycck") == 0;
+    c->input_components = ycck ? 4 : 3;
+    c->in_color_space = ycck ? JCS_CMYK : JCS_RGB;
+    jpeg_set_defaults(c);
+    if (ycck)
+        jpeg_set_colorspace(c, JCS_YCCK);
+    for (int i = 0; i < 3 && !ycck; i++) {
+        c->comp_info[i].h_samp_factor = factors[3 * i] - '0';
+        c->comp_info[i].v_samp_factor = factors[3 * i + 1] - '0';
+    }
+}
+
+/* A row of im; black is made of the other colours. */
+static void write_row(struct jpeg_compress_struct *c, const struct ck_image *im, uint8_t *row)
+{
+    const uint8_t *from = im->data + 3 * (size_t)im->width * c->next_scanline;
+    size_t n = (size_t)c->input_components;
+    for (size_t x = 0; x < (size_t)im->width; x++)
+        for (size_t i = 0; i < n; i++)
+            row[n * x + i] = i < 3 ? from[3 * x + i] : (uint8_t)(255 - from[3 * x] / 2);
+    jpeg_write_scanlines(c, &row, 1);
+}
+
 /* spec: FACTORS RESTART PROGRESSIVE IN OUT */
 static int make_jpeg(char **spec)
 {
@@ -184,23 +209,17 @@ static int make_jpeg(char **spec)
     jpeg_stdio_dest(&c, out);
     c.image_width = (JDIMENSION)im.width;
     c.image_height = (JDIMENSION)im.height;
-    c.input_components = 3;
-    c.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&c);
-    for (int i = 0; i < 3; i++) {
-        c.comp_info[i].h_samp_factor = spec[0][3 * i] - '0';
-        c.comp_info[i].v_samp_factor = spec[0][3 * i + 1] - '0';
-    }
+    set_layout(&c, spec[0]);
     c.restart_interval = (unsigned)atoi(spec[1]);
     if (atoi(spec[2]))
         jpeg_simple_progression(&c);
     jpeg_start_compress(&c, TRUE);
-    for (int32_t y = 0; y < im.height; y++) {
-        JSAMPROW row = im.data + 3 * (size_t)im.width * (size_t)y;
-        jpeg_write_scanlines(&c, &row, 1);
-    }
+    uint8_t *row = malloc(4 * (size_t)im.width);
+    while (row && c.next_scanline < c.image_height)
+        write_row(&c, &im, row);
     jpeg_finish_compress(&c);
     jpeg_destroy_compress(&c);
+    free(row);
     free(f.bytes);
     ck_image_release(&im);
     ck_decoder_release(&d);

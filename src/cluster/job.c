@@ -123,7 +123,12 @@ __attribute__((format(printf, 2, 3))) static void warn(const struct job *j, cons
 static int report(const struct job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective)
 {
-    struct coke_progress p = {phase, epoch, epochs, done, total, objective};
+    struct coke_progress p = {.phase = phase,
+                              .epoch = epoch,
+                              .epochs = epochs,
+                              .done = done,
+                              .total = total,
+                              .objective = objective};
     if (j->cb && j->cb->progress && j->cb->progress(j->cb->user, &p))
         return ck_fail(COKE_ESTOPPED, "stopped");
     return COKE_OK;

@@ -12,13 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    SIDE = 32,
-    PIXELS = SIDE * SIDE,
-    BYTES = 3 * PIXELS,
-    FILES_MAX = 5,
-    NAMES_MOST = 1 << 16
-};
+enum { SIDE = 32, PIXELS = SIDE * SIDE, BYTES = 3 * PIXELS, FILES_MAX = 5 };
 
 struct batch {
     char name[NAME_MAX + 1];
@@ -186,26 +180,6 @@ static int take_labels(struct cifar *c, int coarse)
     return COKE_OK;
 }
 
-/* Non-empty lines of a small text file; none if it cannot be read. */
-static int load_lines(const char *path, struct ck_names *out)
-{
-    unsigned char *text = NULL;
-    size_t room = 0, size = 0;
-    int rc = ck_load_file(path, NAMES_MOST, &text, &room, &size);
-    if (rc == COKE_EIO || rc == COKE_EFORMAT)
-        rc = COKE_OK; /* size is 0 */
-    for (size_t at = 0, n; !rc && at < size; at += n + 1) {
-        const char *line = (const char *)text + at;
-        for (n = 0; at + n < size && line[n] != '\n';)
-            n++;
-        size_t length = n && line[n - 1] == '\r' ? n - 1 : n;
-        if (length)
-            rc = ck_names_add(out, line, length);
-    }
-    ck_free(text);
-    return rc;
-}
-
 static int name_classes(struct cifar *c, const char *folder, int coarse)
 {
     char path[PATH_MAX];
@@ -215,7 +189,7 @@ static int name_classes(struct cifar *c, const char *folder, int coarse)
                        : coarse     ? "coarse_label_names.txt"
                                     : "fine_label_names.txt";
     CK_TRY(join(path, folder, file));
-    CK_TRY(load_lines(path, &names));
+    CK_TRY(ck_names_load(&names, path));
     if (names.n && names.n != n)
         CK_TRY(ck_dataset_add_note(&c->base, "%s has %lld lines, not %d, and is not used.",
                                    file, (long long)names.n, n));

@@ -11,7 +11,11 @@
  *     ...-idx3-ubyte[.gz]          IDX images; labels from the file beside it
  *     FILE.npy                     u8 images [n][h][w][c] or [n][h][w]
  *     synthetic:[n=..,size=..,seed=..]   generated
- */
+ *
+ * A folder with an image directly in it is flat: no labels, whatever lies in its subfolders.
+ * Classes are ordered by code point; numbers as labels keep their values where these are 0, 1,
+ * 2, ... without gaps. Class names of shards come from x-classes.txt beside them, a name a
+ * line. Anything that was left out or decided for the user is said in `note`. */
 #ifndef CK_DATASET_H
 #define CK_DATASET_H
 

@@ -108,7 +108,7 @@ static const char mark[] = "\x01";
 
 static int list_folder(struct scan *s, DIR *dir, struct ck_names *out)
 {
-    char name[NAME_MAX + 2];
+    char name[1024]; /* some file systems have names beyond NAME_MAX */
     int rc = COKE_OK;
     const struct dirent *e;
     for (errno = 0; (e = readdir(dir)) != NULL; errno = 0) {
@@ -116,6 +116,8 @@ static int list_folder(struct scan *s, DIR *dir, struct ck_names *out)
         if (kind == IS_NOTHING)
             continue;
         int n = snprintf(name, sizeof name, "%s%s", e->d_name, kind == IS_FOLDER ? mark : "");
+        if (n >= (int)sizeof name)
+            CK_FAIL(COKE_EIO, "%s%s: %s", s->path.text, e->d_name, strerror(ENAMETOOLONG));
         CK_TRY(ck_names_add(out, name, (size_t)n));
     }
     if (errno)

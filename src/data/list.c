@@ -102,11 +102,13 @@ static int add_label(struct parse *p, char *text)
     return COKE_OK;
 }
 
-/* The first line of a table may name its columns. */
-static int is_title(const struct parse *p, const char *path)
+/* The first line of a table may name its columns: two words, neither a file nor a number. */
+static int is_title(const struct parse *p, const char *path, const char *label)
 {
     int table = p->separator == ',' || ck_ends_with(p->path, ".tsv");
-    return table && p->l->base.n == 0 && p->line == 1 && !strpbrk(path, "./");
+    int64_t number;
+    return table && p->line == 1 && !strpbrk(path, "./") && label &&
+           !parse_number(label, &number);
 }
 
 static int parse_line(struct parse *p, char *line)
@@ -124,7 +126,7 @@ static int parse_line(struct parse *p, char *line)
                 p->separator == ',' ? "; a path with a comma goes in \"quotes\"" : "");
     if (!*line)
         CK_FAIL(COKE_EFORMAT, "%s: line %d: no path", p->path, p->line);
-    if (is_title(p, line))
+    if (is_title(p, line, label))
         return ck_dataset_add_note(&l->base, "Line 1 of %s (%s) is taken for a title.", p->path,
                                    line);
     if (label)

@@ -2,9 +2,12 @@
 #include "data/names.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "io/load.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { TEXT_MOST = 16 << 20 };
 
 int ck_grow(void *p, int64_t *room, int64_t n, size_t size)
 {
@@ -51,6 +54,24 @@ done:
 const char *ck_names_get(const struct ck_names *s, int64_t i)
 {
     return s->text + s->at[i];
+}
+
+int ck_names_load(struct ck_names *s, const char *path)
+{
+    unsigned char *text = NULL;
+    size_t room = 0, size = 0;
+    int rc = ck_load_file(path, TEXT_MOST, &text, &room, &size);
+    if (rc == COKE_EIO || rc == COKE_EFORMAT)
+        rc = COKE_OK; /* size is 0 */
+    for (size_t at = 0, n; !rc && at < size; at += n + 1) {
+        const char *line = (const char *)text + at, *end = memchr(line, '\n', size - at);
+        n = end ? (size_t)(end - line) : size - at;
+        size_t length = n && line[n - 1] == '\r' ? n - 1 : n;
+        if (length)
+            rc = ck_names_add(s, line, length);
+    }
+    ck_free(text);
+    return rc;
 }
 
 void ck_names_release(struct ck_names *s)

@@ -17,6 +17,9 @@ int ck_names_add(struct ck_names *s, const char *text, size_t length);
 const char *ck_names_get(const struct ck_names *s, int64_t i);
 void ck_names_release(struct ck_names *s);
 
+/* Adds the lines of a text file that are not empty; nothing if it cannot be read. */
+int ck_names_load(struct ck_names *s, const char *path);
+
 /* Sorted by code point: the order of UTF-8's bytes. */
 int ck_names_sort(struct ck_names *s);
 

@@ -93,6 +93,8 @@ struct coke_pack_options coke_pack_options_default(void)
 static void make_key(struct pack *p, int64_t i, const char *name, char *key)
 {
     const char *from = name;
+    if (strncmp(p->data->set->type->kind, "tar", 3) == 0 && strchr(name, '/'))
+        from = name = strchr(name, '/') + 1; /* keys, without the shard that they came from */
     while (*from == '/')
         from++;
     const char *base = strrchr(from, '/') ? strrchr(from, '/') + 1 : from;

@@ -170,6 +170,42 @@ static int add_notes(struct shards *s)
     return ck_shards_note(&s->base, &sum);
 }
 
+/* "x-000000.tar" -> "x-classes.txt", as 'coke data pack' writes it: a name a line. */
+static int load_class_names(const char *tar, struct ck_names *out)
+{
+    static const char ending[] = "-classes.txt";
+    size_t n = strlen(tar) - (ck_ends_with(tar, ".tar") ? strlen(".tar") : 0), stem = n;
+    while (stem && tar[stem - 1] >= '0' && tar[stem - 1] <= '9')
+        stem--;
+    if (stem && stem < n && tar[stem - 1] == '-')
+        n = stem - 1;
+    char *path = ck_alloc_array(n + sizeof ending, 1);
+    if (!path)
+        return COKE_ENOMEM;
+    memcpy(path, tar, n);
+    memcpy(path + n, ending, sizeof ending);
+    int rc = ck_names_load(out, path);
+    ck_free(path);
+    return rc;
+}
+
+static int name_classes(struct shards *s, int32_t least)
+{
+    struct ck_names names = {0};
+    int rc = COKE_OK;
+    CK_TRY(load_class_names(s->shard[0].path, &names));
+    if (names.n && names.n < least)
+        CK_TRY(ck_dataset_add_note(&s->base,
+                                   "The file of class names has %lld lines for %d classes, and "
+                                   "is not used.",
+                                   (long long)names.n, least));
+    CK_TRY(names.n >= least ? ck_dataset_name_classes(&s->base, &names)
+                            : ck_dataset_number_classes(&s->base, least));
+done:
+    ck_names_release(&names);
+    return rc;
+}
+
 static int take_labels(struct shards *s)
 {
     struct ck_dataset *d = &s->base;
@@ -194,7 +230,7 @@ static int take_labels(struct shards *s)
     if (unknown)
         rc = ck_dataset_add_note(d, "%lld of %lld images have no label (.cls).",
                                  (long long)unknown, (long long)d->n);
-    return rc ? rc : ck_dataset_number_classes(d, most + 1);
+    return rc ? rc : name_classes(s, most + 1);
 }
 
 /* Of the key, so that images may move to other shards; of shard and key for a key that occurred

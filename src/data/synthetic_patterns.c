@@ -150,8 +150,10 @@ static float wreath(const struct ck_pattern *p, float u, float v)
 
 float ck_pattern_depth(const struct ck_pattern *p, float x, float y)
 {
-    x -= p->x;
-    y -= p->y;
+    float across = p->warp[0] * ck_turn_sin(p->warp[1] * y + p->warp[2]);
+    float down = p->warp[0] * ck_turn_sin(p->warp[1] * x + p->warp[3]);
+    x += across - p->x;
+    y += down - p->y;
     float u = p->cosine * x + p->sine * y, v = p->cosine * y - p->sine * x;
     switch (p->kind) {
     case STRIPES:
@@ -180,22 +182,25 @@ float ck_pattern_depth(const struct ck_pattern *p, float x, float y)
 /* ---- choices ------------------------------------------------------------------------------
  */
 
-#ifndef W
-#define W 0.05f
-#endif
-static void choose_place(struct ck_pattern *p, float reach, struct ck_draws *d)
+/* Patterns lean to both sides of a usual direction, and no further: views for training are
+ * mirrored but not turned, so that what looks the same at any angle would have to be learned
+ * for each. They are bent instead, so that crops of one image differ in direction. Both blur
+ * the spectrum (tests/py/test_synthetic_images.py). */
+static void choose_place(struct ck_pattern *p, struct ck_draws *d)
 {
-    float turn = ck_draw(d, -W, W) + (p->kind == STRIPES ? 0.125f
-                                      : p->kind == WAVES ? 0.25f
-                                                         : 0);
-    if (ck_draw_int(d, 0, 1))
+    static const float usual[CK_PATTERNS] = {
+        [STRIPES] = 0.125f, [WAVES] = 0.25f, [STAR] = 0.25f};
+    float turn = usual[p->kind] + ck_draw(d, -0.075f, 0.075f);
+    if (ck_draw_int(d, 0, 1) && p->kind == STRIPES)
         turn = -turn;
-    if (p->kind == STAR)
-        turn -= 0.25f;
     p->cosine = ck_turn_cos(turn);
-    p->sine = ck_turn_sin(turn);
-    p->x = ck_draw(d, -reach, reach);
-    p->y = ck_draw(d, -reach, reach);
+    p->sine = -ck_turn_sin(turn); /* y points down */
+    p->warp[1] = ck_draw(d, 0.25f, 0.45f);
+    p->warp[0] = ck_draw(d, 0, 0.5f) / (TURN * p->warp[1]);
+    p->warp[2] = ck_draw(d, 0, 1);
+    p->warp[3] = ck_draw(d, 0, 1);
+    p->x = ck_draw(d, -0.25f, 0.25f);
+    p->y = ck_draw(d, -0.25f, 0.25f);
 }
 
 static void set_period(struct ck_pattern *p, float period)
@@ -232,7 +237,7 @@ static void choose_star(struct ck_pattern *p, float size, struct ck_draws *d)
 
 static void choose_texture(struct ck_pattern *p, float size, struct ck_draws *d)
 {
-    set_period(p, 0.38f + 0.3f * size);
+    set_period(p, 0.34f + 0.38f * size);
     p->share = ck_draw(d, 0.4f, 0.6f);
     switch (p->kind) {
     case CHECKS:
@@ -260,7 +265,7 @@ static void choose_texture(struct ck_pattern *p, float size, struct ck_draws *d)
 void ck_pattern_choose(struct ck_pattern *p, int32_t kind, struct ck_draws *d)
 {
     *p = (struct ck_pattern){.kind = kind};
-    choose_place(p, 0.25f, d);
+    choose_place(p, d);
     float size = ck_draw(d, 0, 1);
     switch (kind) {
     case RAYS:

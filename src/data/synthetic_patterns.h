@@ -24,14 +24,15 @@ enum { CK_PATTERNS = 10, CK_PATTERN_WAVES = 6 };
 /* One instance of a pattern. Lengths in half widths of the image: its corners are (+-1, +-1).
  */
 struct ck_pattern {
-    int32_t kind;                    /* 0..CK_PATTERNS-1 */
-    float x, y;                      /* where its own coordinates (u, v) start */
-    float cosine, sine;              /* and how they are turned */
-    float period, rate;              /* of what repeats, a length or turns, and 1 / period */
-    float share;                     /* of a period that is inside */
-    float shift, bend;               /* of lattice rows, of rings; height of waves */
-    float outer, inner;              /* lengths */
-    float edge[2];                   /* normal of a star's edge */
+    int32_t kind;       /* 0..CK_PATTERNS-1 */
+    float x, y;         /* where its own coordinates (u, v) start */
+    float cosine, sine; /* and how they are turned */
+    float warp[4];      /* height, rate and phases of a wave that bends everything */
+    float period, rate; /* of what repeats, a length or turns, and 1 / period */
+    float share;        /* of a period that is inside */
+    float shift, bend;  /* of lattice rows, of rings; height of waves */
+    float outer, inner; /* lengths */
+    float edge[2];      /* normal of a star's edge */
     float wave[CK_PATTERN_WAVES][3]; /* directions and phases that add up to blobs */
 };
 

@@ -32,8 +32,9 @@ struct scene {
     struct spot spot[SPOTS];
     float light_x, light_y;           /* towards the light */
     float shadow, shadow_x, shadow_y; /* how dark, and where to look for what casts it */
-    float noise;
-    float pixels; /* in a half width */
+    float noise;                      /* for each step of a byte */
+    float blur;                       /* of edges, a length */
+    float pixels;                     /* in a half width */
 };
 
 /* ---- colours ------------------------------------------------------------------------------
@@ -109,7 +110,9 @@ static void choose_scene(struct scene *s, int32_t kind, int32_t size, struct ck_
     s->shadow_x = 0.07f * x;
     s->shadow_y = 0.07f * y;
     s->shadow = ck_draw(d, 0.1f, 0.35f);
-    s->noise = ck_draw(d, 0.01f, 0.055f) / 128;
+    float grain = ck_draw(d, 0.05f, 0.24f);
+    s->noise = grain * grain / 128;
+    s->blur = ck_draw(d, 0, 0.06f);
     s->pixels = 0.5f * (float)size;
     ck_pattern_choose(&s->pattern, kind, d);
 }
@@ -175,7 +178,7 @@ static void add_noise(const struct scene *s, const struct ck_draws *d, uint32_t 
 /* Figures stand a little above the ground: the shadow lies away from the light, blurred. */
 static void find_cover(const struct scene *s, struct strip *t)
 {
-    float sharp = s->pixels, soft = 1 / (1 / s->pixels + 0.12f);
+    float sharp = 1 / (1 / s->pixels + s->blur), soft = 1 / (1 / s->pixels + 0.12f);
     for (int j = 0; j < t->n; j++) {
         float inside = ck_pattern_depth(&s->pattern, t->x[j], t->y);
         float above = ck_pattern_depth(&s->pattern, t->x[j] + s->shadow_x, t->y + s->shadow_y);

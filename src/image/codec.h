@@ -27,7 +27,7 @@ enum { CK_MAX_PIXELS = 178956970 }; /* Pillow's limit */
 /* Working memory of one thread. Zeroed = ready; members belong to the codecs. */
 struct ck_decoder {
     struct ck_image spare;
-    void *jpeg; /* libjpeg's state, made once */
+    void *jpeg; /* room for libjpeg's state, made once */
 };
 void ck_decoder_release(struct ck_decoder *d);
 
@@ -40,8 +40,13 @@ int ck_codec_probe(const void *bytes, size_t size, const char *name, struct ck_i
  * turned, unscaled image: `out` then holds at least this part, with the same bytes there that
  * decoding everything would give, and *got says which part it holds, in pixels of the turned
  * and scaled image (so out is got->width x got->height). Codecs that cannot decode parts give
- * everything. Damaged or truncated data is COKE_EFORMAT. Animations: the first frame. 16-bit
- * samples: their high byte. Alpha is dropped. */
+ * everything, and so does an image that is turned.
+ *
+ * Damaged or truncated data is COKE_EFORMAT; but damage below a wanted part of a JPEG goes
+ * unseen, and faults that Pillow overlooks in JPEG data are overlooked. Animations: the first
+ * frame, black where it leaves its canvas free. 16-bit samples of PNG: their high byte; PNM
+ * samples: v/max * 255, rounded. Alpha is dropped, colour profiles and gamma are ignored. The
+ * orientation is that of EXIF data proper, not of XMP or of text chunks. */
 int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const char *name,
                     const struct ck_decode_options *options, const struct ck_box *want,
                     struct ck_image *out, struct ck_box *got);

@@ -15,7 +15,7 @@ void ck_hue(struct ck_planes *p, float factor);        /* adjust_hue, factor in 
 void ck_grayscale(struct ck_planes *p);                /* L in all three channels */
 void ck_solarize(struct ck_planes *p, int threshold);  /* ImageOps.solarize */
 
-/* Pillow's GaussianBlur(radius = sigma): three passes of an extended box. */
+/* Pillow's GaussianBlur(radius = sigma): three passes of an extended box. sigma up to 10^6. */
 struct ck_blurrer {
     void *memory;
     size_t bytes;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { STRIP = 64 }; /* pixels */
+
 static int make_room(uint8_t **data, size_t *capacity, int32_t width, int32_t height,
                      int32_t channels)
 {
@@ -113,6 +115,22 @@ int ck_image_to_channels(struct ck_image *im, int32_t channels, struct ck_image 
     return COKE_OK;
 }
 
+/* n pixels that lie `step` bytes apart, one behind the other. */
+static void gather(uint8_t *to, const uint8_t *from, ptrdiff_t step, int32_t n,
+                   int32_t channels)
+{
+    if (channels == 3)
+        for (; n > 0; n--, to += 3, from += step) {
+            to[0] = from[0];
+            to[1] = from[1];
+            to[2] = from[2];
+        }
+    else
+        for (; n > 0; n--, to += channels, from += step)
+            for (int32_t c = 0; c < channels; c++)
+                to[c] = from[c];
+}
+
 int ck_image_orient(struct ck_image *im, int orientation, struct ck_image *spare)
 {
     if (orientation <= 1 || orientation > 8)
@@ -122,20 +140,24 @@ int ck_image_orient(struct ck_image *im, int orientation, struct ck_image *spare
     int rc = ck_image_reshape(spare, width, height, im->channels);
     if (rc)
         return rc;
-    /* EXIF says where the stored first row and column lie; so this is where (x, y) of the
-     * upright picture is found among the stored pixels. */
+    /* EXIF says where the stored first row and column lie; so this is from which ends the
+     * stored columns and rows are to be read. */
     static const uint8_t from_right[9] = {0, 0, 1, 1, 0, 0, 0, 1, 1};
     static const uint8_t from_bottom[9] = {0, 0, 0, 1, 1, 0, 1, 1, 0};
-    int32_t right = im->width - 1, bottom = im->height - 1;
-    size_t size = (size_t)im->channels;
-    uint8_t *to = spare->data;
-    for (int32_t y = 0; y < height; y++)
-        for (int32_t x = 0; x < width; x++, to += size) {
-            int32_t u = turned ? y : x, v = turned ? x : y;
-            u = from_right[orientation] ? right - u : u;
-            v = from_bottom[orientation] ? bottom - v : v;
-            memcpy(to, im->data + ((size_t)v * (size_t)im->width + (size_t)u) * size, size);
-        }
+    ptrdiff_t column = im->channels, row = column * im->width;
+    const uint8_t *from = im->data;
+    from += from_right[orientation] ? (im->width - 1) * column : 0;
+    from += from_bottom[orientation] ? (im->height - 1) * row : 0;
+    column = from_right[orientation] ? -column : column;
+    row = from_bottom[orientation] ? -row : row;
+    ptrdiff_t across = turned ? row : column, down = turned ? column : row;
+    /* Turned in strips, so that the stored rows that a strip crosses stay in the cache. */
+    int32_t strip = turned && width > STRIP ? STRIP : width;
+    for (int32_t x = 0; x < width; x += strip)
+        for (int32_t y = 0; y < height; y++)
+            gather(spare->data + ((ptrdiff_t)y * width + x) * im->channels,
+                   from + y * down + x * across, across, width - x < strip ? width - x : strip,
+                   im->channels);
     swap(im, spare);
     return COKE_OK;
 }

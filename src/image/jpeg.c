@@ -126,20 +126,22 @@ static int read_frame(const struct ck_bytes *in, const uint8_t *body, struct ck_
     return COKE_OK;
 }
 
-/* Markers up to the first scan: the first frame header and the first EXIF block count. */
-int ck_jpeg_probe(const struct ck_bytes *in, struct ck_image_info *out)
+/* Markers up to the first scan, which is at *scan: the first frame header and the first EXIF
+ * block count. */
+static int read_header(const struct ck_bytes *in, struct ck_image_info *out, size_t *scan)
 {
-    size_t at = 2, bytes;
+    size_t bytes;
     int exif = 0;
-    for (uint8_t marker; (marker = next_marker(in, &at)) != 0; at += bytes) {
+    *scan = 2;
+    for (uint8_t marker; (marker = next_marker(in, scan)) != 0; *scan += bytes) {
         bytes = 0;
         if (is_alone(marker))
             continue;
-        if (marker == 0xd9 || at + 2 > in->size)
+        if (marker == 0xd9 || *scan + 2 > in->size)
             break;
-        bytes = ck_be16(in->at + at);
-        const uint8_t *body = in->at + at + 2;
-        if (bytes < 2 || bytes > in->size - at)
+        bytes = ck_be16(in->at + *scan);
+        const uint8_t *body = in->at + *scan + 2;
+        if (bytes < 2 || bytes > in->size - *scan)
             break;
         if (marker == 0xda && out->channels)
             return COKE_OK;
@@ -154,6 +156,26 @@ int ck_jpeg_probe(const struct ck_bytes *in, struct ck_image_info *out)
         }
     }
     return ck_fail(COKE_EFORMAT, "%s: the JPEG header is damaged or cut short", in->name);
+}
+
+int ck_jpeg_probe(const struct ck_bytes *in, struct ck_image_info *out)
+{
+    size_t scan;
+    return read_header(in, out, &scan);
+}
+
+/* Is there an end marker after the header? Asked before decoding, so that a file that was cut
+ * is found whichever part of it is wanted. */
+static int has_end(const struct ck_bytes *in)
+{
+    struct ck_image_info info = {0};
+    size_t scan;
+    if (read_header(in, &info, &scan))
+        return 0;
+    for (size_t i = in->size - 1; i > scan; i--)
+        if (in->at[i] == 0xd9 && in->at[i - 1] == 0xff)
+            return 1;
+    return 0;
 }
 
 /* ---- source, memory, limits ---------------------------------------------------------------
@@ -380,6 +402,8 @@ int ck_jpeg_decode(struct ck_decoder *d, const struct ck_decode_job *job)
 {
     struct decompressor *s;
     int rc;
+    if (!has_end(&job->in))
+        return ck_codec_cut_short(&job->in, CK_CODEC_JPEG);
     CK_TRY(get_decompressor(d, &s));
     set_errors(&s->errors, COKE_EFORMAT);
     memset(&s->c, 0, sizeof s->c); /* nothing to destroy, should creation fail */

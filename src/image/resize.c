@@ -90,7 +90,7 @@ static int32_t count_taps(const struct window *w, int32_t in, int32_t out)
     return most + most % 2;
 }
 
-/* The weights of output pixel i; real [taps] is working memory. */
+/* The weights of output pixel i, where zeros are; real [taps] is working memory. */
 static void set_weights(const struct window *w, struct ck_taps *t, int32_t i, double *real)
 {
     double center = center_of(w, i), sum = 0.0;
@@ -105,8 +105,6 @@ static void set_weights(const struct window *w, struct ck_taps *t, int32_t i, do
     t->first[i] = first - ahead;
     int16_t *low = t->low + (size_t)i * (size_t)t->taps;
     int16_t *high = t->high + (size_t)i * (size_t)t->taps;
-    memset(low, 0, (size_t)t->taps * sizeof *low);
-    memset(high, 0, (size_t)t->taps * sizeof *high);
     for (int32_t k = 0; k < n; k++) {
         double share = sum != 0.0 ? real[k] / sum : real[k];
         share *= 1 << CK_WEIGHT_BITS;
@@ -133,6 +131,7 @@ static int make_taps(struct ck_resizer *r, int piece, enum ck_filter filter, int
     t->first = (int32_t *)(real + taps);
     t->low = (int16_t *)(t->first + n);
     t->high = t->low + n * taps;
+    memset(t->low, 0, 2 * n * taps * sizeof *t->low);
     for (int32_t i = 0; i < out; i++)
         set_weights(&w, t, i, real);
     return COKE_OK;

@@ -231,6 +231,8 @@ int ck_tar_read(struct ck_tar *t, void *out, size_t n, size_t *got)
     int rc = ck_stream_need(t->in, out, part, "a member of the archive");
     *got = rc ? 0 : part;
     t->left -= (int64_t)*got;
+    if (rc) /* there is no more of it, and no other error about it */
+        t->left = 0;
     return rc;
 }
 
@@ -243,9 +245,9 @@ static int finish_member(struct ck_tar *t)
     if (t->left)
         CK_TRY(ck_stream_skip(t->in, t->left, "a member of the archive"));
     CK_TRY(ck_stream_read(t->in, padding, t->padding, &got));
+done:
     t->left = 0;
     t->padding = 0;
-done:
     return rc;
 }
 

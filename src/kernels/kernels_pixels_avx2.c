@@ -42,9 +42,10 @@ enum { BYTES = 32 };
 #define add_f _mm256_add_ps
 #define sub_f _mm256_sub_ps
 #define mul_f _mm256_mul_ps
-#define div_f _mm256_div_ps
 #define as_f _mm256_castsi256_ps
 #define fma_f _mm256_fmadd_ps
+#define div_f _mm256_div_ps
+#define about_inverse_f _mm256_rcp_ps
 #define fnma_f _mm256_fnmadd_ps
 #define store_f _mm256_storeu_ps
 

@@ -42,9 +42,10 @@ enum { BYTES = 64 };
 #define add_f _mm512_add_ps
 #define sub_f _mm512_sub_ps
 #define mul_f _mm512_mul_ps
-#define div_f _mm512_div_ps
 #define as_f _mm512_castsi512_ps
 #define fma_f _mm512_fmadd_ps
+#define div_f _mm512_div_ps
+#define about_inverse_f _mm512_rcp14_ps
 #define fnma_f _mm512_fnmadd_ps
 #define store_f _mm512_storeu_ps
 

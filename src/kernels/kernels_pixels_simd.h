@@ -204,7 +204,7 @@ static void normalize(const uint8_t *v, int64_t n, int flip, float mean, float s
 /* ---- hue ----------------------------------------------------------------------------------
  *
  * Pillow's truncations, without its detours through f64: that these give its bytes was checked
- * for all colours (tests/unit/kernels/test_pixels.c does so for some). */
+ * for all 2^24 colours (test_pixels.c does so for some). */
 
 struct levels {
     vi high, low, mid;
@@ -216,8 +216,9 @@ INLINE struct levels sort_levels(vi r, vi g, vi b)
     return (struct levels){max_b(more, b), min_b(less, b), max_b(less, min_b(more, b))};
 }
 
-/* Hue in sixths of a turn is base + or - (high - mid) / range, in the order red, green, blue of
- * what is high; base - 1 is negative only between magenta and red. */
+/* Hue in sixths of a turn is base + or - (high - mid) / range. base may be -1 (between magenta
+ * and red), so it comes plus 1; minus is 255 or 0. Of two that are high red goes first, then
+ * green. */
 INLINE void find_sector(vi r, vi g, struct levels l, vi *base_and_1, vi *minus)
 {
     vi yes = all_b(255), no = zero();
@@ -232,14 +233,25 @@ INLINE void find_sector(vi r, vi g, struct levels l, vi *base_and_1, vi *minus)
     *minus = choose_b(red, minus_red, choose_b(green, minus_green, minus_blue));
 }
 
+/* base_and_1 on 2^23. */
 INLINE vi hue_part(vi from_mid, vi range, vi base_and_1, vi minus)
 {
     vf x = negate_if(div_f(to_f(from_mid), to_f(range)), minus);
-    vf sixths = add_f(sub_f(to_f(base_and_1), all_f(1)), x);
+    vf sixths = add_f(sub_f(as_f(base_and_1), all_f((1 << 23) + 1)), x);
     vf sixth = all_f(1.0f / 6);
     vf turn = divide(sixths, all_f(6), sixth, 1);
     turn = choose_if_negative(sixths, fma_f(sixths, sixth, all_f(1)), turn);
     return to_d(mul_f(turn, all_f(255)));
+}
+
+/* 255 range / high without the rest, as Pillow's truncation gives it. What is no whole number
+ * is at least 1/255 from the next, so that 22 bits of 1 / high, and 1/512 on top, decide; they
+ * come cheaper than a second division. */
+INLINE vi saturation_part(vi range, vi high)
+{
+    vf by = to_f(high), inverse = about_inverse_f(by);
+    inverse = fma_f(inverse, fnma_f(by, inverse, all_f(1)), inverse);
+    return to_d(fma_f(mul_f(to_f(range), all_f(255)), inverse, all_f(1.0f / 512)));
 }
 
 /* Hue, and saturation in *saturation. */
@@ -247,15 +259,15 @@ INLINE vi hue_vector(vi r, vi g, struct levels l, vi *saturation)
 {
     vi base_and_1, minus, range = sub_b(l.high, l.low);
     find_sector(r, g, l, &base_and_1, &minus);
-    /* Where there is no range, saturation is 0 and hue does not matter. */
-    struct wide wr = widen(max_b(range, all_b(1))), wm = widen(sub_b(l.high, l.mid));
-    struct wide wh = widen(max_b(l.high, all_b(1))), wb = widen(base_and_1), h, s;
-    struct wide ws = widen(minus), w0 = widen(range);
+    vmask none = equal_b(range, zero()); /* then hue does not matter */
+    struct wide w_range = widen(max_b(range, all_b(1))), w_mid = widen(sub_b(l.high, l.mid));
+    struct wide w_base = widen_onto_2_23(base_and_1), w_minus = widen(minus);
+    struct wide w_high = widen(max_b(l.high, all_b(1))), h, s;
     for (int i = 0; i < 4; i++) {
-        h.part[i] = hue_part(wm.part[i], wr.part[i], wb.part[i], ws.part[i]);
-        s.part[i] = to_d(mul_f(div_f(to_f(w0.part[i]), to_f(wh.part[i])), all_f(255)));
+        h.part[i] = hue_part(w_mid.part[i], w_range.part[i], w_base.part[i], w_minus.part[i]);
+        s.part[i] = saturation_part(w_range.part[i], w_high.part[i]);
     }
-    *saturation = narrow(s);
+    *saturation = choose_b(none, zero(), narrow(s));
     return narrow(h);
 }
 

@@ -12,3 +12,7 @@ complete_line coke clu
 complete_line coke cluster --max-r
 complete_line coke cluster --init k
 complete_line coke cluster --no-r
+complete_line coke da
+complete_line coke data pr
+complete_line coke data preview --rec
+complete_line coke data preview --recipe cifar-s

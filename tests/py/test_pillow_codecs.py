@@ -97,7 +97,7 @@ def jpeg_files(folder):
 JPEG_KINDS = [("12,11,11", 0, 0), ("12,11,11", 0, 1), ("22,11,11", 1, 0), ("21,11,11", 3, 0),
               ("11,11,11", 2, 1), ("41,11,11", 0, 0), ("42,11,11", 0, 0), ("14,11,11", 0, 0),
               ("22,11,11", 5, 1), ("22,21,12", 0, 0), ("11,21,21", 0, 0), ("21,21,21", 0, 0),
-              ("31,11,11", 0, 0), ("21,21,11", 0, 1)]
+              ("31,11,11", 0, 0), ("21,21,11", 0, 1), ("ycck", 0, 0), ("ycck", 2, 1)]
 
 
 def chunk(name, body):
@@ -319,7 +319,7 @@ def wide_greys(folder, decode):
 
 
 def orientations(folder, decode):
-    im = picture((21, 13))
+    im = picture((150, 81))
     for kind in ("JPEG", "PNG", "WEBP"):
         for grey in (False, True):
             for orientation in range(0, 10):

@@ -18,7 +18,7 @@ except ImportError as missing:
     sys.exit(77)
 
 FILTERS = (Image.BILINEAR, Image.BICUBIC)
-SIZES = [(1, 1), (1, 9), (9, 1), (2, 3), (17, 5), (32, 32), (33, 31), (64, 48), (100, 75), (131, 67)]
+SIZES = [(1, 1), (1, 9), (9, 1), (2, 3), (17, 5), (32, 32), (33, 31), (64, 48), (131, 67)]
 KINDS = ("noise", "gradient", "smooth", "extreme", "flat")
 
 
@@ -124,12 +124,16 @@ def other_jobs(rng, p):
     h, w, channels = p.shape
     shape = f"{w} {h} {channels}"
     for threshold in (0, 1, 128, 255, 256, int(rng.integers(0, 256))):
-        yield f"solarize {shape} {threshold}", each_channel(p, lambda im: ImageOps.solarize(im, threshold))
-    for sigma in np.float32([0, 1e-3, 0.1, 0.5, 1, 2, 40, 150, *rng.uniform(0.1, 2, 3), rng.uniform(2, 30)]):
+        expected = each_channel(p, lambda im: ImageOps.solarize(im, threshold))
+        yield f"solarize {shape} {threshold}", expected
+    sigmas = [0, 1e-3, 0.1, 0.5, 1, 2, 40, 150, *rng.uniform(0.1, 2, 3), rng.uniform(2, 30)]
+    for sigma in np.float32(sigmas):
         blur = ImageFilter.GaussianBlur(float(sigma))
         yield f"blur {shape} {sigma:.9g}", each_channel(p, lambda im: im.filter(blur))
-    tensor = torch.stack([transforms.ToTensor()(to_image(p[..., c : c + 1]))[0] for c in range(channels)])
-    for mean, std in np.float32([(0.485, 0.229), (0.5, 0.5), rng.uniform(0.01, 1, 2), (0.3, 1e-30)]):
+    to_tensor = transforms.ToTensor()
+    tensor = torch.stack([to_tensor(to_image(p[..., c : c + 1]))[0] for c in range(channels)])
+    constants = [(0.485, 0.229), (0.5, 0.5), rng.uniform(0.01, 1, 2), (0.3, 1e-30)]
+    for mean, std in np.float32(constants):
         normalize = transforms.Normalize([float(mean)] * channels, [float(std)] * channels)
         for flip in (0, 1):
             expected = normalize(tensor.flip(2) if flip else tensor).numpy()
@@ -153,7 +157,7 @@ def compare(isa, todo, results):
             apart = np.abs(ours.astype(np.float64) - expected)
             bad += 1
             if bad <= 20:
-                print(f"{isa}: {line}: {(apart > 0).sum()} of {ours.size} differ, by up to {apart.max():g}")
+                print(f"{isa}: {line}: {(apart > 0).sum()} differ, by up to {apart.max():g}")
     assert at == len(results)
     return bad
 

@@ -10,7 +10,7 @@
 /* An empty folder to be in for every test. */
 static inline int enter(void **state)
 {
-    setenv("XDG_CACHE_HOME", "/nonexistent/cache", 1);
+    setenv("XDG_CACHE_HOME", "/dev/null/cache", 1);
     return enter_folder(state);
 }
 
@@ -71,31 +71,33 @@ static inline int read_fails(struct ck_dataset *d, int64_t i)
 
 /* ---- tar -------------------------------------------------------------------------------- */
 
-/* A header with its checksum; size as octal. */
-static inline void tar_header(unsigned char h[512], const char *name, char type, size_t size)
+static inline void put_octal(unsigned char *at, int digits, size_t value)
 {
-    unsigned sum = 0;
-    memset(h, 0, 512);
-    memcpy(h, name, strnlen(name, 100));
-    memcpy(h + 100, "0000644", 8);
-    snprintf((char *)h + 124, 12, "%011zo", size);
-    memcpy(h + 136, "00000000000", 12);
-    memset(h + 148, ' ', 8);
-    h[156] = (unsigned char)type;
-    memcpy(h + 257, "ustar\00000", 8);
-    for (int i = 0; i < 512; i++)
-        sum += h[i];
-    snprintf((char *)h + 148, 7, "%06o", sum);
+    for (int i = digits; i-- > 0; value >>= 3)
+        at[i] = (unsigned char)('0' + (value & 7));
 }
 
-/* After a change. */
+/* The checksum, after a change. */
 static inline void tar_sum(unsigned char h[512])
 {
-    unsigned sum = 0;
+    size_t sum = 0;
     memset(h + 148, ' ', 8);
     for (int i = 0; i < 512; i++)
         sum += h[i];
-    snprintf((char *)h + 148, 7, "%06o", sum);
+    put_octal(h + 148, 6, sum);
+    h[154] = 0;
+}
+
+static inline void tar_header(unsigned char h[512], const char *name, char type, size_t size)
+{
+    memset(h, 0, 512);
+    memcpy(h, name, strnlen(name, 100));
+    put_octal(h + 100, 7, 0644);
+    put_octal(h + 124, 11, size);
+    put_octal(h + 136, 11, 0);
+    h[156] = (unsigned char)type;
+    memcpy(h + 257, "ustar\00000", 8);
+    tar_sum(h);
 }
 
 static inline void tar_data(FILE *f, const void *data, size_t n)

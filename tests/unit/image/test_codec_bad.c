@@ -37,6 +37,25 @@ static void files_cut_anywhere_are_refused(void **state)
     ck_decoder_release(&d);
 }
 
+static void a_cut_jpeg_is_refused_whichever_part_is_wanted(void **state)
+{
+    (void)state;
+    struct test_file f[TEST_FILES];
+    struct ck_image im = {0};
+    struct ck_decoder d = {0};
+    struct ck_decode_options o = {0};
+    struct ck_box top = {0, 0, 30, 8}, got;
+    test_files_make(f, 60, 50);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(ck_codec_decode(&d, f[i].bytes, f[i].size, "x", &o, &top, &im, &got));
+        assert_fails(ck_codec_decode(&d, f[i].bytes, f[i].size - 1, "x", &o, &top, &im, &got),
+                     COKE_EFORMAT, "x: the JPEG file is cut short");
+    }
+    test_files_free(f);
+    ck_image_release(&im);
+    ck_decoder_release(&d);
+}
+
 static void any_changed_byte_is_survived(void **state)
 {
     (void)state;
@@ -432,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_cut_anywhere_are_refused),
+        cmocka_unit_test(a_cut_jpeg_is_refused_whichever_part_is_wanted),
         cmocka_unit_test(any_changed_byte_is_survived),
         cmocka_unit_test(strangers_are_named),
         cmocka_unit_test(too_many_pixels_cost_no_memory),

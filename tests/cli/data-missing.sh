@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+coke data info nowhere
