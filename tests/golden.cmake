@@ -1,7 +1,7 @@
 # Golden tests: recordings of the authors' implementation, replayed on every instruction set
 # (a CPU without one skips it). COKE_GOLDEN names another folder of recordings.
 add_executable(golden_tests golden_main.c golden_data.c golden_trace.c golden_table.c golden_loss.c
-               golden_optim.c golden_net.c)
+               golden_optim.c golden_net.c golden_metrics.c)
 target_compile_definitions(golden_tests PRIVATE
   GOLDEN_DEFAULT="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 target_include_directories(golden_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -14,7 +14,7 @@ foreach(isa ref avx2 avx512 vnni)
       ENVIRONMENT "OMP_WAIT_POLICY=passive")
   endforeach()
 endforeach()
-foreach(kind tables optim nets comparator)
+foreach(kind tables optim nets metrics comparator)
   add_test(NAME golden/${kind} COMMAND golden_tests ${kind})
   set_tests_properties(golden/${kind} PROPERTIES TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
 endforeach()

@@ -46,6 +46,8 @@ static enum golden_kind kind_of(const json_t *m)
         return GOLDEN_NET;
     if (json_object_get(hyper, "dim_mlp") && has_array(m, "params_after_f64"))
         return GOLDEN_HEADS;
+    if (has_array(m, "pred") && has_array(m, "num_clusters"))
+        return GOLDEN_METRICS;
     return GOLDEN_OTHER;
 }
 

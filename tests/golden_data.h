@@ -25,7 +25,8 @@ enum golden_kind {
     GOLDEN_OPTIM,
     GOLDEN_SCHED,
     GOLDEN_NET,
-    GOLDEN_HEADS
+    GOLDEN_HEADS,
+    GOLDEN_METRICS
 };
 
 struct golden_case {
@@ -97,5 +98,7 @@ int golden_check_sched(const struct golden_case *c, struct golden_report *r);
 int golden_check_net(const struct golden_case *c, struct golden_report *r);
 /* Projection and prediction MLPs: a whole step with loss and LARS. */
 int golden_check_heads(const struct golden_case *c, struct golden_report *r);
+/* Accuracy, NMI and ARI of partitions. */
+int golden_check_metrics(const struct golden_case *c, struct golden_report *r);
 
 #endif

@@ -1,5 +1,5 @@
-/* golden_main.c - the golden tests: traces | tables | losses | optim | comparator
- * [isa].
+/* golden_main.c - the golden tests: traces | tables | losses | optim | nets |
+ * metrics | comparator [isa].
  *
  * One test per recording found in $COKE_GOLDEN (tests/golden by default). Exit code 77: this
  * CPU has no such instruction set. */
@@ -128,6 +128,7 @@ static const struct kind {
     {"nets", GOLDEN_HEADS, golden_check_heads, 3e-5, {"input", "centers_*", "labels", "*_f32"}},
     /* Gradients are compared as a whole, relative to their length. */
     {"nets", GOLDEN_NET, golden_check_net, 1e4, {"*_f32"}},
+    {"metrics", GOLDEN_METRICS, golden_check_metrics, 3e-12, {"truth", "pred"}},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };

@@ -236,7 +236,7 @@ static int fail_empty(const struct scan *s, const char *path)
     char links[64] = "";
     if (s->broken)
         snprintf(links, sizeof links, "; %lld links lead nowhere", (long long)s->broken);
-    return ck_fail(COKE_EUSAGE,
+    return ck_fail(COKE_EFORMAT,
                    "%s: no images in it or below (.jpg .jpeg .png .ppm .pgm .pbm .pnm .bmp "
                    ".webp)%s",
                    path, links);

@@ -171,7 +171,9 @@ static struct ck_box unite(struct ck_box a, struct ck_box b)
 }
 
 /* A picture may be decoded at 1/2, 1/4, 1/8 of its size as long as every view still shrinks
- * what is left by two or more: docs/data.md states what that changes. */
+ * what is left by SHRINK or more: docs/data.md states what that changes. */
+enum { SHRINK = 3 };
+
 static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)
 {
     for (int scale = 8; scale > 1; scale /= 2) {
@@ -180,8 +182,8 @@ static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)
             const struct ck_view *v = &r->view[i];
             int32_t w = v->kind == CK_VIEW_CENTER ? v->resize : v->width;
             int32_t h = v->kind == CK_VIEW_CENTER ? v->resize : v->height;
-            fits = v->kind != CK_VIEW_AS_IS && draw[i].crop.width >= 2 * scale * w &&
-                   draw[i].crop.height >= 2 * scale * h;
+            fits = v->kind != CK_VIEW_AS_IS && draw[i].crop.width >= SHRINK * scale * w &&
+                   draw[i].crop.height >= SHRINK * scale * h;
         }
         if (fits)
             return scale;

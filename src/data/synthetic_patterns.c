@@ -9,8 +9,7 @@ const char *const ck_pattern_name[CK_PATTERNS] = {
 
 enum { STRIPES, CHECKS, DOTS, RINGS, RAYS, WAVES, BLOBS, STAR, CROSS, WREATH };
 
-/* ---- numbers ------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------- */
 
 float ck_draw(struct ck_draws *d, float low, float high)
 {
@@ -67,8 +66,7 @@ static float lesser(float a, float b)
     return a < b ? a : b;
 }
 
-/* ---- depths -------------------------------------------------------------------------------
- */
+/* ---- depths ------------------------------------------------------------------------------ */
 
 /* Bands across t, with the given share inside. */
 static float bands(const struct ck_pattern *p, float t, float share)
@@ -117,8 +115,7 @@ static float blobs(const struct ck_pattern *p, float u, float v)
     return sum * p->period * 0.12f;
 }
 
-/* (u, v) turned into the sector of one of `count` equal parts, mirrored at its middle: v >= 0.
- */
+/* (u, v) turned into the first of 1 / period equal sectors, mirrored at its middle: v >= 0. */
 static void fold(const struct ck_pattern *p, float *u, float *v)
 {
     float radius = sqrtf(*u * *u + *v * *v);
@@ -179,8 +176,7 @@ float ck_pattern_depth(const struct ck_pattern *p, float x, float y)
     }
 }
 
-/* ---- choices ------------------------------------------------------------------------------
- */
+/* ---- choices ----------------------------------------------------------------------------- */
 
 /* Patterns lean to both sides of a usual direction, and no further: views for training are
  * mirrored but not turned, so that what looks the same at any angle would have to be learned

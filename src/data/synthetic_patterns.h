@@ -31,7 +31,7 @@ struct ck_pattern {
     float period, rate; /* of what repeats, a length or turns, and 1 / period */
     float share;        /* of a period that is inside */
     float shift, bend;  /* of lattice rows, of rings; height of waves */
-    float outer, inner; /* lengths */
+    float outer, inner; /* radii, or half sides; inner: the rate of waves */
     float edge[2];      /* normal of a star's edge */
     float wave[CK_PATTERN_WAVES][3]; /* directions and phases that add up to blobs */
 };

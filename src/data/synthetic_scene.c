@@ -37,8 +37,7 @@ struct scene {
     float pixels;                     /* in a half width */
 };
 
-/* ---- colours ------------------------------------------------------------------------------
- */
+/* ---- colours ----------------------------------------------------------------------------- */
 
 /* To 0..1, up to rounding; without branches, so that loops become vectors. */
 static float clamp(float x)
@@ -92,7 +91,8 @@ static void choose_colors(struct scene *s, struct ck_draws *d)
     for (int i = 0; i < SPOTS; i++) {
         struct spot *p = &s->spot[i];
         float lightness = (inverted ? light : dark) + ck_draw(d, -0.15f, 0.15f);
-        p->color = color_of(lightness, ck_draw(d, 0.04f, 0.14f), hue + ck_draw(d, -0.3f, 0.3f));
+        float chroma = ck_draw(d, 0.04f, 0.14f), away = ck_draw(d, -0.3f, 0.3f);
+        p->color = color_of(lightness, chroma, hue + away);
         p->x = ck_draw(d, -1, 1);
         p->y = ck_draw(d, -1, 1);
         p->radius = ck_draw(d, 0.3f, 0.9f);
@@ -117,8 +117,7 @@ static void choose_scene(struct scene *s, int32_t kind, int32_t size, struct ck_
     ck_pattern_choose(&s->pattern, kind, d);
 }
 
-/* ---- painting ------------------------------------------------------------------------------
- */
+/* ---- painting ---------------------------------------------------------------------------- */
 
 /* A piece of a row of pixels, channel by channel so that compilers can use vectors. */
 struct strip {

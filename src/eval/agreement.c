@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Products of numbers of pairs. */
+/* Numbers of pairs. */
 __extension__ typedef __int128 wide;
 
 /* ---- the table -------------------------------------------------------------------------- */
@@ -272,14 +272,13 @@ static double ari(const struct margins *s, const int64_t *count, int32_t classes
     wide both = sum_of_squares(count, (int64_t)classes * clusters);
     wide in_class = sum_of_squares(s->class_size, classes);
     wide in_cluster = sum_of_squares(s->cluster_size, clusters);
-    wide together = both - s->n, only_class = in_class - both, only_cluster = in_cluster - both;
-    wide apart = (wide)s->n * s->n - in_class - in_cluster + both;
+    wide only_class = in_class - both, only_cluster = in_cluster - both;
     if (only_class == 0 && only_cluster == 0)
         return 1;
-    wide above = together * apart - only_class * only_cluster;
-    wide below = (together + only_class) * (only_class + apart) +
-                 (together + only_cluster) * (only_cluster + apart);
-    return 2 * (double)above / (double)below;
+    double c = (double)only_class, k = (double)only_cluster, together = (double)(both - s->n);
+    double apart = (double)((wide)s->n * s->n - in_class - in_cluster + both);
+    double below = (together + c) * (c + apart) + (together + k) * (k + apart);
+    return 2 * (together * apart - c * k) / below;
 }
 
 int ck_agreement_of_counts(const int64_t *count, int32_t classes, int32_t clusters,

@@ -72,7 +72,7 @@ static void folders_of_nothing_are_refused(void **state)
 {
     (void)state;
     put("none/sub/readme.txt", "");
-    assert_fails(open_fails("none"), COKE_EUSAGE, "none: no images in it or below (.jpg");
+    assert_fails(open_fails("none"), COKE_EFORMAT, "none: no images in it or below (.jpg");
     assert_fails(open_fails("nowhere"), COKE_EIO, "nowhere: No such file");
     put("parts/train/cat/x.jpg", "x");
     put("parts/Val/cat/y.jpg", "y");
@@ -123,7 +123,7 @@ static void loops_of_links_end(void **state)
     ck_dataset_free(d);
     mkdir("links", 0777);
     assert_int_equal(symlink("nothing", "links/cat"), 0);
-    assert_fails(open_fails("links"), COKE_EUSAGE, "1 links lead nowhere");
+    assert_fails(open_fails("links"), COKE_EFORMAT, "1 links lead nowhere");
 }
 
 static void special_files_are_no_images(void **state)
