@@ -243,7 +243,7 @@ static void long_names_survive_in_tar_files(void **state)
         int n = lengths[c / 2];
         struct ck_writer w = {0};
         for (int i = 0; i < n; i++) /* with and without folders to cut at */
-            name[i] = c % 2 && i % 40 == 20 ? '/' : (char)('a' + i % 26);
+            name[i] = (char)(c % 2 && i % 40 == 20 ? '/' : 'a' + i % 26);
         name[n] = 0;
         assert_ok(ck_writer_open(&w, path, 1));
         assert_ok(ck_tar_add(&w, name, "hello", 5, NULL));

@@ -143,8 +143,24 @@ static void any_list_of_k_is_answered(void **state)
     f.job.nk = 5;
     memcpy(f.job.k, (int64_t[]){50, 1, 7, 100000, 7}, 5 * sizeof *f.job.k);
     check_job(&f.job);
-    f.job.temperature = 1e-3; /* exp(1 / 0.001) would not fit */
+    f.job.temperature = 2e-3;
     check_job(&f.job);
+    drop(&f);
+}
+
+/* exp(1 / 1e-9) does not fit: only differences to the nearest can be weighed. */
+static void cold_votes_follow_the_nearest(void **state)
+{
+    (void)state;
+    struct fixture f = make(400, 70, 12, 6);
+    int32_t predicted[3 * 70];
+    struct ck_knn_result r;
+    f.job.nk = 3;
+    memcpy(f.job.k, (int64_t[]){1, 20, 400}, 3 * sizeof *f.job.k);
+    f.job.temperature = 1e-9;
+    assert_ok(ck_knn(&f.job, predicted, &r));
+    assert_memory_equal(predicted + 70, predicted, 70 * sizeof *predicted);
+    assert_memory_equal(predicted + 140, predicted, 70 * sizeof *predicted);
     drop(&f);
 }
 
@@ -322,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(votes_equal_the_naive_version),
         cmocka_unit_test(any_list_of_k_is_answered),
+        cmocka_unit_test(cold_votes_follow_the_nearest),
         cmocka_unit_test(leave_one_out_never_asks_itself),
         cmocka_unit_test(ties_go_to_the_lower_index_and_class),
         cmocka_unit_test(zero_vectors_and_other_lengths_are_fine),
