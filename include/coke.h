@@ -573,7 +573,7 @@ struct coke_loader_options {
     int32_t bad;      /* skip, replace, error */
     double max_bad;   /* a larger share of images that cannot be read is an error */
     int32_t shuffle;
-    int32_t rank, ranks; /* of a job of several processes; 0, 1 for one */
+    int32_t rank, ranks; /* of a job of several processes; ranks 0 = one alone */
 };
 
 struct coke_loader;

@@ -1,20 +1,17 @@
-/* eval_driver.c - agreement and k-NN of .npy arrays, for test_sklearn_metrics.py.
+/* eval_driver.c - agreement and k-NN of .npy arrays, for test_eval_metrics.py.
  *
  * eval_driver agreement CLASSES CLUSTERS TRUTH LABELS
  *     prints n, accuracy, many-to-one, NMI, ARI
  * eval_driver knn CLASSES OUT TEMPERATURE K,K.. BANK LABELS [QUERY LABELS]
  *     writes the predictions [nk][nquery] as i32 .npy and prints the accuracies; without QUERY
  *     one is left out
- * eval_driver events DIR
- *     writes an event file with a scalar, a histogram and an image */
+ * Samples and labels are i32, vectors f32. */
 #include "coke.h"
 #include "eval/agreement.h"
 #include "eval/knn.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "io/tfevents.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

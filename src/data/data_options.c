@@ -108,7 +108,6 @@ struct coke_loader_options coke_loader_options_default(void)
 {
     struct coke_loader_options o;
     coke_options_default(coke_loader_option_table(), &o);
-    o.ranks = 1;
     o.view = coke_view_options_default();
     return o;
 }
@@ -118,7 +117,7 @@ int ck_loader_options_check(const struct coke_loader_options *o)
     int rc = COKE_OK;
     CK_TRY(ck_options_check(coke_view_option_table(), &o->view));
     CK_TRY(ck_options_check(coke_loader_option_table(), o));
-    if (o->ranks < 1 || o->rank < 0 || o->rank >= o->ranks)
+    if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
         CK_FAIL(COKE_EUSAGE, "rank %d of %d cannot be", o->rank, o->ranks);
 done:
     return rc;

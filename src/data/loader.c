@@ -335,7 +335,7 @@ int coke_loader_new(struct coke_loader **out, struct coke_data *data,
     l->sampler = (struct ck_sampler){.n = data->set->n,
                                      .batch = options->batch,
                                      .rank = options->rank,
-                                     .ranks = options->ranks,
+                                     .ranks = options->ranks ? options->ranks : 1,
                                      .shuffle = options->shuffle,
                                      .seed = (uint64_t)options->view.seed};
     CK_TRY(ck_recipe_init(&l->recipe, data, &options->view, options->normalize));

@@ -52,8 +52,9 @@ int ck_tfevents_close(struct ck_tfevents *t);
 
 /* Removes from all event files in dir the records with a step beyond the given one, and what
  * follows a damaged or half-written record. Each file is rewritten aside and renamed, and only
- * if something changes; one that would be left without any value is deleted. None of them may
- * be open for writing. */
+ * if something changes; one that would be left without any value is deleted, one that does not
+ * even begin like an event file is left alone. None of them may be open for writing. May be
+ * repeated after a failure. */
 int ck_tfevents_trim(const char *dir, int64_t step);
 
 #endif

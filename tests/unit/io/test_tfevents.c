@@ -466,8 +466,7 @@ static void trim_keeps_records_it_does_not_understand(void **state)
         "\x15z",
         "\x13\x10",
         "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-        "\x12\x03"
-        "abc\x10\x02",
+        "\x12\x03xyz\x10\x02",
     };
     unsigned char file[512];
     char name[NAMES][256];
