@@ -45,12 +45,15 @@ check-long:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory all
 	$(RUN) --test-dir build -C long -L long -j 1
+	@$(MAKE) --no-print-directory dev-clang
+	$(RUN) --test-dir build-clang -C long -R '^fuzz/'
 
 bench:
 	@scripts/install-deps build bench
 	@$(MAKE) --no-print-directory all
 	bench/bench_cluster --fresh
 	build/bench_step
+	build/bench_loader
 
 install: all
 	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)

@@ -41,6 +41,12 @@ static int open_data(struct coke_data **out, const struct common *c, int one_pas
     return COKE_OK;
 }
 
+/* The library's sentence. A second run would begin again: no 75 for one that was stopped. */
+static int fail_library(int rc)
+{
+    return talk_fail_library(rc) == COKE_ESTOPPED ? COKE_EFAIL : rc;
+}
+
 static int set_threads(int64_t threads)
 {
     return coke_set_threads((int)threads) ? talk_fail_library(COKE_EUSAGE) : COKE_OK;
@@ -118,17 +124,35 @@ struct listing {
     int64_t said;
 };
 
+/* Bytes of the UTF-8 character at s, 0 if it is none. */
+static int utf8_length(const char *s)
+{
+    unsigned char c = (unsigned char)*s;
+    int n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
+    if (c >= 0xf5 || (c >= 0x80 && c < 0xc2))
+        return 0;
+    for (int i = 1; i < n; i++)
+        if (((unsigned char)s[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+/* Names are any bytes; what is no text becomes '?'. */
 static void print_json_text(const char *text)
 {
     putchar('"');
-    for (; *text; text++) {
+    while (*text) {
+        int n = utf8_length(text);
         unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
+        if (n == 1 && (c == '"' || c == '\\'))
             printf("\\%c", c);
-        else if (c < ' ')
+        else if (n == 1 && c < ' ')
             printf("\\u%04x", c);
+        else if (n)
+            printf("%.*s", n, text);
         else
-            putchar(c);
+            putchar('?');
+        text += n ? n : 1;
     }
     putchar('"');
 }
@@ -181,7 +205,7 @@ static int run_verify(const void *options, int n, const char *const *source)
         printf("%s], \"images\": %lld, \"unreadable\": %lld}\n", l.said ? "\n" : "",
                (long long)(v.good + v.bad), (long long)v.bad);
     if (rc)
-        rc = talk_fail_library(rc);
+        rc = fail_library(rc);
     else if (v.bad)
         rc = talk_fail(COKE_EFORMAT, "%lld of %lld images cannot be read", (long long)v.bad,
                        (long long)(v.good + v.bad));
@@ -236,13 +260,22 @@ static void warn_bad(void *user, int64_t i, const char *sentence)
     talk_line("coke: left out: ", sentence);
 }
 
-static void print_packed(const struct pack_options *o, const struct coke_packed *r)
+/* Few images may be bad, as in training; more are an error, although the rest is there. */
+static int judge_packed(const struct coke_packed *r)
+{
+    if (r->bad * 100 <= r->images + r->bad)
+        return COKE_OK;
+    return talk_fail(COKE_EFORMAT, "%lld of %lld images could not be packed, more than 1 %%",
+                     (long long)r->bad, (long long)(r->images + r->bad));
+}
+
+static int print_packed(const struct pack_options *o, const struct coke_packed *r)
 {
     if (o->json) {
-        printf("{\"images\": %lld, \"unreadable\": %lld, \"shards\": %lld, \"bytes\": %lld}\n",
+        printf("{\"images\": %lld, \"left_out\": %lld, \"shards\": %lld, \"bytes\": %lld}\n",
                (long long)r->images, (long long)r->bad, (long long)r->shards,
                (long long)r->bytes);
-        return;
+        return judge_packed(r);
     }
     printf("%lld images in %lld shard%s, %.1f MB, as ", (long long)r->images,
            (long long)r->shards, r->shards == 1 ? "" : "s", 1e-6 * (double)r->bytes);
@@ -251,7 +284,8 @@ static void print_packed(const struct pack_options *o, const struct coke_packed 
     else
         printf("'%s-{000000..%06lld}.tar'\n", o->output, (long long)r->shards - 1);
     if (r->bad)
-        printf("%lld images could not be read and are left out\n", (long long)r->bad);
+        printf("%lld images are left out\n", (long long)r->bad);
+    return judge_packed(r);
 }
 
 static int run_pack(const void *options, int n, const char *const *source)
@@ -275,9 +309,9 @@ static int run_pack(const void *options, int n, const char *const *source)
     rc = coke_data_pack(d, o->output, &o->p, o->force, &callbacks, warn_bad, &result);
     progress_end(&l.bar);
     if (rc)
-        rc = talk_fail_library(rc);
+        rc = fail_library(rc);
     else
-        print_packed(o, &result);
+        rc = print_packed(o, &result);
     coke_data_free(d);
     return rc;
 }
@@ -337,8 +371,8 @@ static int run_preview(const void *options, int n, const char *const *source)
         rc = rc ? talk_fail_library(rc) : COKE_OK;
     }
     if (!rc && !o->quiet)
-        fprintf(stderr, "coke: %s shows %lld images, each whole and then in its views\n",
-                o->output, (long long)o->rows);
+        fprintf(stderr, "coke: %s: each row an image, whole and then in its views\n",
+                o->output);
     coke_data_free(d);
     return rc;
 }

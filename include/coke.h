@@ -581,7 +581,7 @@ struct coke_loader;
 /* A batch is valid until the next one is asked for. */
 struct coke_batch {
     int64_t epoch, step, steps;
-    int64_t n;            /* images; those that could not be read are left out */
+    int64_t n;            /* images; those that could not be read are left out, so even 0 */
     int64_t first, total; /* place of this rank's part in the batch of all ranks */
     int32_t views, channels;
     int32_t width[COKE_MAX_VIEWS], height[COKE_MAX_VIEWS];

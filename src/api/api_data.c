@@ -38,6 +38,10 @@ int coke_data_open(struct coke_data **out, const char *source,
     d->o.cache_dir = NULL; /* borrowed for this call */
     CK_TRY(ck_dataset_open(&d->set, source, &o));
     d->channels = channels_of(d->set, options);
+    if (d->set->channels && d->set->channels != d->channels && d->set->channels != 1 &&
+        d->set->channels != 3)
+        CK_FAIL(COKE_EUSAGE, "channels: %s has images of %d, which cannot become %d", source,
+                d->set->channels, d->channels);
     *out = d;
     d = NULL;
 done:
@@ -111,6 +115,7 @@ static int decode(void *arg, struct ck_fetcher *f, int64_t i, int place, int wor
     (void)i;
     (void)place;
     (void)worker;
+    f->strict = 1;
     return ck_fetch_decode(f, v->data, NULL, 1, &part, &scale);
 }
 

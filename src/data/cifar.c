@@ -237,10 +237,17 @@ static void free_cifar(struct ck_dataset *d)
     ck_free(((struct cifar *)d)->data);
 }
 
-static const struct ck_dataset_type cifar10_type = {
-    .kind = "CIFAR-10", .read = read_image, .name = name_image, .free = free_cifar};
-static const struct ck_dataset_type cifar100_type = {
-    .kind = "CIFAR-100", .read = read_image, .name = name_image, .free = free_cifar};
+static const struct ck_dataset_type cifar10_type = {.kind = "CIFAR-10",
+                                                    .read = read_image,
+                                                    .name = name_image,
+                                                    .free = free_cifar,
+                                                    .splits = 1};
+static const struct ck_dataset_type cifar100_type = {.kind = "CIFAR-100",
+                                                     .read = read_image,
+                                                     .name = name_image,
+                                                     .free = free_cifar,
+                                                     .splits = 1,
+                                                     .coarse = 1};
 
 /* The folder of a file: "" for one without '/'. */
 static void folder_of(const char *path, char out[PATH_MAX])

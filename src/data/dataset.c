@@ -220,6 +220,20 @@ static int open_source(struct ck_dataset **out, const char *source,
     return open ? open(out, source, o) : fail_kind(source);
 }
 
+/* An option that would do nothing is a mistake. */
+static int check_parts(const struct ck_dataset_type *t, const char *source,
+                       const struct ck_dataset_options *o)
+{
+    if (o->split != CK_SPLIT_TRAIN && !t->splits)
+        return ck_fail(COKE_EUSAGE,
+                       "split: %s (%s) is one part; name the folder or file of the other one",
+                       source, t->kind);
+    if (o->coarse && !t->coarse)
+        return ck_fail(COKE_EUSAGE, "coarse: only CIFAR-100 has super-classes, %s is %s",
+                       source, t->kind);
+    return COKE_OK;
+}
+
 int ck_dataset_open(struct ck_dataset **out, const char *source,
                     const struct ck_dataset_options *options)
 {
@@ -232,7 +246,8 @@ int ck_dataset_open(struct ck_dataset **out, const char *source,
     if (!(*out)->note)
         (*out)->note = ck_strdup("");
     if (!(*out)->source || !(*out)->note)
-        rc = COKE_ENOMEM;
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    CK_TRY(check_parts((*out)->type, source, options ? options : &none));
 done:
     if (rc) {
         ck_dataset_free(*out);

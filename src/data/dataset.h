@@ -53,6 +53,8 @@ struct ck_dataset_type {
     void (*free)(struct ck_dataset *d); /* what the kind added; NULL = nothing */
     /* Of the item just read, in a single pass; NULL = label[i]. */
     int32_t (*label)(const struct ck_dataset *d);
+    int splits; /* options->split chooses a part */
+    int coarse; /* options->coarse is known */
 };
 
 struct ck_dataset {

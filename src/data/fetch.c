@@ -57,6 +57,7 @@ int ck_fetch_decode(struct ck_fetcher *f, const struct coke_data *d, const struc
     struct ck_decode_options o = {.max_pixels = d->o.max_pixels,
                                   .channels = d->channels,
                                   .orient = d->o.exif,
+                                  .strict = f->strict,
                                   .scale = *scaled};
     CK_TRY(ck_codec_decode(&f->decoder, f->item.bytes, f->item.size, f->name, &o, want,
                            &f->image, part));

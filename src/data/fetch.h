@@ -21,6 +21,7 @@ struct ck_fetcher {
     struct ck_image_info info; /* of item.bytes */
     int32_t width, height;     /* of the whole image, upright */
     char name[512];
+    int strict; /* see ck_decode_options */
 };
 void ck_fetcher_release(struct ck_fetcher *f);
 

@@ -138,7 +138,7 @@ static void free_images(struct ck_dataset *d)
 }
 
 static const struct ck_dataset_type idx_type = {
-    .kind = "IDX", .read = read_image, .name = name_image, .free = free_images};
+    .kind = "IDX", .read = read_image, .name = name_image, .free = free_images, .splits = 1};
 
 static void take_name(struct idx_images *x, const char *path)
 {

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCE = 400, REPLACE_TRIES = 100 };
+enum { SENTENCE = 1024, REPLACE_TRIES = 100 };
 
 /* An image that could not be read, in the order of the batches. */
 struct fault {
@@ -36,7 +36,8 @@ struct slot {
     uint8_t *bad;             /* [most] */
     struct fault *fault;      /* those of this batch */
     int64_t faults, fault_room;
-    int status; /* an error that ends everything */
+    int status; /* an error that ends everything: of the first image that has one */
+    int64_t status_place;
     char sentence[SENTENCE];
 };
 
@@ -70,6 +71,7 @@ struct coke_loader {
     int64_t given;    /* batches handed out */
     int64_t released; /* batches that the caller is done with: all but the last one given */
     int32_t stop;
+    int32_t halted;     /* the threads could not be started again */
     uint8_t *known_bad; /* [n] */
     struct fault *fault;
     int64_t faults, fault_room;
@@ -96,12 +98,14 @@ static int add_fault(struct fault **list, int64_t *n, int64_t *room, int64_t ind
     return COKE_OK;
 }
 
-/* Under the lock. The first error of a batch is the one that is told. */
-static void end_slot(struct slot *s, int status)
+/* Under the lock. Of several errors in a batch the one of the first image is told, whoever came
+ * across it first. */
+static void end_slot(struct slot *s, int64_t place, int status)
 {
-    if (s->status)
+    if (s->status && s->status_place < place)
         return;
     s->status = status;
+    s->status_place = place;
     snprintf(s->sentence, sizeof s->sentence, "%s", coke_last_error());
 }
 
@@ -224,12 +228,13 @@ static void work(void *arg)
     ck_monitor_lock(&l->monitor);
     while ((s = claim(l, &from, &to))) {
         int rc = COKE_OK;
+        int64_t i = from;
         ck_monitor_unlock(&l->monitor);
-        for (int64_t i = from; i < to && !rc; i++)
+        for (; i < to && !rc; i++)
             rc = make_or_excuse(w, s, i);
         ck_monitor_lock(&l->monitor);
         if (rc)
-            end_slot(s, rc);
+            end_slot(s, i - 1, rc);
         w->bytes = worker_bytes(w);
         s->done += to - from;
         if (s->done == s->n)
@@ -394,7 +399,8 @@ int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
     stop_workers(l);
     l->start = epoch * steps + step;
     l->filled = l->claim = l->given = l->released = 0;
-    return start_workers(l);
+    l->halted = start_workers(l);
+    return l->halted;
 }
 
 /* ---- the next batch ------------------------------------------------------------------------
@@ -420,11 +426,12 @@ static int collect_faults(struct coke_loader *l, struct slot *s)
         if (rc)
             return rc;
     }
-    if ((double)l->faults > l->o.max_bad * (double)l->sampler.n)
+    /* Each rank meets its share of them. */
+    double mine = (double)l->sampler.n / l->sampler.ranks;
+    if ((double)l->faults > l->o.max_bad * mine)
         return ck_fail(COKE_EFORMAT,
-                       "%lld of %lld images cannot be read, more than %g %%; the first: %s",
-                       (long long)l->faults, (long long)l->sampler.n, 100 * l->o.max_bad,
-                       l->fault[0].sentence);
+                       "%lld of %.0f images cannot be read, more than %g %%; the first: %s",
+                       (long long)l->faults, mine, 100 * l->o.max_bad, l->fault[0].sentence);
     return COKE_OK;
 }
 
@@ -465,6 +472,8 @@ static void describe(const struct coke_loader *l, const struct slot *s, struct c
 int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
 {
     double begin = ck_clock_seconds();
+    if (l->halted)
+        return ck_fail(l->halted, "the loader's threads could not be started");
     ck_monitor_lock(&l->monitor);
     l->released = l->given;
     ck_monitor_changed(&l->monitor);

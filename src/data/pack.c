@@ -6,14 +6,17 @@
 #include "core/workers.h"
 #include "data/sweep.h"
 #include "image/resize.h"
+#include "io/hash.h"
 #include "io/tar_write.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME = 1024 };
+enum { NAME = 1024, PATH = 4096 };
 
 /* An encoded image that waits for its turn to be written. */
 struct parcel {
@@ -37,9 +40,13 @@ struct pack {
     const struct coke_callbacks *callbacks;
     ck_say_bad *say_bad;
     struct coke_packed *result;
-    struct ck_writer writer;
+    struct ck_writer
+        *shard; /* [shards], the last one may be open; they get their names together */
+    int64_t room;
     int open;
-    int64_t used; /* bytes of the open shard */
+    int64_t used;  /* bytes of the open shard */
+    uint64_t *key; /* [keys_room] hashes of all keys so far, 0 = free */
+    int64_t keys, keys_room;
     struct parcel parcel[CK_SWEEP_BLOCK];
     struct table *table; /* [threads] */
     int threads;
@@ -102,6 +109,7 @@ static void make_key(struct pack *p, int64_t i, const char *name, char *key)
     const char *end = dot && dot > base ? dot : base + strlen(base);
     size_t n = 0;
     int changed = from != name;
+    changed |= end - from > NAME - 64;
     for (const char *c = from; c < end && n < NAME - 64; c++) {
         int up = c[0] == '.' && (c == from || c[-1] == '/') && c[1] == '.';
         int odd = up || (c >= base && *c == '.') || (unsigned char)*c < ' ';
@@ -146,7 +154,9 @@ static int encode(const struct pack *p, struct parcel *b, const struct ck_image 
 /* A file that is already what is wanted is not encoded a second time. */
 static int is_as_wanted(const struct pack *p, const struct ck_fetcher *f, int shrinks)
 {
-    return f->item.bytes && !shrinks && f->info.kind == formats[p->o->format].kind &&
+    int32_t wanted = (int32_t)p->data->o.channels;
+    return f->item.bytes && !shrinks && (!wanted || wanted == f->info.channels) &&
+           f->info.kind == formats[p->o->format].kind &&
            !(p->data->o.exif && f->info.orientation != 1);
 }
 
@@ -178,6 +188,56 @@ done:
     return rc;
 }
 
+/* ---- keys ----------------------------------------------------------------------------------
+ */
+
+static int grow_keys(struct pack *p)
+{
+    int64_t room = p->keys_room ? 2 * p->keys_room : 1024;
+    uint64_t *more = ck_calloc_array((size_t)room, sizeof *more);
+    if (!more)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < p->keys_room; i++) {
+        int64_t at = (int64_t)(p->key[i] % (uint64_t)room);
+        while (p->key[i] && more[at])
+            at = (at + 1) % room;
+        if (p->key[i])
+            more[at] = p->key[i];
+    }
+    ck_free(p->key);
+    p->key = more;
+    p->keys_room = room;
+    return COKE_OK;
+}
+
+/* *is_new = 0: this key came before. */
+static int add_key(struct pack *p, const char *key, int *is_new)
+{
+    uint64_t h = ck_hash_text(key) | 1;
+    int rc = 2 * p->keys >= p->keys_room ? grow_keys(p) : COKE_OK;
+    if (rc)
+        return rc;
+    int64_t at = (int64_t)(h % (uint64_t)p->keys_room);
+    while (p->key[at] && p->key[at] != h)
+        at = (at + 1) % p->keys_room;
+    *is_new = p->key[at] == 0;
+    p->keys += *is_new;
+    p->key[at] = h;
+    return COKE_OK;
+}
+
+/* Names that differ only in what a key leaves out, "x.jpg" and "x.png", get the number of the
+ * image as well. */
+static int make_unique(struct pack *p, int64_t i, char *key)
+{
+    int is_new, rc = add_key(p, key, &is_new);
+    if (rc || is_new)
+        return rc;
+    size_t n = strlen(key);
+    snprintf(key + n, NAME - n, "-n%lld", (long long)i);
+    return add_key(p, key, &is_new);
+}
+
 /* ---- writing -------------------------------------------------------------------------------
  */
 
@@ -186,11 +246,21 @@ static void shard_name(const struct pack *p, int64_t shard, char *path, size_t s
     snprintf(path, size, "%s-%06lld.tar", p->prefix, (long long)shard);
 }
 
+static void classes_name(const struct pack *p, char *path, size_t size)
+{
+    snprintf(path, size, "%s-classes.txt", p->prefix);
+}
+
+static struct ck_writer *open_writer(const struct pack *p)
+{
+    return &p->shard[p->result->shards];
+}
+
 static int close_shard(struct pack *p)
 {
     int rc = COKE_OK;
-    CK_TRY(ck_tar_end(&p->writer));
-    CK_TRY(ck_writer_commit(&p->writer));
+    CK_TRY(ck_tar_end(open_writer(p)));
+    CK_TRY(ck_writer_finish(open_writer(p)));
     p->open = 0;
     p->result->shards++;
 done:
@@ -199,9 +269,18 @@ done:
 
 static int open_shard(struct pack *p)
 {
-    char path[4096];
+    char path[PATH];
+    if (p->result->shards == p->room) {
+        int64_t room = p->room ? 2 * p->room : 16;
+        struct ck_writer *more = ck_realloc_array(p->shard, (size_t)room, sizeof *more);
+        if (!more)
+            return COKE_ENOMEM;
+        memset(more + p->room, 0, (size_t)(room - p->room) * sizeof *more);
+        p->shard = more;
+        p->room = room;
+    }
     shard_name(p, p->result->shards, path, sizeof path);
-    int rc = ck_writer_open(&p->writer, path, p->force);
+    int rc = ck_writer_open(open_writer(p), path, p->force);
     p->open = !rc;
     p->used = 0;
     return rc;
@@ -211,16 +290,16 @@ static int add(struct pack *p, struct parcel *b, int32_t label)
 {
     char name[NAME + 16], text[16];
     int rc = COKE_OK;
-    int64_t before = p->used;
+    int64_t before;
     if (!p->open)
         CK_TRY(open_shard(p));
     before = p->used;
     snprintf(name, sizeof name, "%s.%s", b->key, formats[p->o->format].extension);
-    CK_TRY(ck_tar_add(&p->writer, name, b->bytes, b->size, &p->used));
+    CK_TRY(ck_tar_add(open_writer(p), name, b->bytes, b->size, &p->used));
     if (label >= 0) {
         snprintf(name, sizeof name, "%s.cls", b->key);
         int n = snprintf(text, sizeof text, "%d", label);
-        CK_TRY(ck_tar_add(&p->writer, name, text, (size_t)n, &p->used));
+        CK_TRY(ck_tar_add(open_writer(p), name, text, (size_t)n, &p->used));
     }
     p->result->images++;
     p->result->bytes += p->used - before;
@@ -230,71 +309,147 @@ done:
     return rc;
 }
 
+/* A damaged picture is left out; a disk that fails ends it. */
 static int take(void *arg, int64_t i, int place, int status, const char *sentence)
 {
     struct pack *p = arg;
     struct parcel *b = &p->parcel[place];
     int rc = COKE_OK;
-    if (status) {
+    if (status == COKE_EFORMAT) {
         p->result->bad++;
         if (p->say_bad)
             p->say_bad(p->callbacks ? p->callbacks->user : NULL, i, sentence);
+    } else if (status) {
+        CK_FAIL(status, "%s", sentence);
     } else {
-        rc = add(p, b, ck_dataset_label(p->data->set, i));
+        CK_TRY(make_unique(p, i, b->key));
+        CK_TRY(add(p, b, ck_dataset_label(p->data->set, i)));
     }
+done:
     ck_free(b->bytes);
     b->bytes = NULL;
     return rc;
 }
 
 /* Readers find the names of the classes beside the shards. */
-static int write_classes(const struct pack *p)
+static int write_classes(const struct pack *p, struct ck_writer *w)
 {
-    char path[4096];
-    struct ck_writer w = {0};
+    char path[PATH];
     int rc = COKE_OK;
     if (p->data->set->classes == 0)
         return COKE_OK;
-    snprintf(path, sizeof path, "%s-classes.txt", p->prefix);
-    CK_TRY(ck_writer_open(&w, path, p->force));
+    classes_name(p, path, sizeof path);
+    CK_TRY(ck_writer_open(w, path, p->force));
     for (int32_t c = 0; c < p->data->set->classes; c++) {
         const char *name = p->data->set->class_name[c];
-        CK_TRY(ck_writer_write(&w, name, strcspn(name, "\r\n")));
-        CK_TRY(ck_writer_write(&w, "\n", 1));
+        CK_TRY(ck_writer_write(w, name, strcspn(name, "\r\n")));
+        CK_TRY(ck_writer_write(w, "\n", 1));
     }
-    CK_TRY(ck_writer_commit(&w));
+    CK_TRY(ck_writer_finish(w));
 done:
-    ck_writer_abort(&w);
     return rc;
+}
+
+/* ---- files that are there ------------------------------------------------------------------
+ */
+
+/* The number in "NAME-000012.tar" if it is a shard of this prefix, or -1. */
+static int64_t number_of(const char *base, const char *name)
+{
+    size_t n = strlen(base);
+    char *end;
+    if (strncmp(name, base, n) != 0 || name[n] != '-' || strspn(name + n + 1, "0123456789") < 6)
+        return -1;
+    long long number = strtoll(name + n + 1, &end, 10);
+    return strcmp(end, ".tar") == 0 ? number : -1;
+}
+
+/* Calls visit for each shard of this prefix with a number >= first. */
+static int visit_shards(const struct pack *p, int64_t first,
+                        int (*visit)(const struct pack *p, const char *path))
+{
+    char folder[PATH], path[PATH];
+    const char *slash = strrchr(p->prefix, '/'), *base = slash ? slash + 1 : p->prefix;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - p->prefix) + 1 : 1,
+             slash ? p->prefix : ".");
+    DIR *d = opendir(folder);
+    if (!d)
+        return ck_fail(COKE_EIO, "%s: %s", folder, strerror(errno));
+    int rc = COKE_OK;
+    for (struct dirent *e = readdir(d); e && !rc; e = readdir(d)) {
+        int64_t number = number_of(base, e->d_name);
+        if (number < first)
+            continue;
+        snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - p->prefix) + 1 : 0,
+                 p->prefix, e->d_name);
+        rc = visit(p, path);
+    }
+    closedir(d);
+    return rc;
+}
+
+static int refuse(const struct pack *p, const char *path)
+{
+    return ck_file_check_target(path, p->force);
+}
+
+static int remove_shard(const struct pack *p, const char *path)
+{
+    (void)p;
+    return unlink(path) == 0 || errno == ENOENT
+               ? COKE_OK
+               : ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
 }
 
 static int check_targets(const struct pack *p)
 {
-    char path[4096];
+    char path[PATH];
+    const char *slash = strrchr(p->prefix, '/'), *base = slash ? slash + 1 : p->prefix;
     int rc = COKE_OK;
-    if (strlen(p->prefix) > sizeof path - 64)
+    if (!*base)
+        CK_FAIL(COKE_EUSAGE, "'%s' names no files; as in -o shards/train", p->prefix);
+    if (strlen(p->prefix) > PATH - 300)
         CK_FAIL(COKE_EUSAGE, "the prefix has %zu bytes, too many for a name",
                 strlen(p->prefix));
-    for (int64_t s = 0; s < 1 << 20; s++) {
-        shard_name(p, s, path, sizeof path);
-        if (access(path, F_OK) != 0 && s > 0)
-            break;
-        CK_TRY(ck_file_check_target(path, p->force));
-    }
+    shard_name(p, 0, path, sizeof path);
+    CK_TRY(ck_file_check_target(path, p->force));
+    classes_name(p, path, sizeof path);
+    CK_TRY(ck_file_check_target(path, p->force));
+    CK_TRY(visit_shards(p, 0, refuse));
 done:
     return rc;
 }
 
-/* Shards of an earlier, longer run would be read together with the new ones. */
-static int remove_old(const struct pack *p)
+/* All or nothing, but for a failure in these few moments. Shards of an earlier, longer run
+ * would be read together with the new ones. */
+static int publish(struct pack *p, struct ck_writer *classes)
 {
-    char path[4096];
-    for (int64_t s = p->result->shards;; s++) {
-        shard_name(p, s, path, sizeof path);
-        if (unlink(path) != 0)
-            return errno == ENOENT ? COKE_OK
-                                   : ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    int rc = COKE_OK;
+    for (int64_t i = 0; i < p->result->shards; i++)
+        CK_TRY(ck_writer_commit(&p->shard[i]));
+    if (classes->path)
+        CK_TRY(ck_writer_commit(classes));
+    if (p->force)
+        CK_TRY(visit_shards(p, p->result->shards, remove_shard));
+done:
+    return rc;
+}
+
+static void release(struct pack *p)
+{
+    for (int64_t i = 0; i < p->room; i++)
+        ck_writer_abort(&p->shard[i]);
+    ck_free(p->shard);
+    ck_free(p->key);
+    for (int i = 0; i < CK_SWEEP_BLOCK; i++)
+        ck_free(p->parcel[i].bytes);
+    for (int i = 0; i < p->threads && p->table; i++) {
+        ck_resizer_release(&p->table[i].resizer);
+        ck_planes_release(&p->table[i].planes);
+        ck_image_release(&p->table[i].small);
     }
+    ck_free(p->table);
+    ck_free(p);
 }
 
 int ck_pack(struct coke_data *d, const char *prefix, const struct coke_pack_options *o,
@@ -302,6 +457,7 @@ int ck_pack(struct coke_data *d, const char *prefix, const struct coke_pack_opti
             struct coke_packed *out)
 {
     int rc = COKE_OK;
+    struct ck_writer classes = {0};
     struct pack *p = ck_calloc_array(1, sizeof *p);
     struct ck_sweep sweep = {.data = d,
                              .callbacks = callbacks,
@@ -330,18 +486,10 @@ int ck_pack(struct coke_data *d, const char *prefix, const struct coke_pack_opti
         CK_TRY(close_shard(p));
     if (out->images == 0)
         CK_FAIL(COKE_EFORMAT, "%s: not one image could be packed", d->set->source);
-    CK_TRY(write_classes(p));
-    CK_TRY(remove_old(p));
+    CK_TRY(write_classes(p, &classes));
+    CK_TRY(publish(p, &classes));
 done:
-    ck_writer_abort(&p->writer);
-    for (int i = 0; i < CK_SWEEP_BLOCK; i++)
-        ck_free(p->parcel[i].bytes);
-    for (int i = 0; i < p->threads && p->table; i++) {
-        ck_resizer_release(&p->table[i].resizer);
-        ck_planes_release(&p->table[i].planes);
-        ck_image_release(&p->table[i].small);
-    }
-    ck_free(p->table);
-    ck_free(p);
+    ck_writer_abort(&classes);
+    release(p);
     return rc;
 }

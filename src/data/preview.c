@@ -5,7 +5,14 @@
 
 #include <string.h>
 
-enum { GAP = 4, WIDE_GAP = 12, LEAST_CELL = 96, PAPER = 250, MAX_SHEET = 30000 };
+enum {
+    GAP = 4,
+    WIDE_GAP = 12,
+    LEAST_CELL = 96,
+    PAPER = 250,
+    MAX_SIDE = 30000,
+    MAX_AREA = 200000000
+};
 
 struct sheet {
     struct ck_image *out;
@@ -90,13 +97,19 @@ static int draw_rows(struct sheet *s, struct coke_data *d, uint64_t seed, int ro
     int rc = COKE_OK;
     ck_perm_init(&perm, seed, CK_RNG_SAMPLE, 0, (uint64_t)d->set->n);
     int group = s->recipe.views * (s->cell + GAP) - GAP + WIDE_GAP;
-    for (int r = 0; r < rows; r++) {
+    int drawn = 0;
+    for (int64_t r = 0; r < d->set->n && drawn < rows; r++) {
         int64_t i = (int64_t)ck_perm_at(&perm, (uint64_t)r);
-        int top = GAP + r * (s->cell + GAP);
-        CK_TRY(paste_whole(s, d, i, top));
-        for (int c = 0; c < columns; c++)
-            CK_TRY(paste_views(s, d, i, c, GAP + s->cell + WIDE_GAP + c * group, top));
+        int top = GAP + drawn * (s->cell + GAP);
+        rc = paste_whole(s, d, i, top);
+        for (int c = 0; c < columns && !rc; c++)
+            rc = paste_views(s, d, i, c, GAP + s->cell + WIDE_GAP + c * group, top);
+        if (rc && rc != COKE_EFORMAT)
+            goto done;
+        drawn += rc == COKE_OK; /* another image takes the place of one that cannot be read */
     }
+    if (drawn > 0)
+        rc = COKE_OK;
 done:
     return rc;
 }
@@ -115,7 +128,7 @@ int ck_preview(struct coke_data *d, const struct coke_view_options *o, int rows,
     }
     int64_t group = s.recipe.views * (s.cell + GAP) - GAP + WIDE_GAP;
     int64_t width = 2 * GAP + s.cell + columns * group, height = GAP + rows * (s.cell + GAP);
-    if (width > MAX_SHEET || height > MAX_SHEET)
+    if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_AREA)
         CK_FAIL(COKE_EUSAGE,
                 "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
                 (long long)width, (long long)height);

@@ -82,21 +82,33 @@ static const struct {
  */
 
 /* Up to this side pictures count as small ones, like CIFAR's. */
-enum { SMALL_PICTURE = 64 };
+enum { SMALL_PICTURE = 64, LOOKS = 15, SMALL_VIEWS = 6 };
 
-static int first_size(struct coke_data *d, int32_t *width, int32_t *height)
+/* The first image whose header can be read, of a few spread over the data set, has this size;
+ * *small: most of them are small pictures. */
+static int look_at_sizes(struct coke_data *d, int32_t *width, int32_t *height, int *small)
 {
     struct ck_fetcher f = {0};
-    int rc = COKE_OK;
+    int rc = COKE_OK, seen = 0, little = 0;
+    int64_t n = d->set->n, looks = n < LOOKS ? n : LOOKS;
     *width = d->set->width;
     *height = d->set->height;
-    if (*width == 0) {
-        rc = ck_fetch_open(&f, d, 0);
-        *width = f.width;
-        *height = f.height;
+    *small = *width <= SMALL_PICTURE && *height <= SMALL_PICTURE;
+    for (int64_t i = 0; d->set->width == 0 && i < looks; i++) {
+        rc = ck_fetch_open(&f, d, n * i / looks);
+        if (rc)
+            continue;
+        if (seen++ == 0) {
+            *width = f.width;
+            *height = f.height;
+        }
+        little += f.width <= SMALL_PICTURE && f.height <= SMALL_PICTURE;
     }
     ck_fetcher_release(&f);
-    return rc;
+    if (d->set->width)
+        return COKE_OK;
+    *small = 2 * little > seen;
+    return seen ? COKE_OK : rc;
 }
 
 static void set_norm(struct ck_recipe *r, int norm, int fallback)
@@ -129,15 +141,18 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_data *d, const struct coke_v
 {
     int rc = COKE_OK;
     int32_t width = 0, height = 0, recipe = o->recipe;
+    int small = 0;
     memset(r, 0, sizeof *r);
     if (d->channels > CK_MAX_CHANNELS)
         CK_FAIL(COKE_EUSAGE, "%s: images of %d channels, at most %d can be used",
                 d->set->source, d->channels, CK_MAX_CHANNELS);
     if (recipe == COKE_RECIPE_AUTO || recipe == COKE_RECIPE_NONE)
-        CK_TRY(first_size(d, &width, &height));
+        CK_TRY(look_at_sizes(d, &width, &height, &small));
     if (recipe == COKE_RECIPE_AUTO)
-        recipe = width <= SMALL_PICTURE && height <= SMALL_PICTURE ? COKE_RECIPE_CIFAR
-                                                                   : COKE_RECIPE_DOUBLE;
+        recipe = small ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
+    if (o->small_views > 0 && !recipes[recipe].small)
+        CK_FAIL(COKE_EUSAGE, "small-views: recipe %s has none; multi has",
+                recipes[recipe].name);
     r->name = recipes[recipe].name;
     r->channels = d->channels;
     r->seed = (uint64_t)o->seed;
@@ -146,7 +161,8 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_data *d, const struct coke_v
         r->view[r->views] = views[recipes[recipe].view[r->views]];
         set_view(&r->view[r->views], o, o->size);
     }
-    for (int64_t i = 0; recipes[recipe].small && i < o->small_views; i++, r->views++) {
+    int64_t small_views = o->small_views ? o->small_views : SMALL_VIEWS;
+    for (int64_t i = 0; recipes[recipe].small && i < small_views; i++, r->views++) {
         r->view[r->views] = views[SMALL];
         set_view(&r->view[r->views], o, o->small_size);
     }

@@ -16,7 +16,7 @@ struct ck_recipe {
     uint64_t seed;
 };
 
-/* Looks at the first image where its size matters. */
+/* Looks at a few images where their size matters. */
 int ck_recipe_init(struct ck_recipe *r, struct coke_data *d, const struct coke_view_options *o,
                    int normalize);
 

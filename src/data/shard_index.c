@@ -19,7 +19,7 @@
 
 static const char ending[] = ".cokeidx";
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 #define MAGIC INT64_C(0x31786469656b6f63) /* "cokeidx1" */
 
 struct head {

@@ -155,6 +155,9 @@ int ck_shards_note(struct ck_dataset *d, const struct ck_sample_counts *counts)
                                    "%lld members that are no files (links, devices) are "
                                    "left out.",
                                    (long long)counts->odd));
+    if (counts->unended)
+        CK_TRY(ck_dataset_add_note(d, "%lld tar files have no end mark: they may be cut short.",
+                                   (long long)counts->unended));
 done:
     return rc;
 }
@@ -166,6 +169,7 @@ static int add_notes(struct shards *s)
         sum.without += s->shard[i].index.counts.without;
         sum.further += s->shard[i].index.counts.further;
         sum.odd += s->shard[i].index.counts.odd;
+        sum.unended += s->shard[i].index.counts.unended;
     }
     return ck_shards_note(&s->base, &sum);
 }

@@ -36,6 +36,7 @@ static void end_shard(struct shards_stream *s)
     s->counts.without += s->samples.counts.without;
     s->counts.further += s->samples.counts.further;
     s->counts.odd += s->samples.counts.odd;
+    s->counts.unended += s->samples.counts.unended;
     ck_samples_release(&s->samples);
     ck_stream_close(&s->in);
     s->open = 0;
@@ -48,8 +49,12 @@ static int read_next(struct shards_stream *s, struct ck_item *item)
     int rc = COKE_OK, more = 0;
     while (!more && s->shard < s->paths.n) {
         if (!s->open)
-            CK_TRY(begin_shard(s));
-        CK_TRY(ck_samples_next(&s->samples, item, &sample, &more));
+            rc = begin_shard(s);
+        if (!rc)
+            rc = ck_samples_next(&s->samples, item, &sample, &more);
+        if (rc && (!s->open || s->samples.tar.broken))
+            end_shard(s); /* nothing more can be had of it */
+        CK_TRY(rc);
         if (!more)
             end_shard(s);
     }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { SENTENCE = 400 };
+enum { SENTENCE = 1024 };
 
 struct block {
     const struct ck_sweep *sweep;
@@ -81,6 +81,8 @@ int ck_sweep_run(const struct ck_sweep *s)
         b->first += b->count;
         CK_TRY(tell(s, b->first, end < 0 ? 0 : end));
     }
+    if (b->first == 0)
+        CK_FAIL(COKE_EFORMAT, "%s: no images in it", s->data->set->source);
 done:
     for (int i = 0; f && i < threads; i++)
         ck_fetcher_release(&f[i]);

@@ -133,7 +133,7 @@ static void name_image(const struct ck_dataset *d, int64_t i, char *text, size_t
 }
 
 static const struct ck_dataset_type synthetic_type = {
-    .kind = "synthetic", .read = read_image, .name = name_image};
+    .kind = "synthetic", .read = read_image, .name = name_image, .splits = 1};
 
 int ck_dataset_open_synthetic(struct ck_dataset **out, const char *spec,
                               const struct ck_dataset_options *o)

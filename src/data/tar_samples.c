@@ -32,6 +32,7 @@ static int advance(struct ck_samples *s)
         base = more ? ck_base_name(s->member.name) : "";
     }
     s->counts.odd = s->tar.odd;
+    s->counts.unended = s->tar.unended;
     s->pending = more;
     if (more)
         s->key_length = (size_t)(base - s->member.name) + strcspn(base, ".");

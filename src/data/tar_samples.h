@@ -17,6 +17,7 @@ struct ck_sample_counts {
     int64_t without; /* samples without an image */
     int64_t further; /* images beside the one taken */
     int64_t odd;     /* members that are links, devices or unknown */
+    int64_t unended; /* archives without an end mark: perhaps cut short */
 };
 
 /* Zeroed, then tar.in set = ready. */

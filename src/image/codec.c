@@ -131,6 +131,7 @@ int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const 
     int turn = options->orient ? info.orientation : 1;
     CK_TRY(choose_part(&info, turn != 1, want, &job.want));
     job.scale = options->scale ? options->scale : 1;
+    job.strict = options->strict;
     *got = (struct ck_box){0, 0, info.width, info.height};
     CK_TRY(kinds[info.kind].decode(d, &job));
     if (options->channels)

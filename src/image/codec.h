@@ -19,6 +19,7 @@ struct ck_decode_options {
     int64_t max_pixels; /* more are refused before memory is asked for; 0 = CK_MAX_PIXELS */
     int32_t channels;   /* 1 or 3; 0 = as in ck_image_info */
     int32_t orient;     /* turn by the EXIF orientation */
+    int32_t strict;     /* JPEG: damage that decoders pass over is an error, too */
     int32_t scale;      /* JPEG: 1, 2, 4 or 8 = decode at 1/scale; others ignore it; 0 = 1 */
 };
 

@@ -15,7 +15,7 @@ struct ck_bytes {
 struct ck_decode_job {
     struct ck_bytes in;
     const struct ck_image_info *info;
-    int32_t scale;
+    int32_t scale, strict;
     struct ck_box want; /* inside the picture as stored */
     struct ck_image *out;
     struct ck_box *got; /* set to the whole picture beforehand */

@@ -28,8 +28,9 @@ enum { ROWS = 16, MOST_SCANS = 500, FIRST_SINK = 1 << 16 };
 struct errors {
     struct jpeg_error_mgr base; /* first, so that one pointer is both */
     jmp_buf jump;
-    int status;        /* for the sentence */
-    const char *words; /* ours; NULL = libjpeg's */
+    int status;                    /* for the sentence */
+    const char *words;             /* ours; NULL = libjpeg's */
+    char warning[JMSG_LENGTH_MAX]; /* the first one, "" = none */
 };
 
 /* ck_decoder.jpeg */
@@ -56,9 +57,11 @@ static void jump_with(j_common_ptr c, const char *words)
     longjmp(e->jump, 1);
 }
 
-static void count_warning(j_common_ptr c, int level)
+static void keep_warning(j_common_ptr c, int level)
 {
-    c->err->num_warnings += level < 0;
+    struct errors *e = (struct errors *)c->err;
+    if (level < 0 && !e->warning[0])
+        e->base.format_message(c, e->warning);
 }
 
 static void stay_silent(j_common_ptr c)
@@ -70,10 +73,11 @@ static void set_errors(struct errors *e, int status)
 {
     jpeg_std_error(&e->base);
     e->base.error_exit = jump_out;
-    e->base.emit_message = count_warning;
+    e->base.emit_message = keep_warning;
     e->base.output_message = stay_silent;
     e->status = status;
     e->words = NULL;
+    e->warning[0] = 0;
 }
 
 static int tell_error(const char *name, j_common_ptr c)
@@ -410,6 +414,9 @@ int ck_jpeg_decode(struct ck_decoder *d, const struct ck_decode_job *job)
     s->c.err = &s->errors.base;
     rc = decode_or_tell(d, s, job);
     jpeg_destroy_decompress(&s->c);
+    if (!rc && job->strict && s->errors.warning[0])
+        rc = ck_fail(COKE_EFORMAT, "%s: JPEG is damaged inside: %s", job->in.name,
+                     s->errors.warning);
 done:
     return rc;
 }

@@ -49,6 +49,9 @@ int ck_writer_write(struct ck_writer *w, const void *data, size_t n);
 /* Everything that a full disk can spoil. Several files that belong together: sync all, then
  * commit all. */
 int ck_writer_sync(struct ck_writer *w);
+/* The same, and closes the file: only its name is missing, which a commit gives it. For many
+ * files that belong together. */
+int ck_writer_finish(struct ck_writer *w);
 int ck_writer_commit(struct ck_writer *w);
 void ck_writer_abort(
     struct ck_writer *w); /* after a commit, or if never opened: does nothing */

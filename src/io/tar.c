@@ -233,6 +233,7 @@ int ck_tar_read(struct ck_tar *t, void *out, size_t n, size_t *got)
     t->left -= (int64_t)*got;
     if (rc) /* there is no more of it, and no other error about it */
         t->left = 0;
+    t->broken |= rc != COKE_OK;
     return rc;
 }
 
@@ -272,6 +273,8 @@ static int read_header(struct ck_tar *t, struct header *h, int *more)
         CK_TRY(ck_stream_read(t->in, h, BLOCK, &got));
     }
     *more = got == BLOCK && is_intact(h);
+    t->ended = !*more && (t->ended || zeros); /* archives may follow each other */
+    t->unended = !*more && !t->ended;
     if (!*more && !zeros && got)
         rc = got == BLOCK || t->in->position < BLOCK
                  ? fail_header(t)
@@ -333,6 +336,7 @@ int ck_tar_next(struct ck_tar *t, struct ck_tar_member *out, int *more)
     }
     *out = (struct ck_tar_member){.name = t->name, .offset = t->in->position, .size = t->left};
 done:
+    t->broken |= rc != COKE_OK;
     return rc;
 }
 

@@ -18,6 +18,9 @@ struct ck_tar {
     struct ck_stream *in;
     int64_t left;   /* bytes of the current member that were not read yet */
     size_t padding; /* behind them */
+    int broken;     /* nothing more can be had of it: an error was returned */
+    int ended;      /* blocks of zeros were seen */
+    int unended;    /* it ended without the blocks of zeros that should end it */
     int64_t odd;    /* members that are not files or folders: links, devices, unknown types */
     char *name;     /* of the current member */
     size_t room;

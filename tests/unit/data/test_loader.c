@@ -403,7 +403,7 @@ static void vanishing_files_stop_with_their_name(void **state)
     int rc = COKE_OK;
     for (int s = 1; s < 11 && !rc; s++)
         rc = coke_loader_next(l, &b);
-    assert_true(rc == COKE_EIO || rc == COKE_EFORMAT);
+    assert_int_equal(rc, COKE_EIO);
     assert_non_null(strstr(coke_last_error(), ".ppm"));
     coke_loader_free(l);
     coke_data_free(d);
@@ -412,6 +412,17 @@ static void vanishing_files_stop_with_their_name(void **state)
 
 /* ---- refusals and failures -----------------------------------------------------------------
  */
+
+static void an_unreadable_first_image_does_not_choose_the_recipe(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    o.view.recipe = COKE_RECIPE_AUTO;
+    o.view.size = 0;
+    spoil(0, "");
+    assert_ok(run_epoch(&o));
+    write_image(0);
+}
 
 static void options_that_cannot_be_are_refused(void **state)
 {
@@ -425,6 +436,9 @@ static void options_that_cannot_be_are_refused(void **state)
     o.rank = 2;
     o.ranks = 2;
     assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "rank 2 of 2");
+    o = plain_options();
+    o.view.small_views = 2;
+    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "small-views: recipe cifar has none");
     o = plain_options();
     o.view.recipe = 99;
     assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "recipe");
@@ -481,6 +495,7 @@ int main(void)
         cmocka_unit_test(bad_images_are_replaced_when_asked),
         cmocka_unit_test(too_many_bad_images_stop_with_the_first_one_named),
         cmocka_unit_test(vanishing_files_stop_with_their_name),
+        cmocka_unit_test(an_unreadable_first_image_does_not_choose_the_recipe),
         cmocka_unit_test(options_that_cannot_be_are_refused),
         cmocka_unit_test(images_of_other_sizes_are_named_by_recipe_none),
         cmocka_unit_test(every_allocation_may_fail),

@@ -154,6 +154,41 @@ static void large_pictures_shrink_and_small_files_are_copied(void **state)
     ck_image_release(&im);
 }
 
+/* "x.ppm" and "x.pgm" are two images, and "-000002.tar" of someone else stays. */
+static void no_image_and_no_file_gets_lost(void **state)
+{
+    (void)state;
+    char source[96], path[128], prefix[96], shard[128];
+    struct coke_packed r;
+    struct coke_pack_options o = coke_pack_options_default();
+    static const char *const names[] = {"x.ppm", "x.pgm", "x.pnm", "x.y.ppm", "x_y.ppm"};
+    in_folder(source, sizeof source, "twins");
+    assert_int_equal(mkdir(source, 0755), 0);
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", source, names[i]);
+        FILE *f = fopen(path, "wb");
+        fputs("P5 2 1 255\nab", f);
+        fclose(f);
+    }
+    in_folder(prefix, sizeof prefix, "twins");
+    in_folder(path, sizeof path, "twins-000007.tar");
+    FILE *f = fopen(path, "wb");
+    fputs("precious", f);
+    fclose(f);
+    struct coke_data *d = open_data(source), *back;
+    assert_fails(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EUSAGE,
+                 "twins-000007.tar exists");
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_ok(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    assert_int_equal(r.images, 5);
+    snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
+    back = open_data(shard);
+    assert_int_equal(coke_data_count(back), 5);
+    coke_data_free(back);
+    coke_data_free(d);
+}
+
 struct told {
     int64_t index;
     char sentence[200];
@@ -264,6 +299,7 @@ int main(void)
         cmocka_unit_test(packed_without_loss_is_the_same_data),
         cmocka_unit_test(a_shorter_run_leaves_no_old_shards),
         cmocka_unit_test(large_pictures_shrink_and_small_files_are_copied),
+        cmocka_unit_test(no_image_and_no_file_gets_lost),
         cmocka_unit_test(bad_pictures_are_left_out_and_told),
         cmocka_unit_test(long_names_survive_in_tar_files),
         cmocka_unit_test(failing_writes_and_allocations_leave_nothing_half_done),

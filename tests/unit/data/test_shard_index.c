@@ -3,7 +3,7 @@
 #include "data/shard_index.h"
 #include "io/hash.h"
 
-enum { HEAD = 80, RECORD = 24, IMAGES = 3 };
+enum { HEAD = 88, RECORD = 24, IMAGES = 3 };
 
 static unsigned char file[4096];
 static size_t size;

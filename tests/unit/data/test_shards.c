@@ -329,7 +329,7 @@ static void check_stream(struct ck_dataset *d, const char *shard, int n)
         assert_memory_equal(item.bytes, want, item.size);
         assert_int_equal(ck_dataset_label(d, i), i % 7);
         ck_dataset_name(d, i, name, sizeof name);
-        snprintf(want, sizeof want, "%s/set/%06d", shard, i);
+        snprintf(want, sizeof want, "%s/set/%06d", shard ? shard : "", i);
         if (shard)
             assert_string_equal(name, want);
     }
@@ -400,6 +400,50 @@ static void stream_that_breaks_off_is_an_error_then_ends(void **state)
     ck_item_release(&item);
     ck_dataset_free(d);
     assert_fails(open_fails("b.tar"), COKE_EFORMAT, "b.tar: ends within a member");
+}
+
+/* Each error once, and then the end. */
+static void damaged_compression_is_an_error_then_ends(void **state)
+{
+    struct ck_dataset_options once = {.one_pass = 1};
+    struct ck_item item = {0};
+    static const char *const harm[] = {"head -c 150 g.tar.gz > h.tar.gz",
+                                       "{ head -c 60 g.tar.gz; echo harm; } > h.tar.gz",
+                                       "head -c 20000 /dev/urandom | gzip > h.tar.gz"};
+    (void)state;
+    FILE *f = fopen("g.tar", "wb");
+    for (int i = 0; i < 9; i++)
+        tar_add(f, (char[]){(char)('a' + i), '.', 'j', 'p', 'g', 0}, "abcdefghijklmnopqrstuvw");
+    fclose(f);
+    assert_int_equal(system("gzip -kf g.tar"), 0);
+    for (size_t c = 0; c < sizeof harm / sizeof harm[0]; c++) {
+        struct ck_dataset *d;
+        int errors = 0, ended = 0;
+        assert_int_equal(system(harm[c]), 0);
+        assert_ok(ck_dataset_open(&d, "h.tar.gz", &once));
+        for (int i = 0; i < 20 && !ended; i++) {
+            int rc = ck_dataset_read(d, i, &item);
+            errors += rc != COKE_OK;
+            ended = rc == COKE_OK && !item.bytes;
+        }
+        assert_int_equal(errors, 1);
+        assert_true(ended);
+        ck_dataset_free(d);
+    }
+    ck_item_release(&item);
+}
+
+static void archives_without_an_end_mark_are_noted(void **state)
+{
+    struct ck_dataset *d;
+    (void)state;
+    FILE *f = fopen("u.tar", "wb");
+    tar_add(f, "a.jpg", "x");
+    tar_add(f, "b.jpg", "x");
+    fclose(f);
+    assert_ok(ck_dataset_open(&d, "u.tar", NULL));
+    assert_non_null(strstr(d->note, "1 tar files have no end mark"));
+    ck_dataset_free(d);
 }
 
 static void lying_size_in_a_stream_costs_no_memory(void **state)
@@ -493,6 +537,8 @@ int main(void)
         cmocka_unit_test(few_descriptors_are_enough),
         cmocka_unit_test(streams_are_read_in_a_single_pass),
         cmocka_unit_test(stream_that_breaks_off_is_an_error_then_ends),
+        cmocka_unit_test(damaged_compression_is_an_error_then_ends),
+        cmocka_unit_test(archives_without_an_end_mark_are_noted),
         cmocka_unit_test(lying_size_in_a_stream_costs_no_memory),
         cmocka_unit_test(every_allocation_failing_is_an_error),
     };
