@@ -35,7 +35,7 @@ check:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory dev-clang
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
-	$(RUN) --test-dir build-clang -R '^((kernels|cluster|nn)/[a-z0-9_]*|tree/openmp)$$'
+	$(RUN) --test-dir build-clang -R '^((kernels|cluster|nn|image|data)/[a-z0-9_]*|tree/openmp)$$'
 	@$(MAKE) --no-print-directory dev
 	$(RUN) --test-dir build-dev -L 'unit|cli'
 	@$(MAKE) --no-print-directory all

@@ -45,7 +45,7 @@ static struct coke_loader *open_loader(struct coke_data **data, const char *sour
 {
     struct coke_data_options d = coke_data_options_default();
     struct coke_loader_options o = coke_loader_options_default();
-    struct coke_loader *l;
+    struct coke_loader *l = NULL;
     d.cache_dir = work;
     o.view.recipe = recipe;
     o.batch = BATCH;
