@@ -184,6 +184,8 @@ static void find_cover(const struct scene *s, struct strip *t)
         t->cover[j] = clamp(0.5f + inside * sharp);
         t->shade[j] = clamp(0.5f + above * soft);
     }
+    for (int j = t->n; j < STRIP; j++) /* painted, too, but not shown */
+        t->cover[j] = t->shade[j] = 0;
 }
 
 static void write_strip(const struct strip *t, uint8_t *rgb)
