@@ -3,6 +3,8 @@
 #include "talk.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 void args_init(struct args *a, const struct command *cmd)
@@ -142,19 +144,50 @@ static int parse_words(struct args *a, int argc, const char *const *argv)
     return COKE_OK;
 }
 
+/* COKE_MAX_EPOCHS=5 in the environment is --max-epochs 5. */
+static int read_environment(const struct args *a)
+{
+    char name[96];
+    for (int i = 0; i < a->own; i++) {
+        size_t n = (size_t)snprintf(name, sizeof name, "COKE_%s", a->row[i].name);
+        for (size_t j = 5; j < n && j < sizeof name; j++)
+            name[j] = name[j] == '-' ? '_' : (char)toupper((unsigned char)name[j]);
+        const char *value = getenv(name);
+        int rc =
+            value ? coke_options_set(&a->table, a->options, a->row[i].name, value) : COKE_OK;
+        if (rc)
+            return talk_fail(rc, "%s in the environment: %s", name, coke_last_error());
+    }
+    return COKE_OK;
+}
+
+static const char *text_option(const struct args *a, const char *name)
+{
+    int row = find(a, name, strlen(name));
+    return row >= 0 && is_text(a, row) ? *text_of(a, row) : NULL;
+}
+
+/* What stands later wins: defaults, the preset, the file of --config, the environment, the
+ * command line, wherever --preset and --config stand in it. */
 int args_parse(struct args *a, void *options, const char **operand, int argc,
                const char *const *argv)
 {
     a->options = options;
     a->operand = operand;
     coke_options_default(&a->table, options);
-    int rc = parse_words(a, argc, argv), config = find(a, "config", 6);
-    if (rc || a->help || config < 0 || !*text_of(a, config))
+    int rc = parse_words(a, argc, argv);
+    if (rc || a->help)
         return rc;
-    /* The command line wins over the file, wherever --config stands in it. */
-    const char *path = *text_of(a, config);
+    const char *preset = a->cmd->preset ? text_option(a, "preset") : NULL;
+    const char *config = text_option(a, "config");
     coke_options_default(&a->table, options);
+    if (preset)
+        rc = a->cmd->preset(options, preset);
     struct coke_option_table library = {a->row, a->own, a->cmd->size};
-    rc = coke_options_load_json(&library, options, path);
-    return rc ? talk_fail_library(rc) : parse_words(a, argc, argv);
+    if (!rc && config)
+        rc = coke_options_load_json(&library, options, config);
+    if (rc)
+        return talk_fail_library(rc);
+    rc = read_environment(a);
+    return rc ? rc : parse_words(a, argc, argv);
 }

@@ -21,8 +21,8 @@ struct args {
 void args_init(struct args *a, const struct command *cmd);
 /* The row's place in cmd->arg, or NULL for a row of the library. */
 const struct arg *args_own(const struct args *a, int row);
-/* Defaults, then the file of --config, then argv[0] .. argv[argc - 1]. operand has room for
- * argc. Says what is wrong. */
+/* Defaults, a preset, the file of --config, the environment, then argv[0] .. argv[argc - 1].
+ * operand has room for argc. Says what is wrong. */
 int args_parse(struct args *a, void *options, const char **operand, int argc,
                const char *const *argv);
 

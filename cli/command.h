@@ -33,12 +33,14 @@ struct command {
     const struct arg *arg;
     int nargs;
     size_t size; /* of the command's struct */
+    /* Sets the options that a preset names, or NULL: the option --preset is this command's. */
+    int (*preset)(void *options, const char *name);
     /* Status, with its sentence already said. */
     int (*run)(const void *options, int n, const char *const *operands);
 };
 
-extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_data_info,
-    cmd_data_verify, cmd_data_pack, cmd_data_preview;
+extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_train,
+    cmd_data_info, cmd_data_verify, cmd_data_pack, cmd_data_preview;
 
 /* A text option is a row of type FLAG on a `const char *`: zero is its default, and its name
  * takes part when the library looks for the nearest one. args.c sets it. */

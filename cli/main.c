@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &cmd_cluster,   &cmd_assign,      &cmd_info,      &cmd_demo,
+    &cmd_train,     &cmd_cluster,     &cmd_assign,    &cmd_info,        &cmd_demo,
     &cmd_data_info, &cmd_data_verify, &cmd_data_pack, &cmd_data_preview};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

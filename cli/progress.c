@@ -12,12 +12,18 @@ enum { BAR = 24 };
 static const double redraw = 0.1;   /* seconds between two pictures of the bar */
 static const double log_every = 10; /* seconds between two lines within a phase */
 
-static volatile sig_atomic_t stop;
+static volatile sig_atomic_t stop, save;
 
 static void ask_to_stop(int signal_number)
 {
     (void)signal_number;
     stop = 1;
+}
+
+static void ask_to_save(int signal_number)
+{
+    (void)signal_number;
+    save = 1;
 }
 
 static double now(void)
@@ -90,13 +96,15 @@ static void describe(const struct progress *p, const struct coke_progress *s, do
         n = snprintf(out, size, " %s %s/s, %s left", talk_count(rate, count, sizeof count),
                      s->unit ? s->unit : "rows", left);
     }
+    if (s->detail && (size_t)n < size)
+        n += snprintf(out + n, size - (size_t)n, "%s %s", n ? "," : "", s->detail);
     if (s->objective > 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "%s objective %.4f", n ? "," : "", s->objective);
 }
 
 static void draw_bar(struct progress *p, const struct coke_progress *s, double share, double t)
 {
-    char name[48], words[96], bar[BAR + 1];
+    char name[48], words[192], bar[BAR + 1];
     int full = (int)(share * BAR);
     name_phase(s, name, sizeof name);
     describe(p, s, t, words, sizeof words);
@@ -111,7 +119,7 @@ static void draw_bar(struct progress *p, const struct coke_progress *s, double s
 
 static void log_line(struct progress *p, const struct coke_progress *s, double share, double t)
 {
-    char name[48], words[96];
+    char name[48], words[192];
     int tenths = (int)(share * 10), whole = s->done >= s->total;
     if (tenths <= p->said || (!whole && t - p->last_shown < log_every))
         return;
@@ -132,13 +140,19 @@ static void start_phase(struct progress *p, const struct coke_progress *s, doubl
         p->last_shown = t;
 }
 
+static int wish(void)
+{
+    int wanted = save ? COKE_SAVE : 0;
+    save = 0;
+    return stop ? 1 : wanted;
+}
+
 static int show(void *user, const struct coke_progress *s)
 {
     struct progress *p = user;
-    if (stop)
-        return 1;
-    if (p->quiet || s->total <= 0)
-        return 0;
+    int wanted = wish();
+    if (wanted == 1 || p->quiet || s->total <= 0)
+        return wanted;
     double t = now(), share = (double)s->done / (double)s->total;
     if (s->epoch != p->epoch || strcmp(s->phase, p->phase) != 0)
         start_phase(p, s, t);
@@ -148,7 +162,7 @@ static int show(void *user, const struct coke_progress *s)
         draw_bar(p, s, share, t);
         p->last_shown = t;
     }
-    return 0;
+    return wanted;
 }
 
 static void say(void *user, const char *line)
@@ -170,6 +184,16 @@ static void warn(void *user, const char *line)
 struct coke_callbacks progress_callbacks(struct progress *p)
 {
     return (struct coke_callbacks){.user = p, .progress = show, .say = say, .warn = warn};
+}
+
+void progress_save_on_signal(void)
+{
+    struct sigaction stopper = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction saver = {.sa_handler = ask_to_save, .sa_flags = SA_RESTART};
+    sigemptyset(&stopper.sa_mask);
+    sigemptyset(&saver.sa_mask);
+    sigaction(SIGUSR1, &stopper, NULL);
+    sigaction(SIGUSR2, &saver, NULL);
 }
 
 void progress_end(struct progress *p)

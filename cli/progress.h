@@ -16,6 +16,8 @@ struct progress {
 /* From now on SIGINT and SIGTERM ask the library to stop; a second one ends the program. */
 void progress_init(struct progress *p, int quiet);
 struct coke_callbacks progress_callbacks(struct progress *p);
+/* For work that can be saved: SIGUSR1 also asks to stop, SIGUSR2 asks to save and go on. */
+void progress_save_on_signal(void);
 void progress_end(struct progress *p);
 
 #endif

@@ -220,7 +220,8 @@ struct coke_progress {
     int64_t epoch, epochs;
     int64_t done, total; /* rows of this phase */
     double objective;
-    const char *unit; /* what done and total count; NULL = rows */
+    const char *unit;   /* what done and total count; NULL = rows */
+    const char *detail; /* more for people, or NULL */
 };
 
 struct coke_callbacks {
@@ -341,6 +342,7 @@ struct coke_encoder_options {
     int64_t hidden;
     int64_t dim;
     int32_t predictor;
+    int32_t zero_residual; /* blocks begin as identities */
     int64_t seed;
 };
 
@@ -606,6 +608,77 @@ COKE_API int64_t coke_loader_bytes(const struct coke_loader *l); /* memory in us
 /* Images that could not be read so far. */
 COKE_API int64_t coke_loader_bad_count(const struct coke_loader *l);
 COKE_API int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence);
+
+/* ---- training: images in, an encoder and its clusters out
+ * ------------------------------------
+ */
+
+enum coke_coupling { COKE_LAST, COKE_CURRENT };
+enum coke_eta_mode { COKE_ETA_SCALED, COKE_ETA_SHARED };
+
+struct coke_train_options {
+    struct coke_data_options data;
+    struct coke_loader_options loader;
+    struct coke_encoder_options encoder;
+    struct coke_ints k; /* clusters of each head */
+    double ratio;       /* least size of a cluster as a share of n/k */
+    double eta;         /* step of the duals; 0 = chosen */
+    int32_t eta_mode;   /* enum coke_eta_mode: in proportion to k, or the same for all heads */
+    int32_t form;       /* enum coke_centers_form: running, mean, epoch */
+    int64_t epochs;     /* with epoch 0, which only clusters */
+    int64_t stage;      /* first epoch of the second stage; -1 = none */
+    int64_t slots;
+    double slot_temperature;
+    double temperature, alpha, beta, large_weight;
+    double alpha_start;      /* alpha begins here and comes down in a straight line ... */
+    double alpha_until;      /* ... until this share of the epochs */
+    int32_t labels, centers; /* enum coke_coupling: of the loss */
+    int32_t keep_best;
+    int32_t optimizer; /* enum coke_optimizer_kind */
+    double rate, momentum, weight_decay;
+    int64_t warmup; /* epochs; -1 = chosen */
+    int64_t accumulate;
+    int32_t precision; /* enum coke_precision */
+    int64_t monitor;   /* epochs between two looks at k-NN, ACC, NMI, ARI; 0 = never */
+    int64_t save_epochs, save_steps; /* checkpoints every so many; 0 = not by these */
+    double save_minutes;
+    int64_t keep; /* checkpoints that are kept beside last and best */
+};
+
+COKE_API const struct coke_option_table *coke_train_option_table(void);
+COKE_API struct coke_train_options coke_train_options_default(void);
+/* Names of the presets, one after the other, NULL after the last. */
+COKE_API const char *coke_train_preset_name(int i);
+COKE_API const char *coke_train_preset_about(int i);
+/* Sets the options that the preset names; the others stay. */
+COKE_API int coke_train_preset(struct coke_train_options *options, const char *name);
+
+/* What a training came to, or stands at. */
+struct coke_train_summary {
+    int64_t epochs, images; /* done so far */
+    double loss;            /* of the last epoch */
+    double seconds, waited; /* in this process: all, and for data */
+    int32_t resumed;
+    int32_t monitored; /* the next are known */
+    double knn20, knn200;
+    int32_t matched_head; /* -1 = no head has as many clusters as there are classes */
+    double accuracy, nmi, ari;
+};
+
+struct coke_train_control {
+    int32_t fresh;         /* do not continue what is in the run directory */
+    int32_t resume_anyway; /* continue although versions, threads or options differ */
+    int32_t force;         /* with fresh: overwrite an earlier run */
+};
+
+/* Trains into the folder `run`, which is made if there is none, or goes on where its last
+ * checkpoint stands. callbacks->progress: 0 = go on, COKE_SAVE = write a checkpoint and go on,
+ * anything else = finish the step, write a checkpoint and return COKE_ESTOPPED. */
+enum { COKE_SAVE = 2 };
+COKE_API int coke_train_run(struct coke_data *data, const struct coke_train_options *options,
+                            const char *run, const struct coke_train_control *control,
+                            const struct coke_callbacks *callbacks,
+                            struct coke_train_summary *out);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@
 #include "core/thread.h"
 #include "core/workers.h"
 #include "data/data_options.h"
-#include "data/recipe.h"
+#include "data/loader.h"
 #include "data/sampler.h"
 
 #include <stdio.h>
@@ -489,6 +489,11 @@ int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
     l->waited += ck_clock_seconds() - begin;
     ck_monitor_unlock(&l->monitor);
     return rc;
+}
+
+const struct ck_recipe *ck_loader_recipe(const struct coke_loader *l)
+{
+    return &l->recipe;
 }
 
 double coke_loader_waited(const struct coke_loader *l)

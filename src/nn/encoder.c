@@ -24,6 +24,8 @@ static const struct coke_option rows[] = {
     ROW(COKE_OPT_INT, dim, "dim", 128, 1, 65536, NULL, "numbers in a projection"),
     ROW(COKE_OPT_FLAG, predictor, "predictor", 1, 0, 1, NULL,
         "a prediction MLP behind the projection"),
+    ROW(COKE_OPT_FLAG, zero_residual, "zero-residual", 0, 0, 1, NULL,
+        "residual blocks begin as identities: features that change less with the view"),
     ROW(COKE_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL, "of the first weights"),
 };
 
@@ -63,6 +65,17 @@ static int build(struct coke_encoder *e)
     return last;
 }
 
+/* The last batch norm of every block begins with 0, so that a block passes on what it gets. */
+static void zero_residuals(struct ck_net *net, enum coke_arch arch)
+{
+    const char *last = arch == COKE_RESNET50 ? ".bn3.weight" : ".bn2.weight";
+    for (int i = 0; i < net->nparams; i++) {
+        struct ck_param *p = &net->param[i];
+        if (strncmp(p->name, "layer", 5) == 0 && strstr(p->name, last))
+            memset(p->value, 0, (size_t)p->size * sizeof *p->value);
+    }
+}
+
 int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o)
 {
     int rc = COKE_OK;
@@ -79,6 +92,8 @@ int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o
         goto done;
     }
     ck_net_init(&e->net, (uint64_t)o->seed);
+    if (o->zero_residual)
+        zero_residuals(&e->net, (enum coke_arch)o->arch);
 done:
     if (rc)
         ck_encoder_release(e);

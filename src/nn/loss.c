@@ -148,6 +148,11 @@ done:
     return rc;
 }
 
+void ck_loss_set_alpha(struct ck_loss *l, double alpha)
+{
+    l->o.alpha = alpha;
+}
+
 void ck_loss_free(struct ck_loss *l)
 {
     if (!l)

@@ -36,6 +36,7 @@ struct ck_loss;
  * threads * (776 * dim + 27000) + heads * max_n / 3. Nothing of it grows with K. */
 int ck_loss_new(struct ck_loss **out, const struct ck_loss_shape *shape,
                 const struct ck_loss_options *options);
+void ck_loss_set_alpha(struct ck_loss *l, double alpha); /* for the next steps */
 void ck_loss_free(struct ck_loss *l);
 int64_t ck_loss_bytes(const struct ck_loss *l);
 

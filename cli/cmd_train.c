@@ -1,0 +1,154 @@
+/* cmd_train.c - coke train: images in, an encoder and its clusters out. */
+#include "command.h"
+#include "progress.h"
+#include "talk.h"
+
+#include <string.h>
+
+struct options {
+    struct coke_train_options o;
+    const char *output, *preset, *config, *cache;
+    int64_t threads;
+    struct coke_train_control control;
+    int32_t print_config, json, quiet;
+};
+
+#define OWN struct options
+static const struct arg args[] = {
+    ARG_TEXT(OWN, output, "output", 'o', "RUN",
+             "folder of the run; one that holds a checkpoint is continued"),
+    ARG_TEXT(OWN, preset, "preset", 0, "NAME", "a set of options; --preset list names them"),
+    ARG_TEXT(OWN, config, "config", 0, "FILE",
+             "options from a JSON file; those of the command line win"),
+    ARG_TEXT(OWN, cache, "cache", 0, "DIR",
+             "folder for indexes of tar files, otherwise written beside them"),
+    ARG_FLAG(OWN, print_config, "print-config", 0, "print all options as JSON and end"),
+    ARG_FLAG(OWN, control.fresh, "fresh", 0, "do not continue what is in the folder"),
+    ARG_FLAG(OWN, control.resume_anyway, "resume-anyway", 0,
+             "continue although options, threads or versions have changed"),
+    ARG_FLAG(OWN, control.force, "force", 0, "with --fresh: overwrite an earlier run"),
+    ARG_INT(OWN, threads, "threads", 0, 0, 0, 1024, "auto",
+            "threads; auto = all cores; a run continues with as many as it began with"),
+    ARG_JSON(OWN),
+    ARG_QUIET(OWN),
+};
+
+static int list_presets(void)
+{
+    for (int i = 0; coke_train_preset_name(i); i++)
+        printf("%-20s %s\n", coke_train_preset_name(i), coke_train_preset_about(i));
+    return COKE_OK;
+}
+
+/* The rows of the library's table come first in the command's struct. */
+static int apply_preset(void *options, const char *name)
+{
+    struct options *o = options;
+    return strcmp(name, "list") == 0 ? COKE_OK : coke_train_preset(&o->o, name);
+}
+
+static void print_json(const struct coke_train_summary *s)
+{
+    printf("{\"epochs\": %lld, \"images\": %lld, \"loss\": %.9g, \"seconds\": %.3f, "
+           "\"waited\": %.3f, \"resumed\": %s",
+           (long long)s->epochs, (long long)s->images, s->loss, s->seconds, s->waited,
+           s->resumed ? "true" : "false");
+    if (s->monitored)
+        printf(", \"knn20\": %.9g, \"knn200\": %.9g", s->knn20, s->knn200);
+    if (s->monitored && s->matched_head >= 0)
+        printf(", \"head\": %d, \"acc\": %.9g, \"nmi\": %.9g, \"ari\": %.9g", s->matched_head,
+               s->accuracy, s->nmi, s->ari);
+    puts("}");
+}
+
+static void print_text(const struct options *o, const struct coke_train_summary *s)
+{
+    printf("%lld epochs, loss %.4f, %.0f s of which %.1f waiting for data\n",
+           (long long)s->epochs, s->loss, s->seconds, s->waited);
+    if (s->monitored)
+        printf("k-NN %.3f (20 neighbours), %.3f (200)\n", s->knn20, s->knn200);
+    if (s->monitored && s->matched_head >= 0)
+        printf("head %d: ACC %.3f, NMI %.3f, ARI %.3f\n", s->matched_head, s->accuracy, s->nmi,
+               s->ari);
+    printf("%s/final.safetensors, labels and centers beside it\n", o->output);
+}
+
+static int train(struct coke_data *d, const struct options *o)
+{
+    struct coke_train_summary s;
+    struct progress bar;
+    progress_init(&bar, o->quiet);
+    progress_save_on_signal();
+    struct coke_callbacks callbacks = progress_callbacks(&bar);
+    int rc = coke_train_run(d, &o->o, o->output, &o->control, &callbacks, &s);
+    progress_end(&bar);
+    if (rc)
+        return talk_fail_library(rc);
+    if (o->json)
+        print_json(&s);
+    else
+        print_text(o, &s);
+    return COKE_OK;
+}
+
+static int check_usage(const struct options *o, int n)
+{
+    if (n != 1)
+        return talk_fail(COKE_EUSAGE, "%s; 'coke train --help' has examples",
+                         n ? "one data set at a time" : "no data set");
+    if (!o->output)
+        return talk_fail(COKE_EUSAGE, "where to is missing, as in -o run");
+    if (o->control.force && !o->control.fresh)
+        return talk_fail(COKE_EUSAGE, "--force goes with --fresh: it overwrites a run");
+    return coke_set_threads((int)o->threads) ? talk_fail_library(COKE_EUSAGE) : COKE_OK;
+}
+
+static int run(const void *options, int n, const char *const *source)
+{
+    const struct options *o = options;
+    struct coke_data *d = NULL;
+    if (o->preset && strcmp(o->preset, "list") == 0)
+        return list_presets();
+    if (o->print_config) {
+        int rc = coke_options_print_json(coke_train_option_table(), &o->o, stdout);
+        return rc ? talk_fail_library(rc) : COKE_OK;
+    }
+    int rc = check_usage(o, n);
+    if (rc)
+        return rc;
+    struct coke_data_options data = o->o.data;
+    data.cache_dir = o->cache;
+    rc = coke_data_open(&d, source[0], &data);
+    if (rc)
+        return talk_fail_library(rc);
+    if (!o->quiet && coke_data_note(d)[0])
+        talk_line("coke: ", coke_data_note(d));
+    rc = train(d, o);
+    coke_data_free(d);
+    return rc;
+}
+
+const struct command cmd_train = {
+    .name = "train",
+    .usage = "DATA -o RUN -k N,... [options]",
+    .summary = "learn an image encoder from clusters, without labels",
+    .about = "Alternates between clustering the images online, every cluster above its least "
+             "size, and training the encoder to predict the clusters. The folder gets "
+             "config.json, metrics.jsonl, timing.jsonl, TensorBoard files, checkpoints, and at "
+             "the end "
+             "final.safetensors and the labels and centers of each head. The same command goes "
+             "on after an interruption, at the step where it was, with the same bytes. SIGINT, "
+             "SIGTERM and SIGUSR1 save and stop (exit code 75), SIGUSR2 saves and goes on. "
+             "Options can also come from the environment: COKE_BATCH=64.",
+    .examples =
+        "coke train photos -k 100,200 -o run\tfrom a folder of images\n"
+        "coke train synthetic: --preset demo -o run\tabout a minute on two cores\n"
+        "coke train data/cifar10 --preset cifar10 -o run\tthe paper's CIFAR-10\n"
+        "coke train --preset cifar10 --print-config > c.json\tits options, for --config c.json",
+    .group = {{coke_train_option_table, offsetof(struct options, o)}},
+    .arg = args,
+    .nargs = ARG_COUNT(args),
+    .size = sizeof(struct options),
+    .preset = apply_preset,
+    .run = run,
+};

@@ -1,0 +1,149 @@
+/* features.c - what an encoder says of images, in evaluation. */
+#include "eval/features.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/workers.h"
+#include "nn/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SENTENCE = 400 };
+
+struct worker {
+    struct ck_fetcher fetcher;
+    struct ck_canvas canvas;
+};
+
+struct ck_features {
+    struct coke_encoder *encoder;
+    struct coke_data *data;
+    struct ck_recipe recipe;
+    struct ck_plan *plan;
+    int64_t batch, pixels;
+    int dim, proj_dim;
+    float *x; /* [batch][channels][height][width] */
+    struct worker *worker;
+    int workers;
+    /* of the batch being made */
+    const int64_t *index;
+    int status;
+    char sentence[SENTENCE];
+};
+
+static int set_recipe(struct ck_features *f, const struct ck_recipe *like)
+{
+    const struct ck_view *v = &like->view[0];
+    struct coke_view_options o = coke_view_options_default();
+    int native = f->data->set->width == v->width && f->data->set->height == v->height;
+    o.recipe = native ? COKE_RECIPE_NONE : COKE_RECIPE_EVAL;
+    o.size = v->width;
+    int rc = ck_recipe_init(&f->recipe, f->data, &o, 0);
+    f->recipe.view[0].filter = v->filter;
+    f->recipe.exact = like->exact;
+    memcpy(f->recipe.mean, like->mean, sizeof f->recipe.mean);
+    memcpy(f->recipe.std, like->std, sizeof f->recipe.std);
+    return rc;
+}
+
+static int make_plan(struct ck_features *f)
+{
+    struct ck_plan_request r = ck_plan_request_default();
+    r.n = f->batch;
+    r.h = f->recipe.view[0].height;
+    r.w = f->recipe.view[0].width;
+    r.train = r.backward = 0;
+    r.want[r.nwant++] = f->encoder->node[COKE_FEATURES];
+    if (f->encoder->node[COKE_PROJ] >= 0)
+        r.want[r.nwant++] = f->encoder->node[COKE_PROJ];
+    r.nseed = 0;
+    int rc = ck_plan_new(&f->plan, &f->encoder->net, &r);
+    if (rc)
+        return rc;
+    f->dim = (int)f->encoder->net.node[f->encoder->node[COKE_FEATURES]].channels;
+    f->proj_dim = (int)f->encoder->o.dim;
+    return COKE_OK;
+}
+
+int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct coke_data *d,
+                    const struct ck_recipe *like, int64_t batch)
+{
+    int rc = COKE_OK;
+    struct ck_features *f = ck_calloc_array(1, sizeof *f);
+    *out = NULL;
+    if (!f)
+        return COKE_ENOMEM;
+    f->encoder = e;
+    f->data = d;
+    f->batch = batch;
+    f->workers = ck_threads();
+    CK_TRY(set_recipe(f, like));
+    CK_TRY(make_plan(f));
+    f->pixels =
+        (int64_t)f->recipe.channels * f->recipe.view[0].width * f->recipe.view[0].height;
+    f->x = ck_calloc_array((size_t)(batch * f->pixels), sizeof *f->x);
+    f->worker = ck_calloc_array((size_t)f->workers, sizeof *f->worker);
+    if (!f->x || !f->worker)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    *out = f;
+    f = NULL;
+done:
+    ck_features_free(f);
+    return rc;
+}
+
+void ck_features_free(struct ck_features *f)
+{
+    if (!f)
+        return;
+    for (int i = 0; i < f->workers && f->worker; i++) {
+        ck_fetcher_release(&f->worker[i].fetcher);
+        ck_canvas_release(&f->worker[i].canvas);
+    }
+    ck_free(f->worker);
+    ck_free(f->x);
+    ck_plan_free(f->plan);
+    ck_free(f);
+}
+
+int ck_features_dim(const struct ck_features *f)
+{
+    return f->dim;
+}
+
+static void load_one(void *arg, int64_t i, int worker)
+{
+    struct ck_features *f = arg;
+    struct worker *w = &f->worker[worker];
+    float *out[1] = {f->x + i * f->pixels};
+    int rc = ck_recipe_make(&f->recipe, &w->fetcher, &w->canvas, f->data, f->index[i], 0, out);
+    if (rc) {
+        f->status = rc; /* any of several will do */
+        snprintf(f->sentence, sizeof f->sentence, "%s", coke_last_error());
+    }
+}
+
+int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, float *features,
+                    float *proj)
+{
+    int rc = COKE_OK;
+    for (int64_t at = 0; at < n; at += f->batch) {
+        int64_t count = n - at < f->batch ? n - at : f->batch;
+        f->index = index + at;
+        f->status = COKE_OK;
+        ck_parallel(count, load_one, f);
+        if (f->status)
+            CK_FAIL(f->status, "%s", f->sentence);
+        CK_TRY(ck_plan_forward(f->plan, f->x));
+        if (features)
+            memcpy(features + at * f->dim,
+                   ck_plan_vector(f->plan, f->encoder->node[COKE_FEATURES]),
+                   (size_t)(count * f->dim) * sizeof(float));
+        if (proj)
+            memcpy(proj + at * f->proj_dim,
+                   ck_plan_vector(f->plan, f->encoder->node[COKE_PROJ]),
+                   (size_t)(count * f->proj_dim) * sizeof(float));
+    }
+done:
+    return rc;
+}

@@ -1,0 +1,270 @@
+/* checkpoint.c - a training on disk: everything that a later process needs to go on as if
+ * nothing had happened. */
+#include "train/checkpoint.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/workers.h"
+#include "io/safetensors.h"
+#include "nn/dnn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char FORMAT[] = "coke-training";
+
+/* Options that may change between two processes of one training. */
+static int is_free_option(const char *name)
+{
+    static const char *const names[] = {"workers",      "prefetch", "save-epochs", "save-steps",
+                                        "save-minutes", "keep",     "max-bad",     "monitor"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+/* ---- writing -------------------------------------------------------------------------------
+ */
+
+static int add_number(struct ck_state *s, const char *key, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return ck_state_add_meta(s, key, text);
+}
+
+static int add_options(struct ck_state *s, const struct coke_train_options *o)
+{
+    const struct coke_option_table *t = coke_train_option_table();
+    char key[96], value[1024];
+    int rc = COKE_OK;
+    for (int i = 0; i < t->n; i++) {
+        snprintf(key, sizeof key, "option.%s", t->row[i].name);
+        CK_TRY(coke_options_get(t, o, t->row[i].name, value, sizeof value));
+        CK_TRY(ck_state_add_meta(s, key, value));
+    }
+done:
+    return rc;
+}
+
+static int add_circumstances(struct ck_state *s)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_state_add_meta(s, "coke", coke_version()));
+    CK_TRY(ck_state_add_meta(s, "onednn", ck_dnn_version()));
+    CK_TRY(ck_state_add_meta(s, "isa", coke_isa()));
+    CK_TRY(add_number(s, "threads", ck_threads()));
+done:
+    return rc;
+}
+
+static int add_position(struct ck_state *s, const struct ck_position *at)
+{
+    int rc = COKE_OK;
+    CK_TRY(add_number(s, "epoch", at->epoch));
+    CK_TRY(add_number(s, "step", at->step));
+    CK_TRY(add_number(s, "metrics_bytes", at->metrics_bytes));
+    CK_TRY(add_number(s, "epoch_images", at->images));
+    CK_TRY(ck_state_add_meta_number(s, "best", at->best));
+    CK_TRY(ck_state_add_meta_number(s, "epoch_loss", at->loss_sum));
+done:
+    return rc;
+}
+
+int ck_checkpoint_write(const char *path, const struct ck_session *s,
+                        const struct ck_position *at)
+{
+    struct ck_state state = {0};
+    int rc = COKE_OK;
+    int64_t n = s->data->set->n;
+    CK_TRY(ck_state_add_meta(&state, "format", FORMAT));
+    CK_TRY(ck_encoder_save(&s->encoder, &state));
+    CK_TRY(ck_optim_save(s->optim, &state));
+    CK_TRY(ck_heads_save(&s->heads, &state));
+    CK_TRY(ck_state_add(&state, "image_ids", CK_U64, 1, &n, s->data->set->id));
+    CK_TRY(ck_state_add(&state, "feature_sum", CK_F64, 1, &(int64_t){s->dim}, s->feature_sum));
+    CK_TRY(add_position(&state, at));
+    CK_TRY(add_circumstances(&state));
+    CK_TRY(add_options(&state, &s->o));
+    CK_TRY(ck_safetensors_write(path, &state, 1));
+done:
+    ck_state_release(&state);
+    return rc;
+}
+
+/* ---- reading -------------------------------------------------------------------------------
+ */
+
+static int get_number(const struct ck_state *s, const char *path, const char *key, int64_t *out)
+{
+    const char *text = ck_state_meta(s, key);
+    if (!text)
+        return ck_fail(COKE_EFORMAT, "%s: '%s' is missing", path, key);
+    *out = strtoll(text, NULL, 10);
+    return COKE_OK;
+}
+
+static int get_real(const struct ck_state *s, const char *path, const char *key, double *out)
+{
+    const char *text = ck_state_meta(s, key);
+    if (!text)
+        return ck_fail(COKE_EFORMAT, "%s: '%s' is missing", path, key);
+    *out = strtod(text, NULL);
+    return COKE_OK;
+}
+
+/* A difference: an error, or with `anyway` a line for the log. */
+static int differ(int anyway, ck_say *say, void *user, const char *path, const char *what,
+                  const char *then, const char *now)
+{
+    char line[1600];
+    if (!anyway)
+        return ck_fail(COKE_EUSAGE,
+                       "%s was made with %s %s, now it is %s: the result would not be that of "
+                       "one run; --resume-anyway goes on",
+                       path, what, then ? then : "(unknown)", now);
+    snprintf(line, sizeof line, "resumed although %s was %s and is now %s", what,
+             then ? then : "(unknown)", now);
+    if (say)
+        say(user, line);
+    return COKE_OK;
+}
+
+struct check {
+    const struct ck_state *state;
+    const char *path;
+    int anyway;
+    ck_say *say;
+    void *user;
+};
+
+static int same(const struct check *c, const char *what, const char *key, const char *now)
+{
+    const char *then = ck_state_meta(c->state, key);
+    if (then && strcmp(then, now) == 0)
+        return COKE_OK;
+    return differ(c->anyway, c->say, c->user, c->path, what, then, now);
+}
+
+static int check_options(const struct check *c, const struct coke_train_options *o)
+{
+    const struct coke_option_table *t = coke_train_option_table();
+    char key[96], value[1024], what[96];
+    int rc = COKE_OK;
+    for (int i = 0; i < t->n; i++) {
+        const char *name = t->row[i].name;
+        if (is_free_option(name))
+            continue;
+        snprintf(key, sizeof key, "option.%s", name);
+        snprintf(what, sizeof what, "option '%s'", name);
+        CK_TRY(coke_options_get(t, o, name, value, sizeof value));
+        CK_TRY(same(c, what, key, value));
+    }
+done:
+    return rc;
+}
+
+static int check_circumstances(const struct check *c)
+{
+    char threads[16];
+    int rc = COKE_OK;
+    snprintf(threads, sizeof threads, "%d", ck_threads());
+    CK_TRY(same(c, "coke", "coke", coke_version()));
+    CK_TRY(same(c, "oneDNN", "onednn", ck_dnn_version()));
+    CK_TRY(same(c, "the instruction set", "isa", coke_isa()));
+    CK_TRY(same(c, "a number of threads of", "threads", threads));
+done:
+    return rc;
+}
+
+/* The images must be the same ones in the same places: labels belong to places. */
+static int check_images(const struct check *c, const struct ck_dataset *set)
+{
+    const struct ck_tensor *t = ck_state_find(c->state, "image_ids");
+    struct ck_dataset_change change;
+    int rc = COKE_OK;
+    uint64_t *ids = NULL;
+    if (!t || t->dtype != CK_U64)
+        CK_FAIL(COKE_EFORMAT, "%s: 'image_ids' is missing", c->path);
+    int64_t n = ck_tensor_elements(t);
+    ids = ck_alloc_array((size_t)n + 1, sizeof *ids);
+    if (!ids)
+        return COKE_ENOMEM;
+    memcpy(ids, t->data, (size_t)n * sizeof *ids);
+    CK_TRY(ck_dataset_compare(set, ids, n, &change, NULL));
+    if (change.added || change.removed || change.moved)
+        CK_FAIL(COKE_EUSAGE,
+                "%s belongs to other images than %s: %lld are new, %lld are gone, %lld stand "
+                "elsewhere; labels would go to the wrong ones",
+                c->path, set->source, (long long)change.added, (long long)change.removed,
+                (long long)change.moved);
+done:
+    ck_free(ids);
+    return rc;
+}
+
+static int read_position(const struct ck_state *s, const char *path, struct ck_position *at)
+{
+    int rc = COKE_OK;
+    CK_TRY(get_number(s, path, "epoch", &at->epoch));
+    CK_TRY(get_number(s, path, "step", &at->step));
+    CK_TRY(get_number(s, path, "metrics_bytes", &at->metrics_bytes));
+    CK_TRY(get_number(s, path, "epoch_images", &at->images));
+    CK_TRY(get_real(s, path, "best", &at->best));
+    CK_TRY(get_real(s, path, "epoch_loss", &at->loss_sum));
+done:
+    return rc;
+}
+
+/* The tensors of the network are those that belong to no one else. */
+static int load_encoder(struct ck_session *s, const struct ck_state *all, const char *path)
+{
+    struct ck_state own = {0};
+    int rc = COKE_OK;
+    for (int i = 0; i < all->ntensors; i++) {
+        const struct ck_tensor *t = &all->tensor[i];
+        if (strncmp(t->name, "momentum.", 9) == 0 || strncmp(t->name, "head", 4) == 0 ||
+            strcmp(t->name, "image_ids") == 0 || strcmp(t->name, "feature_sum") == 0)
+            continue;
+        CK_TRY(ck_state_add(&own, t->name, t->dtype, t->ndim, t->shape, t->data));
+    }
+    CK_TRY(ck_net_load(&s->encoder.net, &own, path, NULL));
+done:
+    ck_state_release(&own);
+    return rc;
+}
+
+static int load_sum(struct ck_session *s, const struct ck_state *all, const char *path)
+{
+    const struct ck_tensor *t = ck_state_find(all, "feature_sum");
+    if (!t || t->dtype != CK_F64 || ck_tensor_elements(t) != s->dim)
+        return ck_fail(COKE_EFORMAT, "%s: 'feature_sum' is missing or of another size", path);
+    memcpy(s->feature_sum, t->data, (size_t)s->dim * sizeof(double));
+    return COKE_OK;
+}
+
+int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_position *at,
+                       int anyway, ck_say *say, void *user)
+{
+    struct ck_state state = {0};
+    struct check c = {&state, path, anyway, say, user};
+    int rc = COKE_OK;
+    CK_TRY(ck_safetensors_read(path, &state));
+    const char *format = ck_state_meta(&state, "format");
+    if (!format || strcmp(format, FORMAT) != 0)
+        CK_FAIL(COKE_EFORMAT, "%s is no checkpoint of a training", path);
+    CK_TRY(check_options(&c, &s->o));
+    CK_TRY(check_circumstances(&c));
+    CK_TRY(check_images(&c, s->data->set));
+    CK_TRY(read_position(&state, path, at));
+    CK_TRY(load_encoder(s, &state, path));
+    CK_TRY(load_sum(s, &state, path));
+    CK_TRY(ck_optim_load(s->optim, &state));
+    CK_TRY(ck_heads_load(&s->heads, &state));
+    int whole = at->step == s->steps; /* the epoch is done but for its end */
+    CK_TRY(coke_loader_seek(s->loader, at->epoch + whole, whole ? 0 : at->step));
+done:
+    ck_state_release(&state);
+    return rc;
+}

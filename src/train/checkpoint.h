@@ -1,0 +1,26 @@
+/* checkpoint.h - a training on disk: everything that a later process needs to go on as if
+ * nothing had happened. */
+#ifndef CK_CHECKPOINT_H
+#define CK_CHECKPOINT_H
+
+#include "train/session.h"
+
+/* Where a training stands: this many steps of this epoch are done. */
+struct ck_position {
+    int64_t epoch, step;
+    int64_t metrics_bytes; /* length of metrics.jsonl */
+    double best;           /* what best.safetensors reached; -1e300 = none yet */
+    double loss_sum;       /* of this epoch so far */
+    int64_t images;
+};
+
+/* Whole or not at all; an older file of that name is replaced. */
+int ck_checkpoint_write(const char *path, const struct ck_session *s,
+                        const struct ck_position *at);
+
+/* Continues from it. Another data set, other options, threads or versions are errors in words;
+ * anyway: of these only what makes it impossible. What differs then goes to say. */
+int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_position *at,
+                       int anyway, ck_say *say, void *user);
+
+#endif

@@ -1,0 +1,107 @@
+/* events.c - what TensorBoard shows of a training. */
+#include "train/events.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static double wall(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int ck_events_open(struct ck_tfevents *t, const char *run, int64_t step)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_tfevents_trim(run, step));
+    CK_TRY(ck_tfevents_open(t, run, wall()));
+done:
+    return rc;
+}
+
+int ck_events_step(struct ck_tfevents *t, const struct ck_step *s, int64_t step)
+{
+    int rc = COKE_OK;
+    double now = wall();
+    CK_TRY(ck_tfevents_scalar(t, now, step, "step/loss", s->loss));
+    CK_TRY(ck_tfevents_scalar(t, now, step, "step/rate", s->rate));
+done:
+    return rc;
+}
+
+static int add_head(struct ck_tfevents *t, const struct ck_head_health *h, int head,
+                    int64_t step)
+{
+    const struct {
+        const char *name;
+        double value;
+    } row[] = {{"loss", h->loss},
+               {"accuracy", h->accuracy},
+               {"objective", h->objective},
+               {"size_min", (double)h->size_min},
+               {"size_max", (double)h->size_max},
+               {"labels_changed", h->changed},
+               {"entropy", h->entropy},
+               {"dual_max", h->dual_max}};
+    char tag[96];
+    int rc = COKE_OK;
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && !rc; i++) {
+        snprintf(tag, sizeof tag, "head%d-k%lld/%s", head, (long long)h->k, row[i].name);
+        rc = ck_tfevents_scalar(t, wall(), step, tag, row[i].value);
+    }
+    return rc;
+}
+
+static int add_spread(struct ck_tfevents *t, const struct coke_kmeans *km, int head,
+                      int64_t step)
+{
+    char tag[96];
+    int rc = COKE_OK;
+    double *x = ck_alloc_array((size_t)km->k, sizeof *x);
+    if (!x)
+        return COKE_ENOMEM;
+    for (int64_t c = 0; c < km->k; c++)
+        x[c] = (double)km->count[c];
+    snprintf(tag, sizeof tag, "head%d-k%lld/sizes", head, (long long)km->k);
+    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, km->k));
+    for (int64_t c = 0; c < km->k; c++)
+        x[c] = (double)km->duals.rho[c];
+    snprintf(tag, sizeof tag, "head%d-k%lld/duals", head, (long long)km->k);
+    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, km->k));
+done:
+    ck_free(x);
+    return rc;
+}
+
+int ck_events_epoch(struct ck_tfevents *t, const struct ck_epoch_report *r,
+                    const struct ck_heads *heads, int64_t step)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_tfevents_scalar(t, wall(), step, "epoch/loss", r->loss));
+    CK_TRY(ck_tfevents_scalar(t, wall(), step, "epoch/feature_mean", r->feature_mean));
+    for (int h = 0; h < r->heads; h++) {
+        CK_TRY(add_head(t, &r->health[h], h, step));
+        CK_TRY(add_spread(t, heads->head[h], h, step));
+    }
+done:
+    return rc;
+}
+
+int ck_events_monitor(struct ck_tfevents *t, const struct ck_epoch_report *r, int64_t step)
+{
+    int rc = COKE_OK;
+    if (!r->monitored)
+        return COKE_OK;
+    CK_TRY(ck_tfevents_scalar(t, wall(), step, "monitor/knn20", r->knn20));
+    CK_TRY(ck_tfevents_scalar(t, wall(), step, "monitor/knn200", r->knn200));
+    if (r->matched < 0)
+        goto done;
+    CK_TRY(ck_tfevents_scalar(t, wall(), step, "monitor/acc", r->accuracy));
+    CK_TRY(ck_tfevents_scalar(t, wall(), step, "monitor/nmi", r->nmi));
+    CK_TRY(ck_tfevents_scalar(t, wall(), step, "monitor/ari", r->ari));
+done:
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* heads.h - the clusterings of a training: targets for the loss, labels and centers for the
+ * next epoch, and what an epoch says of their health. */
+#ifndef CK_HEADS_H
+#define CK_HEADS_H
+
+#include "cluster/multihead.h"
+#include "core/state.h"
+#include "core/targets.h"
+#include "train/train_options.h"
+
+/* Sums of one head over an epoch so far. */
+struct ck_head_sums {
+    double fit;     /* similarity of each image to the last epoch's center of its new label */
+    double old_fit; /* the same for its last label */
+    double loss, accuracy;
+    int64_t changed; /* images whose label is not the last epoch's */
+    int64_t seen;
+};
+
+struct ck_heads {
+    int n, dim;
+    int64_t images, batch;
+    int keep_best, current_centers;
+    struct coke_multihead *multi;
+    struct coke_kmeans *head[COKE_MAX_HEADS]; /* in multi */
+    int32_t *label, *old;                     /* [n][batch] of this step and before it */
+    struct ck_targets target[COKE_MAX_HEADS]; /* of this step's loss */
+    int32_t *target_label;                    /* memory of the targets */
+    float *target_weight;
+    int slots;
+    float *center[COKE_MAX_HEADS];        /* [k][dim] of the loss */
+    const float *centers[COKE_MAX_HEADS]; /* the same, as the loss wants them */
+    int32_t *kept[COKE_MAX_HEADS];        /* [images] labels of the last epoch, for keep_best */
+    struct ck_head_sums sums[COKE_MAX_HEADS];
+};
+
+int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_t images);
+void ck_heads_release(struct ck_heads *h);
+
+/* Targets of the images ids [n]: what the last epoch left. In epoch 0 and for current labels
+ * they are made by ck_heads_update. */
+void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int current);
+/* One step of all clusterings: x [n][dim]. */
+int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
+                    int current);
+int ck_heads_epoch_end(struct ck_heads *h);
+
+/* What one head looks like at the end of an epoch; call before ck_heads_epoch_end. */
+struct ck_head_health {
+    int64_t k;
+    double loss, accuracy, objective;
+    int64_t size_min, size_median, size_max, bound, below, empty, duplicates;
+    double changed; /* share of the labels */
+    double entropy; /* of the sizes, over ln k: 1 = balanced */
+    double dual_min, dual_max;
+    int32_t kept; /* keep_best kept the last labels */
+};
+int ck_heads_health(const struct ck_heads *h, int head, struct ck_head_health *out);
+
+int ck_heads_save(const struct ck_heads *h, struct ck_state *s);
+int ck_heads_load(struct ck_heads *h, const struct ck_state *s);
+
+#endif

@@ -1,0 +1,19 @@
+/* health.h - does a training go well? Warnings that say what is seen and what to try. */
+#ifndef CK_HEALTH_H
+#define CK_HEALTH_H
+
+#include "train/journal.h"
+
+enum { CK_WARNING_TEXT = 400 };
+
+struct ck_warnings {
+    int told; /* kinds that were told, as bits: each once */
+    double last_loss[COKE_MAX_HEADS];
+    int flat[COKE_MAX_HEADS]; /* epochs in a row */
+};
+
+/* Looks at an epoch and calls warn for what is new. warmup: last epoch of the warm-up. */
+void ck_health_check(struct ck_warnings *w, const struct ck_epoch_report *r, int64_t warmup,
+                     void (*warn)(void *user, const char *line), void *user);
+
+#endif

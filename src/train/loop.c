@@ -1,0 +1,466 @@
+/* loop.c - a training from its first epoch, or its last checkpoint, to its end. */
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/npy.h"
+#include "io/safetensors.h"
+#include "train/checkpoint.h"
+#include "train/events.h"
+#include "train/health.h"
+#include "train/journal.h"
+#include "train/monitor.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH = 4096, STEP_LINES = 20 };
+
+struct loop {
+    struct ck_session s;
+    struct ck_journal journal;
+    struct ck_tfevents events;
+    struct ck_watch *watch;
+    struct ck_warnings warnings;
+    struct ck_position at;
+    const char *run;
+    const struct coke_train_control *control;
+    const struct coke_callbacks *callbacks;
+    struct coke_train_summary *out;
+    double started, epoch_started, saved; /* seconds */
+    double epoch_waited;
+    int64_t steps_since_save;
+};
+
+static void say(struct loop *l, const char *line)
+{
+    if (l->callbacks && l->callbacks->say)
+        l->callbacks->say(l->callbacks->user, line);
+}
+
+static void warn(void *user, const char *line)
+{
+    struct loop *l = user;
+    if (l->callbacks && l->callbacks->warn)
+        l->callbacks->warn(l->callbacks->user, line);
+}
+
+static void path_of(const struct loop *l, const char *name, char *path)
+{
+    snprintf(path, PATH, "%s/%s", l->run, name);
+}
+
+static int64_t steps_done(const struct loop *l)
+{
+    return l->at.epoch * l->s.steps + l->at.step;
+}
+
+/* ---- beginning -----------------------------------------------------------------------------
+ */
+
+static int exists(const struct loop *l, const char *name)
+{
+    char path[PATH];
+    path_of(l, name, path);
+    return access(path, F_OK) == 0;
+}
+
+static int make_run(const struct loop *l)
+{
+    if (strlen(l->run) > PATH - 64)
+        return ck_fail(COKE_EUSAGE, "the run directory has a name of %zu bytes, too many",
+                       strlen(l->run));
+    if (mkdir(l->run, 0755) != 0 && errno != EEXIST)
+        return ck_fail(COKE_EIO, "%s: %s", l->run, strerror(errno));
+    if (access(l->run, W_OK) != 0)
+        return ck_fail(COKE_EIO, "%s: %s", l->run, strerror(errno));
+    if (!exists(l, "last.safetensors") && exists(l, "metrics.jsonl") && !l->control->force)
+        return ck_fail(COKE_EUSAGE,
+                       "%s has the metrics of a run but no checkpoint to continue; another "
+                       "folder, or --force to begin anew in this one",
+                       l->run);
+    return COKE_OK;
+}
+
+static int write_config(const struct loop *l)
+{
+    char path[PATH];
+    struct ck_writer w = {0};
+    char *text = NULL;
+    size_t size = 0;
+    int rc = COKE_OK;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    rc = coke_options_print_json(coke_train_option_table(), &l->s.o, f);
+    fclose(f);
+    if (rc)
+        goto done;
+    path_of(l, "config.json", path);
+    CK_TRY(ck_writer_open(&w, path, 1));
+    CK_TRY(ck_writer_write(&w, text, size));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    free(text);
+    return rc;
+}
+
+static void say_line(void *user, const char *line)
+{
+    say(user, line);
+}
+
+static int resume(struct loop *l)
+{
+    char path[PATH], line[160];
+    int rc = COKE_OK;
+    path_of(l, "last.safetensors", path);
+    CK_TRY(ck_checkpoint_read(path, &l->s, &l->at, l->control->resume_anyway, say_line, l));
+    snprintf(line, sizeof line, "continuing at epoch %lld, step %lld", (long long)l->at.epoch,
+             (long long)l->at.step);
+    say(l, line);
+    l->out->resumed = 1;
+done:
+    return rc;
+}
+
+static int begin(struct loop *l)
+{
+    int rc = COKE_OK;
+    CK_TRY(make_run(l));
+    l->at = (struct ck_position){.best = -HUGE_VAL};
+    if (exists(l, "last.safetensors") && !l->control->fresh)
+        CK_TRY(resume(l));
+    else if (exists(l, "last.safetensors") && !l->control->force)
+        CK_FAIL(COKE_EUSAGE,
+                "%s holds a run; without --fresh it is continued, --force "
+                "overwrites it",
+                l->run);
+    CK_TRY(write_config(l));
+    CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
+    CK_TRY(ck_events_open(&l->events, l->run, steps_done(l)));
+done:
+    return rc;
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------
+ */
+
+/* A second name for a file, put in place of what had it before. */
+static int link_as(const struct loop *l, const char *from, const char *to)
+{
+    char a[PATH], b[PATH], temp[PATH];
+    path_of(l, from, a);
+    path_of(l, to, b);
+    path_of(l, ".coke-link", temp);
+    unlink(temp);
+    if (link(a, temp) != 0 || rename(temp, b) != 0)
+        return ck_fail(COKE_EIO, "%s: %s", b, strerror(errno));
+    return COKE_OK;
+}
+
+static void name_checkpoint(const struct ck_position *at, char *name, size_t size)
+{
+    snprintf(name, size, "checkpoint-%06lld-%08lld.safetensors", (long long)at->epoch,
+             (long long)at->step);
+}
+
+static int is_checkpoint(const struct dirent *e)
+{
+    return strncmp(e->d_name, "checkpoint-", 11) == 0 && strstr(e->d_name, ".safetensors");
+}
+
+/* Names sort by age. The newest l->s.o.keep stay. */
+static void remove_old(const struct loop *l)
+{
+    struct dirent **list;
+    char path[PATH];
+    int n = scandir(l->run, &list, is_checkpoint, alphasort);
+    for (int i = 0; i < n; i++) {
+        path_of(l, list[i]->d_name, path);
+        if (i < n - (int)l->s.o.keep)
+            unlink(path);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+}
+
+/* The metrics are on the disk before the checkpoint that counts their bytes. */
+static int save(struct loop *l)
+{
+    char name[64], path[PATH];
+    int rc = COKE_OK;
+    CK_TRY(ck_journal_sync(&l->journal));
+    CK_TRY(ck_tfevents_flush(&l->events));
+    l->at.metrics_bytes = l->journal.metrics_bytes;
+    name_checkpoint(&l->at, name, sizeof name);
+    path_of(l, name, path);
+    CK_TRY(ck_checkpoint_write(path, &l->s, &l->at));
+    CK_TRY(link_as(l, name, "last.safetensors"));
+    remove_old(l);
+    l->saved = ck_clock_seconds();
+    l->steps_since_save = 0;
+done:
+    return rc;
+}
+
+static int is_time_to_save(const struct loop *l)
+{
+    const struct coke_train_options *o = &l->s.o;
+    return (o->save_steps > 0 && l->steps_since_save >= o->save_steps) ||
+           (o->save_minutes > 0 && ck_clock_seconds() - l->saved > 60 * o->save_minutes);
+}
+
+/* ---- epochs --------------------------------------------------------------------------------
+ */
+
+static int tell(struct loop *l, const struct ck_step *step)
+{
+    char detail[128];
+    double spent = ck_clock_seconds() - l->epoch_started;
+    double waited = coke_loader_waited(l->s.loader) - l->epoch_waited;
+    if (!l->callbacks || !l->callbacks->progress)
+        return 0;
+    snprintf(detail, sizeof detail, "loss %.4f, rate %.4g, %.0f %% waiting for data",
+             l->at.loss_sum / fmax((double)l->at.images, 1), step->rate,
+             100 * waited / fmax(spent, 1e-9));
+    struct coke_progress p = {.phase = "epoch",
+                              .epoch = l->at.epoch,
+                              .epochs = l->s.o.epochs,
+                              .done = l->at.images,
+                              .total = l->s.data->set->n,
+                              .unit = "images",
+                              .detail = detail};
+    return l->callbacks->progress(l->callbacks->user, &p);
+}
+
+static int add_step(struct loop *l, const struct ck_step *step)
+{
+    int rc = ck_journal_step(&l->journal, step);
+    return rc ? rc : ck_events_step(&l->events, step, steps_done(l));
+}
+
+static int run_step(struct loop *l)
+{
+    struct coke_batch b;
+    struct ck_step step;
+    int rc = COKE_OK;
+    CK_TRY(coke_loader_next(l->s.loader, &b));
+    CK_TRY(ck_session_step(&l->s, &b, &step));
+    if (!isfinite(step.loss))
+        CK_FAIL(COKE_ENUMERIC,
+                "epoch %lld, step %lld: the loss is not finite; the last "
+                "checkpoint is good; try a lower --rate",
+                (long long)b.epoch, (long long)b.step);
+    l->at.loss_sum += step.loss * (double)b.n;
+    l->at.images += b.n;
+    l->at.step++;
+    l->steps_since_save++;
+    if (b.step % (1 + l->s.steps / STEP_LINES) == 0)
+        CK_TRY(add_step(l, &step));
+    int wish = tell(l, &step);
+    if (wish && wish != COKE_SAVE) {
+        CK_TRY(save(l));
+        CK_FAIL(COKE_ESTOPPED,
+                "stopped after step %lld of epoch %lld; the same command goes on",
+                (long long)l->at.step, (long long)l->at.epoch);
+    }
+    if (wish == COKE_SAVE || is_time_to_save(l))
+        CK_TRY(save(l));
+done:
+    return rc;
+}
+
+static double feature_mean(const struct ck_session *s, int64_t images)
+{
+    double sum = 0;
+    for (int j = 0; j < s->dim; j++) {
+        double m = s->feature_sum[j] / fmax((double)images, 1);
+        sum += m * m;
+    }
+    return sqrt(sum);
+}
+
+static int report(struct loop *l, struct ck_epoch_report *r)
+{
+    const struct ck_session *s = &l->s;
+    int rc = COKE_OK;
+    int64_t e = l->at.epoch;
+    *r = (struct ck_epoch_report){.epoch = e,
+                                  .images = l->at.images,
+                                  .loss = l->at.loss_sum / fmax((double)l->at.images, 1),
+                                  .rate = ck_sched_rate(&s->sched, e, s->steps - 1),
+                                  .alpha = ck_train_alpha(&s->o, e),
+                                  .feature_mean = feature_mean(s, l->at.images),
+                                  .heads = s->heads.n,
+                                  .matched = -1,
+                                  .seconds = ck_clock_seconds() - l->epoch_started,
+                                  .waited = coke_loader_waited(s->loader) - l->epoch_waited};
+    for (int h = 0; h < s->heads.n; h++)
+        CK_TRY(ck_heads_health(&s->heads, h, &r->health[h]));
+done:
+    return rc;
+}
+
+/* Higher is better: k-NN where it was looked at, otherwise the loss. */
+static int update_best(struct loop *l, const struct ck_epoch_report *r)
+{
+    double score = l->watch ? r->knn20 : -r->loss;
+    if (r->epoch == 0 || (l->watch && !r->monitored) || score <= l->at.best)
+        return 0;
+    l->at.best = score;
+    return 1;
+}
+
+static void summarise(struct loop *l, const struct ck_epoch_report *r)
+{
+    struct coke_train_summary *o = l->out;
+    char line[256], more[96] = "";
+    o->epochs = r->epoch + 1;
+    o->images = r->images;
+    o->loss = r->loss;
+    if (r->monitored) {
+        o->monitored = 1;
+        o->knn20 = r->knn20;
+        o->knn200 = r->knn200;
+        o->matched_head = r->matched;
+        o->accuracy = r->accuracy;
+        o->nmi = r->nmi;
+        o->ari = r->ari;
+        snprintf(more, sizeof more, ", k-NN %.3f", r->knn20);
+        if (r->matched >= 0)
+            snprintf(more, sizeof more, ", k-NN %.3f, ACC %.3f, NMI %.3f, ARI %.3f", r->knn20,
+                     r->accuracy, r->nmi, r->ari);
+    }
+    const struct ck_head_health *h = &r->health[0];
+    snprintf(line, sizeof line,
+             "epoch %lld: loss %.4f, sizes %lld..%lld of %lld, %.0f %% of labels new%s, %.0f "
+             "images/s",
+             (long long)r->epoch, r->loss, (long long)h->size_min, (long long)h->size_max,
+             (long long)h->k, 100 * h->changed, more,
+             (double)r->images / fmax(r->seconds, 1e-9));
+    say(l, line);
+}
+
+static int end_epoch(struct loop *l)
+{
+    struct ck_epoch_report *r = ck_calloc_array(1, sizeof *r);
+    int rc = COKE_OK;
+    if (!r)
+        return COKE_ENOMEM;
+    CK_TRY(report(l, r));
+    CK_TRY(ck_events_epoch(&l->events, r, &l->s.heads, steps_done(l)));
+    CK_TRY(ck_heads_epoch_end(&l->s.heads));
+    int last = l->at.epoch + 1 == l->s.o.epochs;
+    if (l->watch && (last || l->at.epoch % l->s.o.monitor == 0))
+        CK_TRY(ck_watch_look(l->watch, r));
+    CK_TRY(ck_journal_epoch(&l->journal, r));
+    CK_TRY(ck_events_monitor(&l->events, r, steps_done(l)));
+    CK_TRY(ck_tfevents_flush(&l->events));
+    ck_health_check(&l->warnings, r, l->s.sched.warmup, warn, l);
+    summarise(l, r);
+    int best = update_best(l, r);
+    l->at = (struct ck_position){.epoch = l->at.epoch + 1, .best = l->at.best};
+    memset(l->s.feature_sum, 0, (size_t)l->s.dim * sizeof(double));
+    if (best || last || (l->s.o.save_epochs > 0 && l->at.epoch % l->s.o.save_epochs == 0))
+        CK_TRY(save(l));
+    if (best)
+        CK_TRY(link_as(l, "last.safetensors", "best.safetensors"));
+done:
+    ck_free(r);
+    return rc;
+}
+
+static int run_epoch(struct loop *l)
+{
+    int rc = COKE_OK;
+    l->epoch_started = ck_clock_seconds();
+    l->epoch_waited = coke_loader_waited(l->s.loader);
+    ck_loss_set_alpha(l->s.loss, ck_train_alpha(&l->s.o, l->at.epoch));
+    while (l->at.step < l->s.steps)
+        CK_TRY(run_step(l));
+    CK_TRY(end_epoch(l));
+done:
+    return rc;
+}
+
+/* ---- the end -------------------------------------------------------------------------------
+ */
+
+static int write_labels(const struct loop *l, int h)
+{
+    const struct coke_kmeans *km = l->s.heads.head[h];
+    char name[64], path[PATH];
+    int64_t n = l->s.data->set->n, shape[2] = {km->k, l->s.dim};
+    int rc = COKE_OK;
+    int32_t *labels = ck_alloc_array((size_t)n, sizeof *labels);
+    if (!labels)
+        return COKE_ENOMEM;
+    CK_TRY(coke_kmeans_copy(km, COKE_KM_LABELS, labels, n));
+    snprintf(name, sizeof name, "labels-h%d-k%lld.npy", h, (long long)km->k);
+    path_of(l, name, path);
+    CK_TRY(ck_npy_write(path, CK_I32, 1, &n, labels, 1));
+    snprintf(name, sizeof name, "centers-h%d-k%lld.npy", h, (long long)km->k);
+    path_of(l, name, path);
+    CK_TRY(ck_npy_write(path, CK_F32, 2, shape, l->s.heads.center[h], 1));
+done:
+    ck_free(labels);
+    return rc;
+}
+
+static int finish(struct loop *l)
+{
+    struct ck_state state = {0};
+    char path[PATH];
+    int rc = COKE_OK;
+    for (int h = 0; h < l->s.heads.n; h++)
+        CK_TRY(write_labels(l, h));
+    CK_TRY(ck_encoder_save(&l->s.encoder, &state));
+    path_of(l, "final.safetensors", path);
+    CK_TRY(ck_safetensors_write(path, &state, 1));
+done:
+    ck_state_release(&state);
+    return rc;
+}
+
+int coke_train_run(struct coke_data *data, const struct coke_train_options *options,
+                   const char *run, const struct coke_train_control *control,
+                   const struct coke_callbacks *callbacks, struct coke_train_summary *out)
+{
+    struct loop *l = ck_calloc_array(1, sizeof *l);
+    int rc = COKE_OK;
+    if (!l)
+        return COKE_ENOMEM;
+    memset(out, 0, sizeof *out);
+    out->matched_head = -1;
+    l->journal.metrics = l->journal.timing = -1;
+    l->run = run;
+    l->control = control;
+    l->callbacks = callbacks;
+    l->out = out;
+    l->started = l->saved = ck_clock_seconds();
+    CK_TRY(ck_session_init(&l->s, data, options));
+    CK_TRY(ck_watch_new(&l->watch, &l->s));
+    CK_TRY(begin(l));
+    while (l->at.epoch < l->s.o.epochs)
+        CK_TRY(run_epoch(l));
+    CK_TRY(finish(l));
+done:
+    out->seconds = ck_clock_seconds() - l->started;
+    if (l->s.loader)
+        out->waited = coke_loader_waited(l->s.loader);
+    ck_watch_free(l->watch);
+    ck_journal_close(&l->journal);
+    if (ck_tfevents_close(&l->events) && !rc)
+        rc = COKE_EIO;
+    ck_session_release(&l->s);
+    ck_free(l);
+    return rc;
+}

@@ -1,0 +1,83 @@
+/* presets.c - the paper's runs and small ones, as options. */
+#include "core/error.h"
+#include "train/train_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define IMAGENET                                                                               \
+    " arch=resnet50 stem=imagenet dim=128 k=3000,4000,5000 ratio=0.4 eta=20 eta-mode=shared "  \
+    "optimizer=lars rate=1.6 batch=1024 momentum=0.9 weight-decay=1e-6"
+#define CIFAR                                                                                  \
+    " recipe=cifar arch=resnet18 stem=cifar dim=128 head=mlp3 predictor=on epochs=401 "        \
+    "temperature=0.05 alpha=0.2 beta=0.5 optimizer=sgd rate=0.2 batch=128 ratio=0.9 eta=0.1 "  \
+    "eta-mode=shared weight-decay=1e-6"
+
+static const struct {
+    const char *name, *about, *options;
+} presets[] = {
+    {"imagenet-single", "the paper's single view, 1000 epochs with a second stage",
+     "recipe=single head=mlp3 predictor=on epochs=1001 stage=801 temperature=0.1 "
+     "beta=1" IMAGENET},
+    {"imagenet-double", "the paper's two views",
+     "recipe=double head=mlp3 predictor=on epochs=1001 temperature=0.05 alpha=0.2 "
+     "beta=0.5" IMAGENET},
+    {"imagenet-multi", "the paper's two large and six small views",
+     "recipe=multi small-views=6 head=mlp3 predictor=on epochs=801 temperature=0.05 alpha=0.2 "
+     "beta=0.5 large-weight=0.5" IMAGENET},
+    {"imagenet-single-800", "the paper's single view without a predictor",
+     "recipe=single head=mlp2 predictor=off epochs=801 stage=641 temperature=0.1 "
+     "beta=0" IMAGENET},
+    {"imagenet-ablation", "the paper's ablations: 200 epochs, one head",
+     "recipe=single head=mlp2 predictor=off epochs=201 temperature=0.1 beta=0" IMAGENET
+     " k=3000"},
+    {"cifar10", "the paper's CIFAR-10", "k=10,20,30,40,50,60,70,80,90,100" CIFAR},
+    {"demo", "about a minute on two cores, for synthetic: and other small pictures of shapes",
+     "recipe=cifar-small channels=1 arch=resnet18 stem=cifar width=0.25 zero-residual=on "
+     "head=mlp3 predictor=on "
+     "dim=64 k=10,30,100 epochs=31 temperature=0.1 alpha=1 beta=0.5 optimizer=sgd rate=0.1 "
+     "warmup=2 batch=64 ratio=0.9 eta=0.3 eta-mode=scaled form=epoch weight-decay=1e-4"},
+    {"cifar100-20", "the paper's CIFAR-100 with its 20 super-classes",
+     "coarse=on k=20,40,60,80,100,120,140,160,180,200" CIFAR},
+};
+
+enum { PRESETS = sizeof presets / sizeof presets[0], WORD = 128 };
+
+const char *coke_train_preset_name(int i)
+{
+    return i >= 0 && i < PRESETS ? presets[i].name : NULL;
+}
+
+const char *coke_train_preset_about(int i)
+{
+    return i >= 0 && i < PRESETS ? presets[i].about : NULL;
+}
+
+static int apply(struct coke_train_options *o, const char *text)
+{
+    const struct coke_option_table *t = coke_train_option_table();
+    char word[WORD];
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        char *value = strchr(word, '=');
+        *value++ = 0;
+        int rc = coke_options_set(t, o, word, value);
+        if (rc)
+            return rc;
+        text += n + strspn(text + n, " ");
+    }
+    return COKE_OK;
+}
+
+int coke_train_preset(struct coke_train_options *o, const char *name)
+{
+    char names[512] = "";
+    for (int i = 0; i < PRESETS; i++) {
+        if (strcmp(presets[i].name, name) == 0)
+            return apply(o, presets[i].options);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
+                 presets[i].name);
+    }
+    return ck_fail(COKE_EUSAGE, "there is no preset '%s'; there are %s", name, names);
+}

@@ -1,0 +1,155 @@
+/* session.c - builds and owns the parts of a training. */
+#include "train/session.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "data/loader.h"
+
+#include <string.h>
+
+static int check_against_data(const struct coke_train_options *o, const struct coke_data *d)
+{
+    int64_t n = d->set->n;
+    int rc = COKE_OK;
+    if (o->loader.batch > n)
+        CK_FAIL(COKE_EUSAGE, "batch: %lld is more than the %lld images of %s",
+                (long long)o->loader.batch, (long long)n, d->set->source);
+    for (int i = 0; i < o->k.n; i++)
+        if (o->k.v[i] > n)
+            CK_FAIL(COKE_EUSAGE, "k: %d clusters are more than the %lld images of %s",
+                    o->k.v[i], (long long)n, d->set->source);
+done:
+    return rc;
+}
+
+static int make_encoder(struct ck_session *s)
+{
+    struct ck_optim_options oo = ck_optim_options_default();
+    int rc = COKE_OK;
+    s->o.encoder.channels = s->data->channels;
+    s->o.encoder.seed = s->o.loader.view.seed;
+    CK_TRY(ck_encoder_init(&s->encoder, &s->o.encoder));
+    s->encoder_ready = 1;
+    oo.kind = s->o.optimizer == COKE_SGD ? CK_SGD : CK_LARS;
+    oo.momentum = s->o.momentum;
+    oo.weight_decay = s->o.weight_decay;
+    CK_TRY(ck_optim_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams, &oo));
+done:
+    return rc;
+}
+
+static int make_buffers(struct ck_session *s)
+{
+    size_t rows = (size_t)s->views * (size_t)s->most * (size_t)s->dim;
+    s->proj = ck_alloc_array(rows, sizeof(float));
+    s->grad_proj = ck_alloc_array(rows, sizeof(float));
+    s->features = ck_alloc_array((size_t)s->most * (size_t)s->dim, sizeof(float));
+    s->feature_sum = ck_calloc_array((size_t)s->dim, sizeof(double));
+    if (!s->proj || !s->grad_proj || !s->features || !s->feature_sum)
+        return COKE_ENOMEM;
+    if (!s->o.encoder.predictor)
+        return COKE_OK;
+    s->pred = ck_alloc_array(rows, sizeof(float));
+    s->grad_pred = ck_alloc_array(rows, sizeof(float));
+    return s->pred && s->grad_pred ? COKE_OK : COKE_ENOMEM;
+}
+
+static int make_loss(struct ck_session *s)
+{
+    struct ck_loss_options lo = {s->o.temperature, s->o.alpha, s->o.beta, s->o.large_weight};
+    int64_t k[COKE_MAX_HEADS];
+    for (int i = 0; i < s->o.k.n; i++)
+        k[i] = s->o.k.v[i];
+    struct ck_loss_shape shape = {s->views, s->most, s->dim, s->o.k.n, k};
+    return ck_loss_new(&s->loss, &shape, &lo);
+}
+
+int ck_session_init(struct ck_session *s, struct coke_data *data,
+                    const struct coke_train_options *o)
+{
+    int rc = COKE_OK;
+    memset(s, 0, sizeof *s);
+    s->o = *o;
+    s->data = data;
+    s->dim = (int)o->encoder.dim;
+    CK_TRY(ck_train_options_check(o));
+    CK_TRY(check_against_data(o, data));
+    CK_TRY(coke_loader_new(&s->loader, data, &o->loader));
+    s->steps = coke_loader_steps(s->loader);
+    s->views = ck_loader_recipe(s->loader)->views;
+    s->large = s->views > 1 ? 2 : 1;
+    s->most = o->loader.batch + 1; /* one image may join the last batch */
+    CK_TRY(ck_sched_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
+    CK_TRY(make_encoder(s));
+    CK_TRY(ck_heads_init(&s->heads, &s->o, data->set->n));
+    CK_TRY(make_loss(s));
+    CK_TRY(make_buffers(s));
+done:
+    return rc;
+}
+
+void ck_session_release(struct ck_session *s)
+{
+    coke_loader_free(s->loader);
+    for (int p = 0; p < CK_PASSES; p++)
+        for (int v = 0; v < COKE_MAX_VIEWS; v++)
+            ck_plan_free(s->passes[p].plan[v]);
+    ck_loss_free(s->loss);
+    ck_heads_release(&s->heads);
+    ck_optim_free(s->optim);
+    if (s->encoder_ready)
+        ck_encoder_release(&s->encoder);
+    ck_free(s->proj);
+    ck_free(s->pred);
+    ck_free(s->grad_proj);
+    ck_free(s->grad_pred);
+    ck_free(s->features);
+    ck_free(s->feature_sum);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- plans ---------------------------------------------------------------------------------
+ */
+
+static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, int64_t n,
+                     struct ck_plan **out)
+{
+    struct ck_plan_request r = ck_plan_request_default();
+    r.n = n;
+    r.h = b->height[v];
+    r.w = b->width[v];
+    r.dtype = s->o.precision == COKE_BF16 ? CK_BF16 : CK_F32;
+    r.train = r.backward = 1;
+    r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_PROJ];
+    if (s->pred)
+        r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_PRED];
+    return ck_plan_new(out, &s->encoder.net, &r);
+}
+
+int ck_session_passes(struct ck_session *s, const struct coke_batch *b, int64_t n,
+                      struct ck_passes **out)
+{
+    struct ck_passes *oldest = &s->passes[0];
+    int rc = COKE_OK;
+    s->clock++;
+    for (int p = 0; p < CK_PASSES; p++) {
+        struct ck_passes *at = &s->passes[p];
+        if (at->n == n) {
+            at->used = s->clock;
+            *out = at;
+            return COKE_OK;
+        }
+        oldest = at->used < oldest->used ? at : oldest;
+    }
+    for (int v = 0; v < s->views; v++) {
+        ck_plan_free(oldest->plan[v]);
+        oldest->plan[v] = NULL;
+    }
+    oldest->n = 0;
+    for (int v = 0; v < s->views; v++)
+        CK_TRY(make_plan(s, b, v, n, &oldest->plan[v]));
+    oldest->n = n;
+    oldest->used = s->clock;
+    *out = oldest;
+done:
+    return rc;
+}

@@ -1,0 +1,19 @@
+/* train_options.h - what training needs to know, checked and completed. */
+#ifndef CK_TRAIN_OPTIONS_H
+#define CK_TRAIN_OPTIONS_H
+
+#include "coke.h"
+
+/* What was chosen for the user, and why: lines for the log. */
+typedef void ck_say(void *user, const char *line);
+
+/* Everything that can be wrong before a file is opened. */
+int ck_train_options_check(const struct coke_train_options *o);
+
+/* The step of the duals of head h for n instances. */
+double ck_train_rate(const struct coke_train_options *o); /* the highest */
+double ck_train_eta(const struct coke_train_options *o, int64_t n, int h);
+/* The share of the label in the targets of epoch `epoch`. */
+double ck_train_alpha(const struct coke_train_options *o, int64_t epoch);
+
+#endif

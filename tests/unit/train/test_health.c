@@ -1,0 +1,142 @@
+/* test_health.c - every warning for what it is about, once, and none for a healthy training. */
+#include "support.h"
+#include "train/health.h"
+
+struct heard {
+    int n;
+    char last[CK_WARNING_TEXT];
+};
+
+static void hear(void *user, const char *line)
+{
+    struct heard *h = user;
+    h->n++;
+    snprintf(h->last, sizeof h->last, "%s", line);
+}
+
+/* An epoch of a training that goes well. */
+static struct ck_epoch_report healthy(int64_t epoch)
+{
+    struct ck_epoch_report r = {.epoch = epoch,
+                                .images = 10000,
+                                .loss = 3 - 0.1 * (double)epoch,
+                                .feature_mean = 0.2,
+                                .heads = 2,
+                                .matched = -1};
+    for (int h = 0; h < 2; h++)
+        r.health[h] = (struct ck_head_health){.k = h ? 100 : 10,
+                                              .loss = h ? 3.5 : 1.5,
+                                              .objective = 0.6,
+                                              .size_min = h ? 45 : 500,
+                                              .size_median = h ? 100 : 1000,
+                                              .size_max = h ? 300 : 2000,
+                                              .bound = h ? 40 : 400,
+                                              .changed = 0.3,
+                                              .entropy = 0.95,
+                                              .dual_max = 0.2};
+    return r;
+}
+
+static void check(struct ck_warnings *w, const struct ck_epoch_report *r, struct heard *h)
+{
+    ck_health_check(w, r, 2, hear, h);
+}
+
+static void healthy_training_is_left_in_peace(void **state)
+{
+    (void)state;
+    struct ck_warnings w = {0};
+    struct heard h = {0};
+    for (int64_t e = 0; e < 20; e++) {
+        struct ck_epoch_report r = healthy(e);
+        if (e == 0) { /* the scan: nothing is learned, centers are where they fell */
+            r.health[0].loss = 2.6;
+            r.health[1].empty = 30;
+            r.health[1].duplicates = 20;
+        }
+        check(&w, &r, &h);
+    }
+    assert_int_equal(h.n, 0);
+}
+
+/* Told in the epoch in which it is seen, with these words, and not again. */
+static void assert_told_once(struct ck_epoch_report r, const char *words, int epochs_before)
+{
+    struct ck_warnings w = {0};
+    struct heard h = {0};
+    for (int i = 0; i < epochs_before; i++, r.epoch++)
+        check(&w, &r, &h);
+    assert_int_equal(h.n, 0);
+    check(&w, &r, &h);
+    assert_int_equal(h.n, 1);
+    if (!strstr(h.last, words) || !strstr(h.last, "ry "))
+        fail_msg("\"%s\" does not say \"%s\" and what to try", h.last, words);
+    check(&w, &r, &h);
+    assert_int_equal(h.n, 1);
+}
+
+static void one_cluster_that_takes_all_is_told(void **state)
+{
+    (void)state;
+    struct ck_epoch_report r = healthy(2);
+    r.health[1].size_max = 6000;
+    assert_told_once(r, "one cluster of head 1 (k 100) holds 60 % of the images", 0);
+}
+
+static void empty_clusters_are_told(void **state)
+{
+    (void)state;
+    struct ck_epoch_report r = healthy(2);
+    r.health[1].empty = 30;
+    assert_told_once(r, "30 of 100 clusters of head 1 are empty", 0);
+}
+
+static void large_duals_are_told(void **state)
+{
+    (void)state;
+    struct ck_epoch_report r = healthy(2);
+    r.health[0].dual_max = 1.5;
+    assert_told_once(r, "the duals of head 0 (k 10) range over 1.50", 0);
+}
+
+static void loss_of_guessing_is_told_after_three_epochs(void **state)
+{
+    (void)state;
+    struct ck_epoch_report r = healthy(3);
+    r.health[1].loss = 4.6;
+    assert_told_once(r, "the loss of head 1 stands at 4.600", 2);
+}
+
+static void equal_features_are_told(void **state)
+{
+    (void)state;
+    struct ck_epoch_report r = healthy(2);
+    r.feature_mean = 0.99;
+    assert_told_once(r, "nearly the same projection", 0);
+}
+
+static void centers_in_one_place_are_told(void **state)
+{
+    (void)state;
+    struct ck_warnings w = {0};
+    struct heard h = {0};
+    struct ck_epoch_report r = healthy(2);
+    r.health[1].duplicates = 20;
+    check(&w, &r, &h);
+    assert_int_equal(h.n, 1);
+    assert_non_null(strstr(h.last, "20 of 100 centers of head 1 lie where another one is"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(healthy_training_is_left_in_peace),
+        cmocka_unit_test(one_cluster_that_takes_all_is_told),
+        cmocka_unit_test(empty_clusters_are_told),
+        cmocka_unit_test(large_duals_are_told),
+        cmocka_unit_test(loss_of_guessing_is_told_after_three_epochs),
+        cmocka_unit_test(equal_features_are_told),
+        cmocka_unit_test(centers_in_one_place_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* test_train_options.c - presets, what follows from options, and contradictions. */
+#include "support.h"
+#include "train/train_options.h"
+
+static struct coke_train_options small(void)
+{
+    struct coke_train_options o = coke_train_options_default();
+    o.k = (struct coke_ints){2, {10, 100}};
+    o.loader.view.recipe = COKE_RECIPE_CIFAR;
+    return o;
+}
+
+static void every_preset_can_be_applied_and_is_sound(void **state)
+{
+    (void)state;
+    for (int i = 0; coke_train_preset_name(i); i++) {
+        struct coke_train_options o = coke_train_options_default();
+        assert_ok(coke_train_preset(&o, coke_train_preset_name(i)));
+        assert_ok(ck_train_options_check(&o));
+        assert_non_null(coke_train_preset_about(i));
+    }
+    struct coke_train_options o = coke_train_options_default();
+    assert_fails(coke_train_preset(&o, "imagenet"), COKE_EUSAGE, "imagenet-single, ");
+    assert_ok(coke_train_preset(&o, "imagenet-single"));
+    assert_int_equal(o.k.n, 3);
+    assert_int_equal(o.k.v[2], 5000);
+    assert_int_equal(o.epochs, 1001);
+    assert_int_equal(o.stage, 801);
+    assert_int_equal(o.loader.batch, 1024);
+    assert_close(o.eta, 20, 0);
+}
+
+static void refuse(struct coke_train_options o, const char *words)
+{
+    assert_fails(ck_train_options_check(&o), COKE_EUSAGE, words);
+}
+
+static void contradictions_are_refused_in_words(void **state)
+{
+    (void)state;
+    struct coke_train_options o = small();
+    assert_ok(ck_train_options_check(&o));
+    o.k.n = 0;
+    refuse(o, "number of clusters is missing");
+    o = small();
+    o.stage = 10;
+    refuse(o, "second stage goes with one view");
+    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
+    assert_ok(ck_train_options_check(&o));
+    o.stage = o.epochs;
+    refuse(o, "stage: epoch 101");
+    o = small();
+    o.loader.view.recipe = COKE_RECIPE_EVAL;
+    refuse(o, "not made for training");
+    o = small();
+    o.accumulate = 2;
+    o.labels = COKE_CURRENT;
+    refuse(o, "accumulate");
+    o = small();
+    o.encoder.predictor = 0;
+    refuse(o, "beta 0.5 weighs the predictor");
+    o = small();
+    o.beta = 0;
+    refuse(o, "no-predictor");
+    o = small();
+    o.epochs = 5;
+    o.warmup = 4;
+    refuse(o, "warm");
+    o = small();
+    o.temperature = 0;
+    refuse(o, "temperature");
+}
+
+static void eta_grows_with_k_unless_shared(void **state)
+{
+    (void)state;
+    struct coke_train_options o = small();
+    o.eta = 0.5;
+    assert_close(ck_train_eta(&o, 10000, 0), 0.5, 0);
+    assert_close(ck_train_eta(&o, 10000, 1), 5, 1e-12);
+    o.eta_mode = COKE_ETA_SHARED;
+    assert_close(ck_train_eta(&o, 10000, 1), 0.5, 0);
+    o.eta = 0;
+    assert_true(ck_train_eta(&o, 10000, 0) > 0);
+}
+
+static void alpha_comes_down_in_a_straight_line(void **state)
+{
+    (void)state;
+    struct coke_train_options o = small();
+    o.epochs = 101;
+    o.alpha = 0.2;
+    assert_close(ck_train_alpha(&o, 1), 0.2, 0);
+    o.alpha_start = 1;
+    o.alpha_until = 0.5;
+    assert_close(ck_train_alpha(&o, 0), 1, 0);
+    assert_close(ck_train_alpha(&o, 25), 0.6, 1e-12);
+    assert_close(ck_train_alpha(&o, 50), 0.2, 1e-12);
+    assert_close(ck_train_alpha(&o, 90), 0.2, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_preset_can_be_applied_and_is_sound),
+        cmocka_unit_test(contradictions_are_refused_in_words),
+        cmocka_unit_test(eta_grows_with_k_unless_shared),
+        cmocka_unit_test(alpha_comes_down_in_a_straight_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
