@@ -168,7 +168,8 @@ void help_program(const struct command *const *cmd, int n, FILE *to)
         "Clusters embedding vectors by online constrained k-means: every cluster gets "
         "the least size that was asked for, provably at the best total similarity to its "
         "centers, "
-        "and the same bytes for any number of threads.",
+        "and the same bytes for any number of threads. Learns image encoders from such "
+        "clusters, without labels.",
         0, 0);
     fputs("\ncommands:\n", to);
     print_commands(cmd, n, "", to);
@@ -230,10 +231,13 @@ static void man_command(const struct command *cmd, FILE *to)
 static const char man_end[] =
     ".SH EXIT STATUS\n"
     "0 done; 1 failed or stopped; 2 usage; 3 bad input file; 4 input, output or disk full;\n"
-    "5 out of memory; 6 numeric failure (NaN, infinity or zero vectors).\n"
+    "5 out of memory; 6 numeric failure (NaN, infinity or zero vectors);\n"
+    "75 a training was stopped and saved: the same command goes on.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.B COKE_ISA\nref, avx2, avx512 or vnni: the instruction set to use instead of the "
     "best one. The result does not depend on it.\n"
+    ".TP\n.B COKE_OPTION\nany option in capitals, as COKE_MAX_EPOCHS=5; the command line "
+    "wins.\n"
     ".TP\n.B NO_COLOR\nno colours on the terminal.\n"
     ".TP\n.B TMPDIR\nwhere standard input is spooled when it must be read more than once.\n"
     ".SH NOTES\n"
