@@ -70,6 +70,15 @@ static int exists(const struct loop *l, const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* Lines without a checkpoint: it was taken away. */
+static int has_metrics(const struct loop *l)
+{
+    char path[PATH];
+    struct stat st;
+    path_of(l, "metrics.jsonl", path);
+    return stat(path, &st) == 0 && st.st_size > 0;
+}
+
 static int make_run(const struct loop *l)
 {
     if (strlen(l->run) > PATH - 64)
@@ -79,7 +88,7 @@ static int make_run(const struct loop *l)
         return ck_fail(COKE_EIO, "%s: %s", l->run, strerror(errno));
     if (access(l->run, W_OK) != 0)
         return ck_fail(COKE_EIO, "%s: %s", l->run, strerror(errno));
-    if (!exists(l, "last.safetensors") && exists(l, "metrics.jsonl") && !l->control->force)
+    if (!exists(l, "last.safetensors") && has_metrics(l) && !l->control->force)
         return ck_fail(COKE_EUSAGE,
                        "%s has the metrics of a run but no checkpoint to continue; another "
                        "folder, or --force to begin anew in this one",
@@ -126,25 +135,6 @@ static int resume(struct loop *l)
              (long long)l->at.step);
     say(l, line);
     l->out->resumed = 1;
-done:
-    return rc;
-}
-
-static int begin(struct loop *l)
-{
-    int rc = COKE_OK;
-    CK_TRY(make_run(l));
-    l->at = (struct ck_position){.best = -HUGE_VAL};
-    if (exists(l, "last.safetensors") && !l->control->fresh)
-        CK_TRY(resume(l));
-    else if (exists(l, "last.safetensors") && !l->control->force)
-        CK_FAIL(COKE_EUSAGE,
-                "%s holds a run; without --fresh it is continued, --force "
-                "overwrites it",
-                l->run);
-    CK_TRY(write_config(l));
-    CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
-    CK_TRY(ck_events_open(&l->events, l->run, steps_done(l)));
 done:
     return rc;
 }
@@ -216,6 +206,27 @@ static int is_time_to_save(const struct loop *l)
     const struct coke_train_options *o = &l->s.o;
     return (o->save_steps > 0 && l->steps_since_save >= o->save_steps) ||
            (o->save_minutes > 0 && ck_clock_seconds() - l->saved > 60 * o->save_minutes);
+}
+
+static int begin(struct loop *l)
+{
+    int rc = COKE_OK;
+    CK_TRY(make_run(l));
+    l->at = (struct ck_position){.best = -HUGE_VAL};
+    if (exists(l, "last.safetensors") && !l->control->fresh)
+        CK_TRY(resume(l));
+    else if (exists(l, "last.safetensors") && !l->control->force)
+        CK_FAIL(COKE_EUSAGE,
+                "%s holds a run; without --fresh it is continued, --force "
+                "overwrites it",
+                l->run);
+    CK_TRY(write_config(l));
+    CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
+    CK_TRY(ck_events_open(&l->events, l->run, steps_done(l)));
+    if (!l->out->resumed)
+        CK_TRY(save(l)); /* from now on there is something to continue */
+done:
+    return rc;
 }
 
 /* ---- epochs --------------------------------------------------------------------------------
