@@ -4,6 +4,7 @@
 #include "core/mem.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
+#include "data/loader.h"
 #include "train/checkpoint.h"
 #include "train/events.h"
 #include "train/health.h"
@@ -208,10 +209,37 @@ static int is_time_to_save(const struct loop *l)
            (o->save_minutes > 0 && ck_clock_seconds() - l->saved > 60 * o->save_minutes);
 }
 
+/* What was chosen for the user, and from what. */
+static void say_choices(struct loop *l)
+{
+    const struct coke_train_options *o = &l->s.o;
+    const struct ck_recipe *r = ck_loader_recipe(l->s.loader);
+    char line[256];
+    int64_t n = l->s.data->set->n;
+    snprintf(line, sizeof line,
+             "%lld images, recipe %s: %d view%s of %d pixels, %lld steps an epoch",
+             (long long)n, r->name, r->views, r->views == 1 ? "" : "s", r->view[0].width,
+             (long long)l->s.steps);
+    say(l, line);
+    snprintf(line, sizeof line, "rate %.4g%s, %lld epochs of warm-up%s", l->s.sched.rate,
+             o->rate > 0 ? "" : " (chosen from optimizer and batch)",
+             (long long)l->s.sched.warmup,
+             o->warmup >= 0 ? "" : " (chosen: a tenth of the epochs, at most 10)");
+    say(l, line);
+    for (int h = 0; h < l->s.heads.n; h++) {
+        const struct coke_kmeans *km = l->s.heads.head[h];
+        snprintf(line, sizeof line, "head %d: k %lld, at least %lld images each, eta %.4g%s", h,
+                 (long long)km->k, (long long)km->least[0], ck_train_eta(o, n, h),
+                 o->eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
+        say(l, line);
+    }
+}
+
 static int begin(struct loop *l)
 {
     int rc = COKE_OK;
     CK_TRY(make_run(l));
+    say_choices(l);
     l->at = (struct ck_position){.best = -HUGE_VAL};
     if (exists(l, "last.safetensors") && !l->control->fresh)
         CK_TRY(resume(l));
