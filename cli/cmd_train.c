@@ -142,7 +142,7 @@ const struct command cmd_train = {
              "Options can also come from the environment: COKE_BATCH=64.",
     .examples =
         "coke train photos -k 100,200 -o run\tfrom a folder of images\n"
-        "coke train synthetic: --preset demo -o run\tabout a minute on two cores\n"
+        "coke train synthetic:n=3000 --preset demo -o run\ta few minutes on two cores\n"
         "coke train data/cifar10 --preset cifar10 -o run\tthe paper's CIFAR-10\n"
         "coke train --preset cifar10 --print-config > c.json\tits options, for --config c.json",
     .group = {{coke_train_option_table, offsetof(struct options, o)}},
