@@ -46,9 +46,10 @@ def view(size, least, norm, blur_p, solarize_p):
 
 
 class Views(torch.utils.data.Dataset):
-    def __init__(self, load, n, size, least, norm):
+    def __init__(self, load, n, size, least, norm, blur=True):
         self.load, self.n = load, n
-        self.views = view(size, least, norm, 1.0, 0.0), view(size, least, norm, 0.1, 0.2)
+        self.views = (view(size, least, norm, 1.0 if blur else 0.0, 0.0),
+                      view(size, least, norm, 0.1 if blur else 0.0, 0.2))
 
     def __len__(self):
         return self.n
@@ -58,10 +59,10 @@ class Views(torch.utils.data.Dataset):
         return self.views[0](image), self.views[1](image)
 
 
-def open_cifar(files):
+def open_cifar(files, blur=True):
     rows = np.concatenate([np.fromfile(f, np.uint8).reshape(-1, 3073) for f in files])
     pixels = np.ascontiguousarray(rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-    return Views(lambda i: Image.fromarray(pixels[i]), len(pixels), 32, 0.3, CIFAR)
+    return Views(lambda i: Image.fromarray(pixels[i]), len(pixels), 32, 0.3, CIFAR, blur)
 
 
 def open_photos(folder):
