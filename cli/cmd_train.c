@@ -63,8 +63,11 @@ static void print_json(const struct coke_train_summary *s)
 
 static void print_text(const struct options *o, const struct coke_train_summary *s)
 {
-    printf("%lld epochs, loss %.4f, %.0f s of which %.1f waiting for data\n",
-           (long long)s->epochs, s->loss, s->seconds, s->waited);
+    if (s->images == 0)
+        printf("%s was complete: %lld epochs\n", o->output, (long long)s->epochs);
+    else
+        printf("%lld epochs, loss %.4f, %.0f s of which %.1f waiting for data\n",
+               (long long)s->epochs, s->loss, s->seconds, s->waited);
     if (s->monitored)
         printf("k-NN %.3f (20 neighbours), %.3f (200)\n", s->knn20, s->knn200);
     if (s->monitored && s->matched_head >= 0)

@@ -82,7 +82,6 @@ static void check_loss(struct talk *t, const struct ck_epoch_report *r, int64_t 
     double chance = log((double)s->k);
     int flat = r->epoch > warmup && s->loss > near_chance * chance;
     t->w->flat[h] = flat ? t->w->flat[h] + 1 : 0;
-    t->w->last_loss[h] = s->loss;
     if (t->w->flat[h] < FLAT_EPOCHS || !is_new(t, FLAT))
         return;
     snprintf(

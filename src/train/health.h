@@ -7,8 +7,7 @@
 enum { CK_WARNING_TEXT = 400 };
 
 struct ck_warnings {
-    int told; /* kinds that were told, as bits: each once */
-    double last_loss[COKE_MAX_HEADS];
+    int told;                 /* kinds that were told, as bits: each once */
     int flat[COKE_MAX_HEADS]; /* epochs in a row */
 };
 

@@ -5,8 +5,6 @@
 
 #include "train/session.h"
 
-struct ck_line;
-
 struct ck_journal {
     int metrics, timing; /* descriptors, -1 = not open */
     char *metrics_path, *timing_path;

@@ -92,7 +92,7 @@ static int make_run(const struct loop *l)
     if (!exists(l, "last.safetensors") && has_metrics(l) && !l->control->force)
         return ck_fail(COKE_EUSAGE,
                        "%s has the metrics of a run but no checkpoint to continue; another "
-                       "folder, or --force to begin anew in this one",
+                       "folder, or --fresh --force to begin anew in this one",
                        l->run);
     return COKE_OK;
 }
@@ -136,6 +136,7 @@ static int resume(struct loop *l)
              (long long)l->at.step);
     say(l, line);
     l->out->resumed = 1;
+    l->out->epochs = l->at.epoch;
 done:
     return rc;
 }
@@ -209,6 +210,28 @@ static int is_time_to_save(const struct loop *l)
            (o->save_minutes > 0 && ck_clock_seconds() - l->saved > 60 * o->save_minutes);
 }
 
+static int is_of_a_run(const struct dirent *e)
+{
+    return is_checkpoint(e) || strcmp(e->d_name, "last.safetensors") == 0 ||
+           strcmp(e->d_name, "best.safetensors") == 0 ||
+           strcmp(e->d_name, "final.safetensors") == 0;
+}
+
+/* A run that is overwritten goes whole: its checkpoints would pass for those of the new one. */
+static void remove_run(const struct loop *l)
+{
+    struct dirent **list;
+    char path[PATH];
+    int n = scandir(l->run, &list, is_of_a_run, alphasort);
+    for (int i = 0; i < n; i++) {
+        path_of(l, list[i]->d_name, path);
+        unlink(path);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+}
+
 /* What was chosen for the user, and from what. */
 static void say_choices(struct loop *l)
 {
@@ -248,6 +271,8 @@ static int begin(struct loop *l)
                 "%s holds a run; without --fresh it is continued, --force "
                 "overwrites it",
                 l->run);
+    else if (l->control->fresh && l->control->force)
+        remove_run(l);
     CK_TRY(write_config(l));
     CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
     CK_TRY(ck_events_open(&l->events, l->run, steps_done(l)));

@@ -18,6 +18,10 @@ assert all(sum(h["k"] for h in r["heads"]) == 14 for r in epochs)
 P
 # shellcheck disable=SC2086
 coke train synthetic:n=100,size=16 $small -o run -q --json > again.json || exit 1
+py <<'P'
+again = json.load(open("again.json"))
+assert again["resumed"] and again["epochs"] == 3, again
+P
 # shellcheck disable=SC2086
 coke train synthetic:n=100,size=16 $small --rate 0.02 -o run -q 2>err
 [ $? = 2 ] || exit 1
@@ -26,5 +30,9 @@ cat err >&2
 coke train synthetic:n=101,size=16 $small -o run -q 2>err
 [ $? = 2 ] || exit 1
 cat err >&2
+# Begun anew, nothing of the old run is left.
+# shellcheck disable=SC2086
+coke train synthetic:n=100,size=16 $small --epochs 2 --warmup 0 -o run -q --fresh --force >/dev/null || exit 1
+ls run/checkpoint-*
 coke info run/final.safetensors > info
 head -n 1 info

@@ -123,4 +123,28 @@ static inline void tar_end(FILE *f)
     assert_int_equal(fclose(f), 0);
 }
 
+/* ---- failing allocations ------------------------------------------------------------------
+ */
+
+static const char *source_to_read; /* of open_and_read_first, which takes no arguments */
+
+static inline int open_and_read_first(void)
+{
+    struct ck_dataset *d = NULL;
+    struct ck_item item = {0};
+    int rc = ck_dataset_open(&d, source_to_read, NULL);
+    if (!rc)
+        rc = ck_dataset_read(d, 0, &item);
+    ck_item_release(&item);
+    ck_dataset_free(d);
+    return rc;
+}
+
+/* Opens the source and reads its first image, with every allocation failing in turn. */
+static inline void reading_survives_failed_allocations(const char *source)
+{
+    source_to_read = source;
+    every_allocation_may_fail(open_and_read_first);
+}
+
 #endif

@@ -158,25 +158,13 @@ static void wrong_lengths_and_labels_are_refused_with_numbers(void **state)
     assert_fails(open_fails("bad100"), COKE_EIO, "Is a directory");
 }
 
-static int open_and_read(void)
-{
-    struct ck_dataset *d = NULL;
-    struct ck_item item = {0};
-    int rc = ck_dataset_open(&d, "job", NULL);
-    if (!rc)
-        rc = ck_dataset_read(d, 0, &item);
-    ck_item_release(&item);
-    ck_dataset_free(d);
-    return rc;
-}
-
 static void every_allocation_failing_is_an_error(void **state)
 {
     (void)state;
     write_records("job/data_batch_1.bin", 2, 1, 10, 0);
     write_records("job/data_batch_2.bin", 2, 1, 10, 0);
     put("job/batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n");
-    every_allocation_may_fail(open_and_read);
+    reading_survives_failed_allocations("job");
 }
 
 int main(void)

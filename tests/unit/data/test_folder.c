@@ -221,18 +221,6 @@ static void threads_read_at_once(void **state)
     ck_dataset_free(d);
 }
 
-static int open_and_read(void)
-{
-    struct ck_dataset *d = NULL;
-    struct ck_item item = {0};
-    int rc = ck_dataset_open(&d, "job", NULL);
-    if (!rc)
-        rc = ck_dataset_read(d, 0, &item);
-    ck_item_release(&item);
-    ck_dataset_free(d);
-    return rc;
-}
-
 static void every_allocation_failing_is_an_error(void **state)
 {
     (void)state;
@@ -240,7 +228,7 @@ static void every_allocation_failing_is_an_error(void **state)
     put("job/dog/deep/y.jpg", "y");
     put("job/empty/y.txt", "y");
     assert_int_equal(symlink("..", "job/dog/up"), 0);
-    every_allocation_may_fail(open_and_read);
+    reading_survives_failed_allocations("job");
 }
 
 int main(void)

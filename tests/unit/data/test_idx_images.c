@@ -157,24 +157,12 @@ static void damaged_gzip_is_refused(void **state)
     }
 }
 
-static int open_and_read(void)
-{
-    struct ck_dataset *d = NULL;
-    struct ck_item item = {0};
-    int rc = ck_dataset_open(&d, "job", NULL);
-    if (!rc)
-        rc = ck_dataset_read(d, 0, &item);
-    ck_item_release(&item);
-    ck_dataset_free(d);
-    return rc;
-}
-
 static void every_allocation_failing_is_an_error(void **state)
 {
     (void)state;
     write_gzip("job/train-images-idx3-ubyte.gz", 3, (unsigned[]){6, 3, 2}, 36);
     write_idx("job/train-labels-idx1-ubyte", 1, (unsigned[]){6}, 6);
-    every_allocation_may_fail(open_and_read);
+    reading_survives_failed_allocations("job");
 }
 
 int main(void)

@@ -129,24 +129,12 @@ static void long_path_is_an_error_of_its_line(void **state)
     ck_dataset_free(d);
 }
 
-static int open_and_read(void)
-{
-    struct ck_dataset *d = NULL;
-    struct ck_item item = {0};
-    int rc = ck_dataset_open(&d, "job.csv", NULL);
-    if (!rc)
-        rc = ck_dataset_read(d, 0, &item);
-    ck_item_release(&item);
-    ck_dataset_free(d);
-    return rc;
-}
-
 static void every_allocation_failing_is_an_error(void **state)
 {
     (void)state;
     put("job.jpg", "j");
     put("job.csv", "path,label\njob.jpg,cat\nb.jpg,dog\nc.jpg\n");
-    every_allocation_may_fail(open_and_read);
+    reading_survives_failed_allocations("job.csv");
 }
 
 int main(void)
