@@ -3,9 +3,9 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/sweep.h"
+#include "io/info.h"
 #include "io/json.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,13 +77,6 @@ static int count_classes(const struct ck_dataset *s, int64_t **out, int64_t *unk
     return COKE_OK;
 }
 
-/* Names come from files: control characters do not reach the terminal. */
-static void print_clean(FILE *to, const char *text)
-{
-    for (; *text; text++)
-        putc(iscntrl((unsigned char)*text) ? '?' : *text, to);
-}
-
 /* ---- text ----------------------------------------------------------------------------------
  */
 
@@ -121,7 +114,7 @@ static void print_look(const struct coke_data *d, const struct look *l, FILE *to
                 d->o.exif ? "" : "; --exif turns them upright");
     if (l->bad) {
         fprintf(to, "  %-12s %lld, the first: ", "unreadable", (long long)l->bad);
-        print_clean(to, l->first_bad);
+        ck_print_clean(to, l->first_bad, 0);
         fprintf(to, "\n  %-12s 'coke data verify' finds all\n", "");
     }
 }
@@ -132,7 +125,7 @@ static void print_classes(const struct ck_dataset *s, const int64_t *size, int64
     fprintf(to, "  %-12s %d%s\n", "classes", s->classes, s->classes ? "" : " (no labels)");
     for (int32_t c = 0; c < s->classes && c < SHOWN_CLASSES; c++) {
         fprintf(to, "    %8lld  ", (long long)size[c]);
-        print_clean(to, s->class_name[c]);
+        ck_print_clean(to, s->class_name[c], 0);
         putc('\n', to);
     }
     if (s->classes > SHOWN_CLASSES)
@@ -145,7 +138,7 @@ static void print_text(const struct coke_data *d, const struct look *l, const in
                        int64_t unknown, FILE *to)
 {
     const struct ck_dataset *s = d->set;
-    print_clean(to, s->source);
+    ck_print_clean(to, s->source, 0);
     fprintf(to, ": %s\n", s->type->kind);
     if (s->n >= 0)
         fprintf(to, "  %-12s %lld\n", "images", (long long)s->n);
@@ -160,7 +153,7 @@ static void print_text(const struct coke_data *d, const struct look *l, const in
     }
     if (s->note[0]) {
         fprintf(to, "  %-12s ", "note");
-        print_clean(to, s->note);
+        ck_print_clean(to, s->note, 0);
         putc('\n', to);
     }
 }

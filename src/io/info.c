@@ -22,8 +22,7 @@ struct paper {
     struct ck_json json;
 };
 
-/* Names and values come from files: control characters do not reach the terminal. */
-static void print_clean(FILE *to, const char *s, int width)
+void ck_print_clean(FILE *to, const char *s, int width)
 {
     int n = 0;
     for (; *s; s++, n++)
@@ -250,7 +249,7 @@ static void print_tensor_line(FILE *to, const struct ck_tensor *t, int width)
     char shape[CK_SHAPE_TEXT];
     ck_shape_text(t->ndim, t->shape, shape);
     fputs("    ", to);
-    print_clean(to, t->name, width);
+    ck_print_clean(to, t->name, width);
     fprintf(to, "  %-4s  %s\n", ck_dtype_name(t->dtype), shape);
 }
 
@@ -284,9 +283,9 @@ static void put_tensors(struct paper *p, const struct ck_state *s)
 static void print_meta_line(FILE *to, const struct ck_meta *m, int width)
 {
     fputs("    ", to);
-    print_clean(to, m->key, width);
+    ck_print_clean(to, m->key, width);
     fputs("  ", to);
-    print_clean(to, m->value, 0);
+    ck_print_clean(to, m->value, 0);
     fputc('\n', to);
 }
 
