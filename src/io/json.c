@@ -294,6 +294,23 @@ done:
     return rc;
 }
 
+int ck_json_read_text(const char *path, const char *key, char *out, size_t size)
+{
+    struct ck_map map = {0};
+    json_t *doc = NULL;
+    int rc = COKE_OK;
+    CK_TRY(ck_map_open(&map, path));
+    CK_TRY(parse(path, &map, &doc));
+    const char *text = json_string_value(json_object_get(doc, key));
+    if (!text || strlen(text) >= size)
+        CK_FAIL(COKE_EFORMAT, "%s: no text '%s' of less than %zu bytes", path, key, size);
+    snprintf(out, size, "%s", text);
+done:
+    json_decref(doc);
+    ck_map_release(&map);
+    return rc;
+}
+
 static void put_ints(struct ck_json *j, const char *key, const struct coke_ints *list)
 {
     ck_json_begin_array(j, key);

@@ -53,4 +53,7 @@ int ck_json_is_utf8(const char *s);
 int ck_options_load_json(const struct coke_option_table *t, void *options, const char *path);
 int ck_options_print_json(const struct coke_option_table *t, const void *options, FILE *to);
 
+/* The text that the object in the file has under key. */
+int ck_json_read_text(const char *path, const char *key, char *out, size_t size);
+
 #endif

@@ -96,6 +96,27 @@ done:
 /* ---- reading -------------------------------------------------------------------------------
  */
 
+int ck_checkpoint_is(const struct ck_state *s)
+{
+    const char *format = ck_state_meta(s, "format");
+    return format && strcmp(format, FORMAT) == 0;
+}
+
+int ck_checkpoint_options(const struct ck_state *s, struct coke_train_options *o,
+                          const char *path)
+{
+    const struct coke_option_table *t = coke_train_option_table();
+    char key[96];
+    *o = coke_train_options_default();
+    for (int i = 0; i < t->n; i++) {
+        snprintf(key, sizeof key, "option.%s", t->row[i].name);
+        const char *value = ck_state_meta(s, key);
+        if (value && coke_options_set(t, o, t->row[i].name, value))
+            return ck_fail_prefix(COKE_EFORMAT, "%s: ", path);
+    }
+    return COKE_OK;
+}
+
 static int get_number(const struct ck_state *s, const char *path, const char *key, int64_t *out)
 {
     const char *text = ck_state_meta(s, key);
@@ -217,8 +238,7 @@ done:
     return rc;
 }
 
-/* The tensors of the network are those that belong to no one else. */
-static int load_encoder(struct ck_session *s, const struct ck_state *all, const char *path)
+int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path)
 {
     struct ck_state own = {0};
     int rc = COKE_OK;
@@ -229,7 +249,7 @@ static int load_encoder(struct ck_session *s, const struct ck_state *all, const 
             continue;
         CK_TRY(ck_state_add(&own, t->name, t->dtype, t->ndim, t->shape, t->data));
     }
-    CK_TRY(ck_net_load(&s->encoder.net, &own, path, NULL));
+    CK_TRY(ck_net_load(net, &own, path, NULL));
 done:
     ck_state_release(&own);
     return rc;
@@ -251,14 +271,13 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
     struct check c = {&state, path, anyway, say, user};
     int rc = COKE_OK;
     CK_TRY(ck_safetensors_read(path, &state));
-    const char *format = ck_state_meta(&state, "format");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!ck_checkpoint_is(&state))
         CK_FAIL(COKE_EFORMAT, "%s is no checkpoint of a training", path);
     CK_TRY(check_options(&c, &s->o));
     CK_TRY(check_circumstances(&c));
     CK_TRY(check_images(&c, s->data->set));
     CK_TRY(read_position(&state, path, at));
-    CK_TRY(load_encoder(s, &state, path));
+    CK_TRY(ck_checkpoint_encoder(&state, &s->encoder.net, path));
     CK_TRY(load_sum(s, &state, path));
     CK_TRY(ck_optim_load(s->optim, &state));
     CK_TRY(ck_heads_load(&s->heads, &state));

@@ -383,14 +383,33 @@ static int copy_tensor(const struct ck_state *s, const char *name, void *out, si
     return COKE_OK;
 }
 
+/* What save_head added of head i. */
+static int take_head(struct ck_state *one, const struct ck_state *s, int i)
+{
+    char prefix[24];
+    snprintf(prefix, sizeof prefix, "head%d.", i);
+    return take_prefixed(one, s, prefix);
+}
+
+int ck_heads_restore_one(const struct ck_state *s, int i, struct coke_kmeans **out)
+{
+    struct ck_state one = {0};
+    int rc = COKE_OK;
+    *out = NULL;
+    CK_TRY(take_head(&one, s, i));
+    if (one.nmeta > 0)
+        CK_TRY(ck_kmeans_restore(out, &one));
+done:
+    ck_state_release(&one);
+    return rc;
+}
+
 static int load_head(struct ck_heads *h, int i, const struct ck_state *s,
                      struct coke_kmeans **out)
 {
     struct ck_state one = {0};
-    char prefix[24];
     int rc = COKE_OK;
-    snprintf(prefix, sizeof prefix, "head%d.", i);
-    CK_TRY(take_prefixed(&one, s, prefix));
+    CK_TRY(take_head(&one, s, i));
     CK_TRY(ck_kmeans_restore(out, &one));
     const struct coke_kmeans *km = *out, *mine = h->head[i];
     if (km->k != mine->k || km->o.n != mine->o.n || km->o.dim != mine->o.dim)

@@ -59,5 +59,7 @@ int ck_heads_health(const struct ck_heads *h, int head, struct ck_head_health *o
 
 int ck_heads_save(const struct ck_heads *h, struct ck_state *s);
 int ck_heads_load(struct ck_heads *h, const struct ck_state *s);
+/* Head i alone, without a training around it; *out is NULL where the state has none. */
+int ck_heads_restore_one(const struct ck_state *s, int i, struct coke_kmeans **out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "train/health.h"
 #include "train/journal.h"
 #include "train/monitor.h"
+#include "train/run_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -95,30 +96,6 @@ static int make_run(const struct loop *l)
                        "folder, or --fresh --force to begin anew in this one",
                        l->run);
     return COKE_OK;
-}
-
-static int write_config(const struct loop *l)
-{
-    char path[PATH];
-    struct ck_writer w = {0};
-    char *text = NULL;
-    size_t size = 0;
-    int rc = COKE_OK;
-    FILE *f = open_memstream(&text, &size);
-    if (!f)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
-    rc = coke_options_print_json(coke_train_option_table(), &l->s.o, f);
-    fclose(f);
-    if (rc)
-        goto done;
-    path_of(l, "config.json", path);
-    CK_TRY(ck_writer_open(&w, path, 1));
-    CK_TRY(ck_writer_write(&w, text, size));
-    CK_TRY(ck_writer_commit(&w));
-done:
-    ck_writer_abort(&w);
-    free(text);
-    return rc;
 }
 
 static void say_line(void *user, const char *line)
@@ -273,7 +250,8 @@ static int begin(struct loop *l)
                 l->run);
     else if (l->control->fresh && l->control->force)
         remove_run(l);
-    CK_TRY(write_config(l));
+    CK_TRY(ck_run_write_config(l->run, &l->s.o));
+    CK_TRY(ck_run_write_json(l->run, l->s.data->set));
     CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
     CK_TRY(ck_events_open(&l->events, l->run, steps_done(l)));
     if (!l->out->resumed)

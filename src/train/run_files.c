@@ -1,0 +1,156 @@
+/* run_files.c - what a training left behind, for those who come after it. */
+#include "train/run_files.h"
+#include "core/error.h"
+#include "io/json.h"
+#include "io/safetensors.h"
+#include "train/checkpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int ck_run_write_config(const char *run, const struct coke_train_options *o)
+{
+    char path[CK_RUN_PATH];
+    struct ck_writer w = {0};
+    char *text = NULL;
+    size_t size = 0;
+    int rc = COKE_OK;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    rc = coke_options_print_json(coke_train_option_table(), o, f);
+    fclose(f);
+    if (rc)
+        goto done;
+    snprintf(path, sizeof path, "%s/config.json", run);
+    CK_TRY(ck_writer_open(&w, path, 1));
+    CK_TRY(ck_writer_write(&w, text, size));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    free(text);
+    return rc;
+}
+
+int ck_run_write_json(const char *run, const struct ck_dataset *set)
+{
+    char path[CK_RUN_PATH];
+    /* A path stays right when the reader stands in another folder; "synthetic:" is none. */
+    char *whole = realpath(set->source, NULL);
+    struct ck_json j;
+    int rc = COKE_OK;
+    ck_json_init(&j);
+    ck_json_put_text(&j, "data", whole ? whole : set->source);
+    ck_json_put_int(&j, "images", set->n);
+    ck_json_put_int(&j, "classes", set->classes);
+    ck_json_put_text(&j, "coke", coke_version());
+    snprintf(path, sizeof path, "%s/run.json", run);
+    CK_TRY(ck_json_write(&j, path, 1));
+done:
+    ck_json_release(&j);
+    free(whole);
+    return rc;
+}
+
+/* ---- reading -------------------------------------------------------------------------------
+ */
+
+/* The file in a run directory, or the path itself. */
+static int find_weights(struct ck_run *r, const char *path, int best, int *is_run)
+{
+    struct stat st;
+    if (strlen(path) > CK_RUN_PATH - 64)
+        return ck_fail(COKE_EUSAGE, "a path of %zu bytes is too long", strlen(path));
+    if (stat(path, &st) != 0)
+        return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    *is_run = S_ISDIR(st.st_mode);
+    if (!*is_run) {
+        snprintf(r->weights, sizeof r->weights, "%s", path);
+        return COKE_OK;
+    }
+    snprintf(r->weights, sizeof r->weights, "%s/%s.safetensors", path, best ? "best" : "last");
+    if (stat(r->weights, &st) == 0)
+        return COKE_OK;
+    if (errno != ENOENT)
+        return ck_fail(COKE_EIO, "%s: %s", r->weights, strerror(errno));
+    return ck_fail(COKE_EFORMAT, "%s has no %s.safetensors: no training has saved there yet",
+                   path, best ? "best" : "last");
+}
+
+static int read_heads(struct ck_run *r, const struct ck_state *s)
+{
+    int rc = COKE_OK;
+    for (int i = 0; i < COKE_MAX_HEADS; i++) {
+        CK_TRY(ck_heads_restore_one(s, i, &r->head[i]));
+        if (!r->head[i])
+            break;
+        if (r->head[i]->o.dim != r->encoder.o.dim)
+            CK_FAIL(COKE_EFORMAT, "%s: head %d has %d dimensions, the encoder has %d",
+                    r->weights, i, (int)r->head[i]->o.dim, (int)r->encoder.o.dim);
+        r->heads++;
+    }
+done:
+    return rc;
+}
+
+static int read_encoder(struct ck_run *r, const struct ck_state *s)
+{
+    struct coke_encoder_options o;
+    int rc = COKE_OK;
+    CK_TRY(ck_encoder_options_from(&o, s, r->weights));
+    CK_TRY(ck_encoder_init(&r->encoder, &o));
+    r->encoder_ready = 1;
+    CK_TRY(ck_checkpoint_encoder(s, &r->encoder.net, r->weights));
+done:
+    return rc;
+}
+
+/* Runs of a library user may have no run.json. */
+static int read_source(struct ck_run *r, const char *run)
+{
+    char path[CK_RUN_PATH];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/run.json", run);
+    if (stat(path, &st) != 0)
+        return COKE_OK;
+    return ck_json_read_text(path, "data", r->data, sizeof r->data);
+}
+
+int ck_run_open(struct ck_run *r, const char *path, int best)
+{
+    struct ck_state s = {0};
+    int is_run = 0, rc = COKE_OK;
+    memset(r, 0, sizeof *r);
+    r->epoch = -1;
+    r->o = coke_train_options_default();
+    CK_TRY(find_weights(r, path, best, &is_run));
+    CK_TRY(ck_safetensors_read(r->weights, &s));
+    if (ck_checkpoint_is(&s)) {
+        const char *epoch = ck_state_meta(&s, "epoch");
+        CK_TRY(ck_checkpoint_options(&s, &r->o, r->weights));
+        r->epoch = epoch ? strtoll(epoch, NULL, 10) : -1;
+        r->has_options = 1;
+    }
+    CK_TRY(read_encoder(r, &s));
+    r->o.encoder = r->encoder.o;
+    CK_TRY(read_heads(r, &s));
+    if (is_run)
+        CK_TRY(read_source(r, path));
+done:
+    ck_state_release(&s);
+    if (rc)
+        ck_run_close(r);
+    return rc;
+}
+
+void ck_run_close(struct ck_run *r)
+{
+    for (int i = 0; i < COKE_MAX_HEADS; i++)
+        coke_kmeans_free(r->head[i]);
+    if (r->encoder_ready)
+        ck_encoder_release(&r->encoder);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,33 @@
+/* run_files.h - what a training left behind, for those who come after it. */
+#ifndef CK_RUN_FILES_H
+#define CK_RUN_FILES_H
+
+#include "data/dataset.h"
+#include "nn/encoder.h"
+#include "train/train_options.h"
+
+enum { CK_RUN_PATH = 4096 };
+
+struct ck_run {
+    char weights[CK_RUN_PATH]; /* the file that was read */
+    char data[CK_RUN_PATH];    /* the images it was trained on, as the training was given them;
+                                * "" = not known */
+    int64_t epoch;             /* epochs that are done; -1 = not known */
+    int has_options; /* o is that of the training; else the defaults but for o.encoder */
+    struct coke_train_options o;
+    struct coke_encoder encoder;
+    int encoder_ready;
+    int heads; /* 0 = an encoder alone */
+    struct coke_kmeans *head[COKE_MAX_HEADS];
+};
+
+/* path: a run directory, whose last checkpoint is taken (best: the best one), also of a
+ * training that still runs; or the file of an encoder or a checkpoint. Loading is strict. */
+int ck_run_open(struct ck_run *r, const char *path, int best);
+void ck_run_close(struct ck_run *r);
+
+/* config.json: the options, as --config takes them. run.json: where the images are. */
+int ck_run_write_config(const char *run, const struct coke_train_options *o);
+int ck_run_write_json(const char *run, const struct ck_dataset *set);
+
+#endif

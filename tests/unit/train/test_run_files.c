@@ -1,0 +1,116 @@
+/* test_run_files.c - a run is read back as it was left. */
+#include "support.h"
+#include "cluster/kmeans.h"
+#include "core/mem.h"
+#include "train/run_files.h"
+
+#include <sys/stat.h>
+
+static char folder[64], run[96];
+
+static int enter(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/coke-files-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(run, sizeof run, "%s/run", folder);
+    struct coke_train_options o = coke_train_options_default();
+    struct coke_train_control control = {0};
+    struct coke_train_summary s;
+    struct coke_data_options data = coke_data_options_default();
+    struct coke_data *d;
+    o.k = (struct coke_ints){2, {3, 6}};
+    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
+    o.loader.view.size = 8;
+    o.loader.batch = 12;
+    o.encoder.stem = COKE_STEM_CIFAR;
+    o.encoder.width = 0.03125;
+    o.encoder.dim = 8;
+    o.epochs = 3;
+    o.temperature = 0.3;
+    assert_ok(coke_set_threads(1));
+    assert_ok(coke_data_open(&d, "synthetic:n=30,size=8", &data));
+    assert_ok(coke_train_run(d, &o, run, &control, NULL, &s));
+    coke_data_free(d);
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static void test_run(void **state)
+{
+    (void)state;
+    struct ck_run r;
+    assert_ok(ck_run_open(&r, run, 0));
+    assert_string_equal(r.data, "synthetic:n=30,size=8");
+    assert_int_equal(r.epoch, 3);
+    assert_true(r.has_options);
+    assert_true(r.o.temperature == 0.3);
+    assert_int_equal(r.encoder.o.dim, 8);
+    assert_int_equal(r.heads, 2);
+    assert_int_equal(r.head[1]->k, 6);
+    ck_run_close(&r);
+    assert_ok(ck_run_open(&r, run, 1));
+    assert_non_null(strstr(r.weights, "best.safetensors"));
+    ck_run_close(&r);
+}
+
+static void test_encoder_alone(void **state)
+{
+    (void)state;
+    struct ck_run r;
+    char path[128];
+    snprintf(path, sizeof path, "%s/final.safetensors", run);
+    assert_ok(ck_run_open(&r, path, 0));
+    assert_string_equal(r.data, "");
+    assert_int_equal(r.epoch, -1);
+    assert_false(r.has_options);
+    assert_int_equal(r.o.encoder.dim, 8);
+    assert_int_equal(r.heads, 0);
+    ck_run_close(&r);
+}
+
+static void test_no_run(void **state)
+{
+    (void)state;
+    struct ck_run r;
+    char empty[128];
+    snprintf(empty, sizeof empty, "%s/nothing", folder);
+    assert_int_equal(ck_run_open(&r, empty, 0), COKE_EIO);
+    assert_int_equal(mkdir(empty, 0755), 0);
+    assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
+    assert_non_null(strstr(coke_last_error(), "no training has saved there yet"));
+    snprintf(empty, sizeof empty, "%s/config.json", run);
+    assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
+}
+
+static void test_failing_memory(void **state)
+{
+    (void)state;
+    struct ck_run r;
+    int rc = COKE_ENOMEM;
+    for (int at = 1; rc == COKE_ENOMEM; at += 1 + at / 8) {
+        ck_mem_fail_at(at);
+        rc = ck_run_open(&r, run, 0);
+        ck_mem_fail_at(0);
+    }
+    assert_ok(rc);
+    ck_run_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run),
+        cmocka_unit_test(test_encoder_alone),
+        cmocka_unit_test(test_no_run),
+        cmocka_unit_test(test_failing_memory),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
