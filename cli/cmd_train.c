@@ -3,14 +3,18 @@
 #include "progress.h"
 #include "talk.h"
 
+#include <errno.h>
+#include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct options {
     struct coke_train_options o;
     const char *output, *preset, *config, *cache;
-    int64_t threads;
+    int64_t threads, trials;
     struct coke_train_control control;
-    int32_t print_config, json, quiet;
+    int32_t print_config, tune, json, quiet;
 };
 
 #define OWN struct options
@@ -27,6 +31,11 @@ static const struct arg args[] = {
     ARG_FLAG(OWN, control.resume_anyway, "resume-anyway", 0,
              "continue although options, threads or versions have changed"),
     ARG_FLAG(OWN, control.force, "force", 0, "with --fresh: overwrite an earlier run"),
+    ARG_INT(OWN, trials, "trials", 0, 1, 1, 1000, NULL,
+            "runs with seeds one after the other, RUN/trial-0 and so on; prints mean and "
+            "deviation"),
+    ARG_FLAG(OWN, tune, "tune", 0,
+             "measure which convolutions are fastest here; kept in RUN/tuning.txt"),
     ARG_INT(OWN, threads, "threads", 0, 0, 0, 1024, "auto",
             "threads; auto = all cores; a run continues with as many as it began with"),
     ARG_JSON(OWN),
@@ -50,48 +59,131 @@ static int apply_preset(void *options, const char *name)
 static void print_json(const struct coke_train_summary *s)
 {
     printf("{\"epochs\": %lld, \"images\": %lld, \"loss\": %.9g, \"seconds\": %.3f, "
-           "\"waited\": %.3f, \"resumed\": %s",
+           "\"waited\": %.3f, \"saving\": %.3f, \"resumed\": %s",
            (long long)s->epochs, (long long)s->images, s->loss, s->seconds, s->waited,
-           s->resumed ? "true" : "false");
+           s->saving, s->resumed ? "true" : "false");
     if (s->monitored)
         printf(", \"knn20\": %.9g, \"knn200\": %.9g", s->knn20, s->knn200);
     if (s->monitored && s->matched_head >= 0)
         printf(", \"head\": %d, \"acc\": %.9g, \"nmi\": %.9g, \"ari\": %.9g", s->matched_head,
                s->accuracy, s->nmi, s->ari);
-    puts("}");
+    putchar('}');
 }
 
-static void print_text(const struct options *o, const struct coke_train_summary *s)
+static void print_text(const char *run, const struct coke_train_summary *s)
 {
     if (s->images == 0)
-        printf("%s was complete: %lld epochs\n", o->output, (long long)s->epochs);
+        printf("%s was complete: %lld epochs\n", run, (long long)s->epochs);
     else
-        printf("%lld epochs, loss %.4f, %.0f s of which %.1f waiting for data\n",
-               (long long)s->epochs, s->loss, s->seconds, s->waited);
+        printf("%lld epochs, loss %.4f, %.0f s of which %.1f waiting for data and %.1f for "
+               "checkpoints\n",
+               (long long)s->epochs, s->loss, s->seconds, s->waited, s->saving);
     if (s->monitored)
         printf("k-NN %.3f (20 neighbours), %.3f (200)\n", s->knn20, s->knn200);
     if (s->monitored && s->matched_head >= 0)
         printf("head %d: ACC %.3f, NMI %.3f, ARI %.3f\n", s->matched_head, s->accuracy, s->nmi,
                s->ari);
-    printf("%s/final.safetensors, labels and centers beside it\n", o->output);
+    printf("%s/final.safetensors, labels and centers beside it\n", run);
+}
+
+static int train_once(struct coke_data *d, const struct options *o, const char *run,
+                      struct coke_train_summary *s)
+{
+    struct progress bar;
+    progress_init(&bar, o->quiet);
+    progress_save_on_signal();
+    struct coke_callbacks callbacks = progress_callbacks(&bar);
+    int rc = coke_train_run(d, &o->o, run, &o->control, &callbacks, s);
+    progress_end(&bar);
+    if (rc)
+        return talk_fail_library(rc);
+    if (o->json)
+        print_json(s);
+    else
+        print_text(run, s);
+    return COKE_OK;
+}
+
+/* ---- several trials ------------------------------------------------------------------------
+ */
+
+/* Sums of a figure over the trials that have it. */
+struct figure {
+    const char *name;
+    int n;
+    double sum, squares;
+};
+
+static void count(struct figure *f, int known, double x)
+{
+    if (!known)
+        return;
+    f->n++;
+    f->sum += x;
+    f->squares += x * x;
+}
+
+static void print_figure(const struct figure *f, int json)
+{
+    double mean = f->sum / f->n;
+    double variance = f->n > 1 ? (f->squares - f->n * mean * mean) / (f->n - 1) : 0;
+    double deviation = sqrt(fmax(variance, 0));
+    if (json)
+        printf(", \"%s\": {\"mean\": %.9g, \"deviation\": %.9g, \"n\": %d}", f->name, mean,
+               deviation, f->n);
+    else
+        printf("%-6s %.4f +- %.4f over %d trials\n", f->name, mean, deviation, f->n);
+}
+
+/* RUN/trial-0 and so on, with seeds one after the other. */
+static int train_trials(struct coke_data *d, const struct options *o)
+{
+    struct figure figure[] = {{.name = "loss"}, {.name = "knn20"}, {.name = "knn200"},
+                              {.name = "acc"},  {.name = "nmi"},   {.name = "ari"}};
+    struct options one = *o;
+    char run[4096];
+    if (mkdir(o->output, 0755) != 0 && errno != EEXIST)
+        return talk_fail(COKE_EIO, "%s: %s", o->output, strerror(errno));
+    if (o->json)
+        printf("{\"trials\": [");
+    for (int64_t t = 0; t < o->trials; t++) {
+        struct coke_train_summary s;
+        int n = snprintf(run, sizeof run, "%s/trial-%lld", o->output, (long long)t);
+        if (n >= (int)sizeof run)
+            return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
+        one.o.loader.view.seed = o->o.loader.view.seed + t;
+        if (o->json && t)
+            printf(", ");
+        int rc = train_once(d, &one, run, &s);
+        if (rc)
+            return rc;
+        int known = s.monitored, head = known && s.matched_head >= 0;
+        count(&figure[0], 1, s.loss);
+        count(&figure[1], known, s.knn20);
+        count(&figure[2], known, s.knn200);
+        count(&figure[3], head, s.accuracy);
+        count(&figure[4], head, s.nmi);
+        count(&figure[5], head, s.ari);
+    }
+    if (o->json)
+        putchar(']');
+    for (int i = 0; i < (int)(sizeof figure / sizeof figure[0]); i++)
+        if (figure[i].n)
+            print_figure(&figure[i], o->json);
+    if (o->json)
+        puts("}");
+    return COKE_OK;
 }
 
 static int train(struct coke_data *d, const struct options *o)
 {
     struct coke_train_summary s;
-    struct progress bar;
-    progress_init(&bar, o->quiet);
-    progress_save_on_signal();
-    struct coke_callbacks callbacks = progress_callbacks(&bar);
-    int rc = coke_train_run(d, &o->o, o->output, &o->control, &callbacks, &s);
-    progress_end(&bar);
-    if (rc)
-        return talk_fail_library(rc);
-    if (o->json)
-        print_json(&s);
-    else
-        print_text(o, &s);
-    return COKE_OK;
+    if (o->trials > 1)
+        return train_trials(d, o);
+    int rc = train_once(d, o, o->output, &s);
+    if (!rc && o->json)
+        putchar('\n');
+    return rc;
 }
 
 static int check_usage(const struct options *o, int n)
@@ -106,6 +198,19 @@ static int check_usage(const struct options *o, int n)
     return coke_set_threads((int)o->threads) ? talk_fail_library(COKE_EUSAGE) : COKE_OK;
 }
 
+/* A run that was tuned goes on with the same convolutions: others round differently. */
+static int use_tuning(const struct options *o)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/tuning.txt", o->output);
+    if (n >= (int)sizeof path)
+        return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
+    if (!o->tune && access(path, F_OK) != 0)
+        return COKE_OK;
+    int rc = coke_tune(path);
+    return rc ? talk_fail_library(rc) : COKE_OK;
+}
+
 static int run(const void *options, int n, const char *const *source)
 {
     const struct options *o = options;
@@ -117,6 +222,8 @@ static int run(const void *options, int n, const char *const *source)
         return rc ? talk_fail_library(rc) : COKE_OK;
     }
     int rc = check_usage(o, n);
+    if (!rc)
+        rc = use_tuning(o);
     if (rc)
         return rc;
     struct coke_data_options data = o->o.data;
@@ -147,6 +254,7 @@ const struct command cmd_train = {
         "coke train photos -k 100,200 -o run\tfrom a folder of images\n"
         "coke train synthetic:n=3000 --preset demo -o run\ta few minutes on two cores\n"
         "coke train data/cifar10 --preset cifar10 -o run\tthe paper's CIFAR-10\n"
+        "coke train photos -k 100 --trials 3 -o runs\tthree seeds: mean and deviation\n"
         "coke train --preset cifar10 --print-config > c.json\tits options, for --config c.json",
     .group = {{coke_train_option_table, offsetof(struct options, o)}},
     .arg = args,

@@ -657,7 +657,7 @@ COKE_API int coke_train_preset(struct coke_train_options *options, const char *n
 struct coke_train_summary {
     int64_t epochs, images; /* done so far */
     double loss;            /* of the last epoch */
-    double seconds, waited; /* in this process: all, and for data */
+    double seconds, waited, saving; /* in this process: all, for data, for checkpoints */
     int32_t resumed;
     int32_t monitored; /* the next are known */
     double knn20, knn200;

@@ -77,20 +77,20 @@ static void choose_ramp(struct ramp *r, float lightness, float hue, struct ck_dr
     r->y = 0.5f * ck_turn_sin(turn);
 }
 
-/* Figure and ground keep a distance in lightness, either one lighter, and hues that go
- * together: neighbours, a third or half of the circle apart. */
+/* Figure and ground keep a distance in lightness, the figure lighter: views for training have
+ * no negatives, so that a pattern and its negative would be learned as two classes. Their hues
+ * go together: neighbours, a third or half of the circle apart. */
 static void choose_colors(struct scene *s, struct ck_draws *d)
 {
     static const float apart[] = {0.1f, -0.1f, 0.33f, -0.33f, 0.42f, 0.5f};
     float hue = ck_draw(d, 0, 1), distance = ck_draw(d, 0.28f, 0.5f);
     float dark = ck_draw(d, 0.25f, 0.9f - distance), light = dark + distance;
     float other = hue + apart[ck_draw_int(d, 0, 5)];
-    int inverted = ck_draw(d, 0, 1) < 0.5f;
-    choose_ramp(&s->ground, inverted ? light : dark, hue, d);
-    choose_ramp(&s->figure, inverted ? dark : light, other, d);
+    choose_ramp(&s->ground, dark, hue, d);
+    choose_ramp(&s->figure, light, other, d);
     for (int i = 0; i < SPOTS; i++) {
         struct spot *p = &s->spot[i];
-        float lightness = (inverted ? light : dark) + ck_draw(d, -0.15f, 0.15f);
+        float lightness = dark + ck_draw(d, -0.15f, 0.15f);
         float chroma = ck_draw(d, 0.04f, 0.14f), away = ck_draw(d, -0.3f, 0.3f);
         p->color = color_of(lightness, chroma, hue + away);
         p->x = ck_draw(d, -1, 1);

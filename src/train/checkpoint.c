@@ -68,6 +68,7 @@ static int add_position(struct ck_state *s, const struct ck_position *at)
     CK_TRY(add_number(s, "epoch_images", at->images));
     CK_TRY(ck_state_add_meta_number(s, "best", at->best));
     CK_TRY(ck_state_add_meta_number(s, "epoch_loss", at->loss_sum));
+    CK_TRY(ck_state_add_meta_number(s, "last_loss", at->last_loss));
 done:
     return rc;
 }
@@ -234,6 +235,7 @@ static int read_position(const struct ck_state *s, const char *path, struct ck_p
     CK_TRY(get_number(s, path, "epoch_images", &at->images));
     CK_TRY(get_real(s, path, "best", &at->best));
     CK_TRY(get_real(s, path, "epoch_loss", &at->loss_sum));
+    CK_TRY(get_real(s, path, "last_loss", &at->last_loss));
 done:
     return rc;
 }

@@ -11,6 +11,7 @@ struct ck_position {
     int64_t metrics_bytes; /* length of metrics.jsonl */
     double best;           /* what best.safetensors reached; -1e300 = none yet */
     double loss_sum;       /* of this epoch so far */
+    double last_loss;      /* of the epoch before */
     int64_t images;
 };
 

@@ -33,7 +33,7 @@ struct ck_epoch_report {
     double knn20, knn200;
     int matched; /* the head that the next are of, -1 = none has as many clusters as classes */
     double accuracy, nmi, ari;
-    double seconds, waited; /* of the clock: not for metrics.jsonl */
+    double seconds, waited, saving; /* of the clock: not for metrics.jsonl */
 };
 
 #endif

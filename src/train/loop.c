@@ -12,7 +12,6 @@
 #include "train/monitor.h"
 #include "train/run_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +21,9 @@
 #include <unistd.h>
 
 enum { PATH = 4096, STEP_LINES = 20 };
+
+/* Checkpoints by epochs may cost this share of the time. */
+static const double SAVING_SHARE = 0.035;
 
 struct loop {
     struct ck_session s;
@@ -37,6 +39,7 @@ struct loop {
     double started, epoch_started, saved; /* seconds */
     double epoch_waited;
     int64_t steps_since_save;
+    double saving; /* seconds spent on checkpoints in this epoch */
 };
 
 static void say(struct loop *l, const char *line)
@@ -121,61 +124,25 @@ done:
 /* ---- checkpoints ---------------------------------------------------------------------------
  */
 
-/* A second name for a file, put in place of what had it before. */
-static int link_as(const struct loop *l, const char *from, const char *to)
-{
-    char a[PATH], b[PATH], temp[PATH];
-    path_of(l, from, a);
-    path_of(l, to, b);
-    path_of(l, ".coke-link", temp);
-    unlink(temp);
-    if (link(a, temp) != 0 || rename(temp, b) != 0)
-        return ck_fail(COKE_EIO, "%s: %s", b, strerror(errno));
-    return COKE_OK;
-}
-
-static void name_checkpoint(const struct ck_position *at, char *name, size_t size)
-{
-    snprintf(name, size, "checkpoint-%06lld-%08lld.safetensors", (long long)at->epoch,
-             (long long)at->step);
-}
-
-static int is_checkpoint(const struct dirent *e)
-{
-    return strncmp(e->d_name, "checkpoint-", 11) == 0 && strstr(e->d_name, ".safetensors");
-}
-
-/* Names sort by age. The newest l->s.o.keep stay. */
-static void remove_old(const struct loop *l)
-{
-    struct dirent **list;
-    char path[PATH];
-    int n = scandir(l->run, &list, is_checkpoint, alphasort);
-    for (int i = 0; i < n; i++) {
-        path_of(l, list[i]->d_name, path);
-        if (i < n - (int)l->s.o.keep)
-            unlink(path);
-        free(list[i]);
-    }
-    if (n >= 0)
-        free(list);
-}
-
 /* The metrics are on the disk before the checkpoint that counts their bytes. */
 static int save(struct loop *l)
 {
     char name[64], path[PATH];
     int rc = COKE_OK;
+    double begun = ck_clock_seconds();
     CK_TRY(ck_journal_sync(&l->journal));
     CK_TRY(ck_tfevents_flush(&l->events));
     l->at.metrics_bytes = l->journal.metrics_bytes;
-    name_checkpoint(&l->at, name, sizeof name);
+    snprintf(name, sizeof name, "checkpoint-%06lld-%08lld.safetensors", (long long)l->at.epoch,
+             (long long)l->at.step);
     path_of(l, name, path);
     CK_TRY(ck_checkpoint_write(path, &l->s, &l->at));
-    CK_TRY(link_as(l, name, "last.safetensors"));
-    remove_old(l);
+    CK_TRY(ck_run_link(l->run, name, "last.safetensors"));
+    ck_run_remove_old(l->run, l->s.o.keep);
     l->saved = ck_clock_seconds();
     l->steps_since_save = 0;
+    l->saving += l->saved - begun;
+    l->out->saving += l->saved - begun;
 done:
     return rc;
 }
@@ -187,26 +154,10 @@ static int is_time_to_save(const struct loop *l)
            (o->save_minutes > 0 && ck_clock_seconds() - l->saved > 60 * o->save_minutes);
 }
 
-static int is_of_a_run(const struct dirent *e)
+/* Short epochs do without some of their checkpoints. */
+static int is_affordable(const struct loop *l)
 {
-    return is_checkpoint(e) || strcmp(e->d_name, "last.safetensors") == 0 ||
-           strcmp(e->d_name, "best.safetensors") == 0 ||
-           strcmp(e->d_name, "final.safetensors") == 0;
-}
-
-/* A run that is overwritten goes whole: its checkpoints would pass for those of the new one. */
-static void remove_run(const struct loop *l)
-{
-    struct dirent **list;
-    char path[PATH];
-    int n = scandir(l->run, &list, is_of_a_run, alphasort);
-    for (int i = 0; i < n; i++) {
-        path_of(l, list[i]->d_name, path);
-        unlink(path);
-        free(list[i]);
-    }
-    if (n >= 0)
-        free(list);
+    return l->out->saving <= SAVING_SHARE * (ck_clock_seconds() - l->started);
 }
 
 /* What was chosen for the user, and from what. */
@@ -249,7 +200,7 @@ static int begin(struct loop *l)
                 "overwrites it",
                 l->run);
     else if (l->control->fresh && l->control->force)
-        remove_run(l);
+        ck_run_remove_all(l->run);
     CK_TRY(ck_run_write_config(l->run, &l->s.o));
     CK_TRY(ck_run_write_json(l->run, l->s.data->set));
     CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
@@ -295,12 +246,14 @@ static int run_step(struct loop *l)
     struct ck_step step;
     int rc = COKE_OK;
     CK_TRY(coke_loader_next(l->s.loader, &b));
-    CK_TRY(ck_session_step(&l->s, &b, &step));
-    if (!isfinite(step.loss))
+    rc = ck_session_step(&l->s, &b, &step);
+    if (rc == COKE_ENUMERIC || (!rc && !isfinite(step.loss)))
         CK_FAIL(COKE_ENUMERIC,
                 "epoch %lld, step %lld: the loss is not finite; the last "
                 "checkpoint is good; try a lower --rate",
                 (long long)b.epoch, (long long)b.step);
+    if (rc)
+        goto done;
     l->at.loss_sum += step.loss * (double)b.n;
     l->at.images += b.n;
     l->at.step++;
@@ -344,6 +297,7 @@ static int report(struct loop *l, struct ck_epoch_report *r)
                                   .heads = s->heads.n,
                                   .matched = -1,
                                   .seconds = ck_clock_seconds() - l->epoch_started,
+                                  .saving = l->saving,
                                   .waited = coke_loader_waited(s->loader) - l->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
         CK_TRY(ck_heads_health(&s->heads, h, &r->health[h]));
@@ -361,6 +315,17 @@ static int update_best(struct loop *l, const struct ck_epoch_report *r)
     return 1;
 }
 
+static void copy_monitored(struct coke_train_summary *o, const struct ck_epoch_report *r)
+{
+    o->monitored = r->monitored;
+    o->knn20 = r->knn20;
+    o->knn200 = r->knn200;
+    o->matched_head = r->matched;
+    o->accuracy = r->accuracy;
+    o->nmi = r->nmi;
+    o->ari = r->ari;
+}
+
 static void summarise(struct loop *l, const struct ck_epoch_report *r)
 {
     struct coke_train_summary *o = l->out;
@@ -369,13 +334,7 @@ static void summarise(struct loop *l, const struct ck_epoch_report *r)
     o->images = r->images;
     o->loss = r->loss;
     if (r->monitored) {
-        o->monitored = 1;
-        o->knn20 = r->knn20;
-        o->knn200 = r->knn200;
-        o->matched_head = r->matched;
-        o->accuracy = r->accuracy;
-        o->nmi = r->nmi;
-        o->ari = r->ari;
+        copy_monitored(o, r);
         snprintf(more, sizeof more, ", k-NN %.3f", r->knn20);
         if (r->matched >= 0)
             snprintf(more, sizeof more, ", k-NN %.3f, ACC %.3f, NMI %.3f, ARI %.3f", r->knn20,
@@ -409,12 +368,14 @@ static int end_epoch(struct loop *l)
     ck_health_check(&l->warnings, r, l->s.sched.warmup, warn, l);
     summarise(l, r);
     int best = update_best(l, r);
-    l->at = (struct ck_position){.epoch = l->at.epoch + 1, .best = l->at.best};
+    l->at = (struct ck_position){
+        .epoch = l->at.epoch + 1, .best = l->at.best, .last_loss = r->loss};
     memset(l->s.feature_sum, 0, (size_t)l->s.dim * sizeof(double));
-    if (best || last || (l->s.o.save_epochs > 0 && l->at.epoch % l->s.o.save_epochs == 0))
+    int due = l->s.o.save_epochs > 0 && l->at.epoch % l->s.o.save_epochs == 0;
+    if (best || last || (due && is_affordable(l)))
         CK_TRY(save(l));
     if (best)
-        CK_TRY(link_as(l, "last.safetensors", "best.safetensors"));
+        CK_TRY(ck_run_link(l->run, "last.safetensors", "best.safetensors"));
 done:
     ck_free(r);
     return rc;
@@ -425,11 +386,29 @@ static int run_epoch(struct loop *l)
     int rc = COKE_OK;
     l->epoch_started = ck_clock_seconds();
     l->epoch_waited = coke_loader_waited(l->s.loader);
+    l->saving = 0;
     ck_loss_set_alpha(l->s.loss, ck_train_alpha(&l->s.o, l->at.epoch));
     while (l->at.step < l->s.steps)
         CK_TRY(run_step(l));
     CK_TRY(end_epoch(l));
 done:
+    return rc;
+}
+
+/* A run that was complete tells what it came to. */
+static int look_again(struct loop *l)
+{
+    int rc = COKE_OK;
+    struct ck_epoch_report *r = ck_calloc_array(1, sizeof *r);
+    if (!r)
+        return COKE_ENOMEM;
+    l->out->loss = l->at.last_loss;
+    if (l->watch) {
+        CK_TRY(ck_watch_look(l->watch, r));
+        copy_monitored(l->out, r);
+    }
+done:
+    ck_free(r);
     return rc;
 }
 
@@ -491,6 +470,8 @@ int coke_train_run(struct coke_data *data, const struct coke_train_options *opti
     CK_TRY(ck_session_init(&l->s, data, options));
     CK_TRY(ck_watch_new(&l->watch, &l->s));
     CK_TRY(begin(l));
+    if (l->at.epoch == l->s.o.epochs)
+        CK_TRY(look_again(l));
     while (l->at.epoch < l->s.o.epochs)
         CK_TRY(run_epoch(l));
     CK_TRY(finish(l));

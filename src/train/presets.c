@@ -33,9 +33,10 @@ static const struct {
      " k=3000"},
     {"cifar10", "the paper's CIFAR-10", "k=10,20,30,40,50,60,70,80,90,100" CIFAR},
     {"demo",
-     "a few minutes on two cores, for synthetic:n=3000 and other small pictures of shapes",
-     "recipe=cifar-small channels=1 arch=resnet18 stem=cifar width=0.25 zero-residual=on "
-     "head=mlp3 predictor=on dim=64 k=10,30,100 epochs=31 temperature=0.2 alpha=1 beta=0.5 "
+     "two minutes on two cores, for synthetic:n=3000 and other small pictures of shapes",
+     "recipe=cifar-small size=20 channels=1 arch=resnet18 stem=cifar width=0.25 "
+     "zero-residual=on "
+     "head=mlp3 predictor=on dim=64 k=10,30,100 epochs=46 temperature=0.2 alpha=1 beta=0.5 "
      "optimizer=sgd rate=0.2 warmup=2 batch=128 ratio=0.9 eta=0.3 eta-mode=scaled form=epoch "
      "weight-decay=1e-4"},
     {"cifar100-20", "the paper's CIFAR-100 with its 20 super-classes",

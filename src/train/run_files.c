@@ -5,11 +5,13 @@
 #include "io/safetensors.h"
 #include "train/checkpoint.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int ck_run_write_config(const char *run, const struct coke_train_options *o)
 {
@@ -53,6 +55,59 @@ done:
     ck_json_release(&j);
     free(whole);
     return rc;
+}
+
+/* ---- names ---------------------------------------------------------------------------------
+ */
+
+int ck_run_link(const char *run, const char *from, const char *to)
+{
+    char a[CK_RUN_PATH], b[CK_RUN_PATH], temp[CK_RUN_PATH];
+    snprintf(a, sizeof a, "%s/%s", run, from);
+    snprintf(b, sizeof b, "%s/%s", run, to);
+    snprintf(temp, sizeof temp, "%s/.coke-link", run);
+    unlink(temp);
+    if (link(a, temp) != 0 || rename(temp, b) != 0)
+        return ck_fail(COKE_EIO, "%s: %s", b, strerror(errno));
+    return COKE_OK;
+}
+
+static int is_checkpoint(const struct dirent *e)
+{
+    return strncmp(e->d_name, "checkpoint-", 11) == 0 && strstr(e->d_name, ".safetensors");
+}
+
+static int is_weights(const struct dirent *e)
+{
+    return is_checkpoint(e) || strcmp(e->d_name, "last.safetensors") == 0 ||
+           strcmp(e->d_name, "best.safetensors") == 0 ||
+           strcmp(e->d_name, "final.safetensors") == 0;
+}
+
+/* Removes the files that `is` names but for the last `keep`. */
+static void remove_files(const char *run, int (*is)(const struct dirent *), int64_t keep)
+{
+    struct dirent **list;
+    char path[CK_RUN_PATH];
+    int n = scandir(run, &list, is, alphasort);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", run, list[i]->d_name);
+        if (i < n - keep)
+            unlink(path);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+}
+
+void ck_run_remove_old(const char *run, int64_t keep)
+{
+    remove_files(run, is_checkpoint, keep); /* their names sort by age */
+}
+
+void ck_run_remove_all(const char *run)
+{
+    remove_files(run, is_weights, 0);
 }
 
 /* ---- reading -------------------------------------------------------------------------------

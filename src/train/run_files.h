@@ -30,4 +30,11 @@ void ck_run_close(struct ck_run *r);
 int ck_run_write_config(const char *run, const struct coke_train_options *o);
 int ck_run_write_json(const char *run, const struct ck_dataset *set);
 
+/* A second name for a file of the run, put in place of what had it before. */
+int ck_run_link(const char *run, const char *from, const char *to);
+/* Checkpoints but for the newest `keep`; and all weights of a run that is overwritten: they
+ * would pass for those of the new one. */
+void ck_run_remove_old(const char *run, int64_t keep);
+void ck_run_remove_all(const char *run);
+
 #endif

@@ -61,7 +61,9 @@ static const struct coke_option own[] = {
     ROW(COKE_OPT_INT, monitor, "monitor", 5, 0, 1 << 19, NULL,
         "epochs between two looks at k-NN, ACC, NMI and ARI; 0: never"),
     ROW(COKE_OPT_INT, save_epochs, "save-epochs", 1, 0, 1 << 19, NULL,
-        "epochs between two checkpoints; 0: not by epochs"),
+        "epochs between two checkpoints, more where they would take over 3.5 % of the time; 0: "
+        "not "
+        "by epochs"),
     ROW(COKE_OPT_INT, save_steps, "save-steps", 0, 0, 1e12, NULL,
         "steps between two checkpoints; 0: not by steps"),
     ROW(COKE_OPT_FLOAT, save_minutes, "save-minutes", 30, 0, 1e6, NULL,
