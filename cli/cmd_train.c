@@ -207,6 +207,8 @@ static int use_tuning(const struct options *o)
         return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
     if (!o->tune && access(path, F_OK) != 0)
         return COKE_OK;
+    if (mkdir(o->output, 0755) != 0 && errno != EEXIST)
+        return talk_fail(COKE_EIO, "%s: %s", o->output, strerror(errno));
     int rc = coke_tune(path);
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
