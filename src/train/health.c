@@ -12,9 +12,11 @@ static const double large_duals = 1;
 static const double near_chance = 0.985;
 /* The mean projection of images that differ is short. */
 static const double same_features = 0.95;
+/* A loss that grows by this share of ln k above its least follows labels that get worse. */
+static const double climb = 0.1;
 enum { FLAT_EPOCHS = 3 };
 
-enum kind { GIANT, EMPTY, DUPLICATES, DUALS, FLAT, CONSTANT };
+enum kind { GIANT, EMPTY, DUPLICATES, DUALS, FLAT, CLIMB, CONSTANT };
 
 struct talk {
     struct ck_warnings *w;
@@ -93,6 +95,29 @@ static void check_loss(struct talk *t, const struct ck_epoch_report *r, int64_t 
     t->warn(t->user, line);
 }
 
+/* What too few epochs of the published setting do: one cluster takes over, the loss falls with
+ * it, then the duals drive the images out of it again, wherever they belong. */
+static void check_climb(struct talk *t, const struct ck_epoch_report *r, int h)
+{
+    const struct ck_head_health *s = &r->health[h];
+    char line[CK_WARNING_TEXT];
+    double *least = &t->w->least[h];
+    if (r->epoch == 0)
+        return;
+    if (*least == 0 || s->loss < *least)
+        *least = s->loss;
+    if (s->loss < *least + climb * log((double)s->k) || !is_new(t, CLIMB))
+        return;
+    snprintf(
+        line, sizeof line,
+        "epoch %lld: the loss of head %d (k %lld) has climbed from %.3f to %.3f: its labels "
+        "are "
+        "made by the duals rather than the features. Try a larger --alpha and --temperature, "
+        "--form epoch, a lower --rate or a longer --warmup",
+        (long long)r->epoch, h, (long long)s->k, *least, s->loss);
+    t->warn(t->user, line);
+}
+
 void ck_health_check(struct ck_warnings *w, const struct ck_epoch_report *r, int64_t warmup,
                      void (*warn)(void *user, const char *line), void *user)
 {
@@ -110,5 +135,6 @@ void ck_health_check(struct ck_warnings *w, const struct ck_epoch_report *r, int
         check_sizes(&t, r, h);
         check_duals(&t, r, h);
         check_loss(&t, r, warmup, h);
+        check_climb(&t, r, h);
     }
 }

@@ -7,8 +7,9 @@
 enum { CK_WARNING_TEXT = 400 };
 
 struct ck_warnings {
-    int told;                 /* kinds that were told, as bits: each once */
-    int flat[COKE_MAX_HEADS]; /* epochs in a row */
+    int told;                     /* kinds that were told, as bits: each once */
+    int flat[COKE_MAX_HEADS];     /* epochs in a row */
+    double least[COKE_MAX_HEADS]; /* loss so far; 0 = none yet */
 };
 
 /* Looks at an epoch and calls warn for what is new. warmup: last epoch of the warm-up. */

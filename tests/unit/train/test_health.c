@@ -107,6 +107,22 @@ static void loss_of_guessing_is_told_after_three_epochs(void **state)
     assert_told_once(r, "the loss of head 1 stands at 4.600", 2);
 }
 
+static void a_loss_that_climbs_back_is_told(void **state)
+{
+    (void)state;
+    struct ck_warnings w = {0};
+    struct heard h = {0};
+    static const double loss[] = {3.0, 4.4, 3.2, 2.6, 2.9, 3.3};
+    for (int e = 0; e < 6; e++) {
+        struct ck_epoch_report r = healthy(e);
+        r.health[1].loss = loss[e];
+        assert_int_equal(h.n, 0);
+        check(&w, &r, &h);
+    }
+    assert_int_equal(h.n, 1);
+    assert_non_null(strstr(h.last, "head 1 (k 100) has climbed from 2.600 to 3.300"));
+}
+
 static void equal_features_are_told(void **state)
 {
     (void)state;
@@ -135,6 +151,7 @@ int main(void)
         cmocka_unit_test(empty_clusters_are_told),
         cmocka_unit_test(large_duals_are_told),
         cmocka_unit_test(loss_of_guessing_is_told_after_three_epochs),
+        cmocka_unit_test(a_loss_that_climbs_back_is_told),
         cmocka_unit_test(equal_features_are_told),
         cmocka_unit_test(centers_in_one_place_are_told),
     };
