@@ -59,10 +59,10 @@ class Views(torch.utils.data.Dataset):
         return self.views[0](image), self.views[1](image)
 
 
-def open_cifar(files, blur=True):
+def open_cifar(files, blur=True, size=32):
     rows = np.concatenate([np.fromfile(f, np.uint8).reshape(-1, 3073) for f in files])
     pixels = np.ascontiguousarray(rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-    return Views(lambda i: Image.fromarray(pixels[i]), len(pixels), 32, 0.3, CIFAR, blur)
+    return Views(lambda i: Image.fromarray(pixels[i]), len(pixels), size, 0.3, CIFAR, blur)
 
 
 def open_photos(folder):

@@ -48,7 +48,7 @@ static void paste(struct ck_image *out, const struct ck_planes *p, int flip, int
 }
 
 /* The whole image, made to fit into its cell. */
-static int paste_whole(struct sheet *s, struct coke_data *d, int64_t i, int top)
+static int paste_whole(struct sheet *s, struct coke_data *d, int64_t i, int left, int top)
 {
     struct ck_box part;
     int scale, rc = COKE_OK;
@@ -66,7 +66,7 @@ static int paste_whole(struct sheet *s, struct coke_data *d, int64_t i, int top)
     h = h ? h : 1;
     struct ck_box all = {0, 0, im->width, im->height};
     CK_TRY(ck_resize(&s->canvas.resizer, im, all, CK_BILINEAR, w, h, &s->small));
-    paste(s->out, &s->small, 0, GAP + (s->cell - w * zoom) / 2, top + (s->cell - h * zoom) / 2,
+    paste(s->out, &s->small, 0, left + (s->cell - w * zoom) / 2, top + (s->cell - h * zoom) / 2,
           zoom);
 done:
     return rc;
@@ -101,7 +101,7 @@ static int draw_rows(struct sheet *s, struct coke_data *d, uint64_t seed, int ro
     for (int64_t r = 0; r < d->set->n && drawn < rows; r++) {
         int64_t i = (int64_t)ck_perm_at(&perm, (uint64_t)r);
         int top = GAP + drawn * (s->cell + GAP);
-        rc = paste_whole(s, d, i, top);
+        rc = paste_whole(s, d, i, GAP, top);
         for (int c = 0; c < columns && !rc; c++)
             rc = paste_views(s, d, i, c, GAP + s->cell + WIDE_GAP + c * group, top);
         if (rc && rc != COKE_EFORMAT)
@@ -111,6 +111,48 @@ static int draw_rows(struct sheet *s, struct coke_data *d, uint64_t seed, int ro
     if (drawn > 0)
         rc = COKE_OK;
 done:
+    return rc;
+}
+
+/* An empty sheet. */
+static int begin_sheet(struct ck_image *out, int64_t width, int64_t height)
+{
+    int rc = COKE_OK;
+    if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_AREA)
+        CK_FAIL(COKE_EUSAGE,
+                "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
+                (long long)width, (long long)height);
+    CK_TRY(ck_image_reshape(out, (int32_t)width, (int32_t)height, 3));
+    memset(out->data, PAPER, (size_t)width * (size_t)height * 3);
+done:
+    return rc;
+}
+
+static void release(struct sheet *s)
+{
+    ck_fetcher_release(&s->fetcher);
+    ck_canvas_release(&s->canvas);
+    ck_planes_release(&s->small);
+}
+
+int ck_preview_images(struct coke_data *d, const int64_t *index, int rows, int columns,
+                      struct ck_image *out)
+{
+    int rc = COKE_OK;
+    struct sheet s = {.out = out, .cell = LEAST_CELL};
+    int64_t step = s.cell + GAP;
+    CK_TRY(begin_sheet(out, GAP + columns * step, GAP + rows * step));
+    for (int i = 0; i < rows * columns; i++) {
+        if (index[i] < 0)
+            continue;
+        rc = paste_whole(&s, d, index[i], GAP + i % columns * (int)step,
+                         GAP + i / columns * (int)step);
+        if (rc && rc != COKE_EFORMAT)
+            goto done;
+        rc = COKE_OK;
+    }
+done:
+    release(&s);
     return rc;
 }
 
@@ -128,16 +170,9 @@ int ck_preview(struct coke_data *d, const struct coke_view_options *o, int rows,
     }
     int64_t group = s.recipe.views * (s.cell + GAP) - GAP + WIDE_GAP;
     int64_t width = 2 * GAP + s.cell + columns * group, height = GAP + rows * (s.cell + GAP);
-    if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_AREA)
-        CK_FAIL(COKE_EUSAGE,
-                "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
-                (long long)width, (long long)height);
-    CK_TRY(ck_image_reshape(out, (int32_t)width, (int32_t)height, 3));
-    memset(out->data, PAPER, (size_t)width * (size_t)height * 3);
+    CK_TRY(begin_sheet(out, width, height));
     CK_TRY(draw_rows(&s, d, (uint64_t)o->seed, rows, columns));
 done:
-    ck_fetcher_release(&s.fetcher);
-    ck_canvas_release(&s.canvas);
-    ck_planes_release(&s.small);
+    release(&s);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "train/events.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "image/codec.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -103,5 +104,21 @@ int ck_events_monitor(struct ck_tfevents *t, const struct ck_epoch_report *r, in
     CK_TRY(ck_tfevents_scalar(t, wall(), step, "monitor/nmi", r->nmi));
     CK_TRY(ck_tfevents_scalar(t, wall(), step, "monitor/ari", r->ari));
 done:
+    return rc;
+}
+
+int ck_events_exemplars(struct ck_tfevents *t, const struct ck_image *sheet, int head,
+                        int64_t k, int64_t step)
+{
+    char tag[96];
+    unsigned char *png = NULL;
+    size_t size;
+    int rc = COKE_OK;
+    CK_TRY(ck_png_encode(sheet, &png, &size));
+    struct ck_tfevents_image image = {sheet->width, sheet->height, sheet->channels, png, size};
+    snprintf(tag, sizeof tag, "head%d-k%lld/exemplars", head, (long long)k);
+    CK_TRY(ck_tfevents_image(t, wall(), step, tag, &image));
+done:
+    ck_free(png);
     return rc;
 }

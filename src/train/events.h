@@ -3,6 +3,7 @@
 #ifndef CK_EVENTS_H
 #define CK_EVENTS_H
 
+#include "image/image.h"
 #include "io/tfevents.h"
 #include "train/journal.h"
 
@@ -15,5 +16,9 @@ int ck_events_epoch(struct ck_tfevents *t, const struct ck_epoch_report *r,
                     const struct ck_heads *heads, int64_t step);
 /* What the monitor saw. */
 int ck_events_monitor(struct ck_tfevents *t, const struct ck_epoch_report *r, int64_t step);
+
+/* Clusters of a head, a row of images each. */
+int ck_events_exemplars(struct ck_tfevents *t, const struct ck_image *sheet, int head,
+                        int64_t k, int64_t step);
 
 #endif

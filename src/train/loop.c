@@ -308,8 +308,9 @@ done:
 /* Higher is better: k-NN where it was looked at, otherwise the loss. */
 static int update_best(struct loop *l, const struct ck_epoch_report *r)
 {
-    double score = l->watch ? r->knn20 : -r->loss;
-    if (r->epoch == 0 || (l->watch && !r->monitored) || score <= l->at.best)
+    int judged = ck_watch_knows_classes(l->watch);
+    double score = judged ? r->knn20 : -r->loss;
+    if (r->epoch == 0 || (judged && !r->monitored) || score <= l->at.best)
         return 0;
     l->at.best = score;
     return 1;
@@ -350,6 +351,19 @@ static void summarise(struct loop *l, const struct ck_epoch_report *r)
     say(l, line);
 }
 
+static int look(struct loop *l, struct ck_epoch_report *r)
+{
+    struct ck_image sheet = {0};
+    int head, rc = COKE_OK;
+    CK_TRY(ck_watch_look(l->watch, r));
+    CK_TRY(ck_watch_show(l->watch, &sheet, &head));
+    CK_TRY(
+        ck_events_exemplars(&l->events, &sheet, head, l->s.heads.head[head]->k, steps_done(l)));
+done:
+    ck_image_release(&sheet);
+    return rc;
+}
+
 static int end_epoch(struct loop *l)
 {
     struct ck_epoch_report *r = ck_calloc_array(1, sizeof *r);
@@ -361,7 +375,7 @@ static int end_epoch(struct loop *l)
     CK_TRY(ck_heads_epoch_end(&l->s.heads));
     int last = l->at.epoch + 1 == l->s.o.epochs;
     if (l->watch && (last || l->at.epoch % l->s.o.monitor == 0))
-        CK_TRY(ck_watch_look(l->watch, r));
+        CK_TRY(look(l, r));
     CK_TRY(ck_journal_epoch(&l->journal, r));
     CK_TRY(ck_events_monitor(&l->events, r, steps_done(l)));
     CK_TRY(ck_tfevents_flush(&l->events));

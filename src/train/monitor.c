@@ -1,25 +1,32 @@
-/* monitor.c - a look at the features every few epochs, where labels are known. */
+/* monitor.c - a look at the features every few epochs. */
 #include "train/monitor.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
 #include "data/loader.h"
+#include "data/preview.h"
 #include "eval/agreement.h"
+#include "eval/exemplars.h"
 #include "eval/features.h"
 #include "eval/knn.h"
 
-enum { BANK = 4000, ASKED = 1000, BATCH = 100 };
+enum { BANK = 4000, ASKED = 1000, BATCH = 100, SHOWN = 16, NEAREST = 10 };
 
 struct ck_watch {
     struct ck_session *s;
     struct ck_features *features;
-    int64_t n, bank; /* the first `bank` of the n images vote, the others are asked */
-    int64_t *index;  /* [n] */
-    int32_t *truth;  /* [n] */
-    int32_t *label;  /* [n] */
-    float *x, *proj; /* [n][dim] */
-    int matched;
+    int64_t n, bank;    /* the first `bank` of the n images vote, the others are asked */
+    int64_t *index;     /* [n] */
+    int32_t *truth;     /* [n], -1 = not known */
+    int32_t *label;     /* [n] of head `shown` */
+    float *x, *proj;    /* [n][dim] */
+    int matched, shown; /* heads; matched -1 = none has as many clusters as there are classes */
 };
+
+int ck_watch_knows_classes(const struct ck_watch *w)
+{
+    return w && w->s->data->set->label && w->s->data->set->classes > 1;
+}
 
 /* The head with as many clusters as there are classes. */
 static int find_head(const struct ck_session *s)
@@ -39,7 +46,7 @@ static void choose_images(struct ck_watch *w)
     w->bank = set->n < BANK + ASKED ? set->n - set->n / 5 : BANK;
     for (int64_t i = 0; i < w->n; i++) {
         w->index[i] = (int64_t)ck_perm_at(&perm, (uint64_t)i);
-        w->truth[i] = set->label[w->index[i]];
+        w->truth[i] = set->label ? set->label[w->index[i]] : -1;
     }
 }
 
@@ -48,13 +55,14 @@ int ck_watch_new(struct ck_watch **out, struct ck_session *s)
     int rc = COKE_OK;
     struct ck_watch *w = NULL;
     *out = NULL;
-    if (s->o.monitor == 0 || !s->data->set->label || s->data->set->classes < 2)
+    if (s->o.monitor == 0)
         return COKE_OK;
     w = ck_calloc_array(1, sizeof *w);
     if (!w)
         return COKE_ENOMEM;
     w->s = s;
-    w->matched = find_head(s);
+    w->matched = ck_watch_knows_classes(w) ? find_head(s) : -1;
+    w->shown = w->matched < 0 ? 0 : w->matched;
     CK_TRY(ck_features_new(&w->features, &s->encoder, s->data, ck_loader_recipe(s->loader),
                            BATCH));
     size_t most = BANK + ASKED, dim = (size_t)ck_features_dim(w->features);
@@ -105,23 +113,53 @@ static int ask_neighbours(struct ck_watch *w, struct ck_epoch_report *r)
     return rc;
 }
 
-int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
+static int compare_clusters(struct ck_watch *w, struct ck_epoch_report *r)
 {
-    int rc = COKE_OK;
     struct ck_agreement a;
-    const struct ck_session *s = w->s;
-    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj));
-    CK_TRY(ask_neighbours(w, r));
-    r->monitored = 1;
-    r->matched = w->matched;
-    if (w->matched < 0)
-        goto done;
-    CK_TRY(coke_kmeans_predict(s->heads.head[w->matched], w->proj, w->n, w->label, NULL));
-    CK_TRY(ck_agreement(w->truth, w->label, w->n, s->data->set->classes, s->data->set->classes,
-                        &a));
+    int32_t classes = w->s->data->set->classes;
+    int rc = ck_agreement(w->truth, w->label, w->n, classes, classes, &a);
+    if (rc)
+        return rc;
     r->accuracy = a.accuracy;
     r->nmi = a.nmi;
     r->ari = a.ari;
+    return COKE_OK;
+}
+
+int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
+{
+    int rc = COKE_OK;
+    r->monitored = ck_watch_knows_classes(w);
+    r->matched = w->matched;
+    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj));
+    CK_TRY(coke_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
+    if (r->monitored)
+        CK_TRY(ask_neighbours(w, r));
+    if (w->matched >= 0)
+        CK_TRY(compare_clusters(w, r));
 done:
+    return rc;
+}
+
+int ck_watch_show(struct ck_watch *w, struct ck_image *out, int *head)
+{
+    const struct ck_heads *heads = &w->s->heads;
+    struct ck_exemplars e = {0};
+    struct ck_exemplar_job job = {.n = w->n,
+                                  .k = heads->head[w->shown]->k,
+                                  .dim = w->s->dim,
+                                  .center = heads->center[w->shown],
+                                  .label = w->label,
+                                  .x = w->proj,
+                                  .members = NEAREST};
+    int64_t index[SHOWN * NEAREST];
+    int rows = job.k < SHOWN ? (int)job.k : SHOWN, rc = COKE_OK;
+    CK_TRY(ck_exemplars(&e, &job));
+    for (int i = 0; i < rows * NEAREST; i++)
+        index[i] = e.nearest[i].row < 0 ? -1 : w->index[e.nearest[i].row];
+    CK_TRY(ck_preview_images(w->s->data, index, rows, NEAREST, out));
+    *head = w->shown;
+done:
+    ck_exemplars_release(&e);
     return rc;
 }

@@ -9,7 +9,7 @@ for f in config.json metrics.jsonl timing.jsonl last.safetensors best.safetensor
     final.safetensors labels-h0-k4.npy labels-h1-k10.npy centers-h0-k4.npy; do
     [ -s run/$f ] || { echo "$f is missing"; exit 1; }
 done
-ls run/events.out.tfevents.* >/dev/null || exit 1
+grep -qa 'head1-k10/exemplars' run/events.out.tfevents.* || { echo 'no exemplars'; exit 1; }
 py <<'P'
 rows = [json.loads(line) for line in open("run/metrics.jsonl")]
 epochs = [r for r in rows if "heads" in r]
