@@ -17,6 +17,7 @@ struct ck_watch {
     int64_t *index;  /* [n] */
     int32_t *truth;  /* [n] */
     int32_t *label;  /* [n] */
+    uint8_t *bad;    /* [n] images that could not be read */
     float *x, *proj; /* [n][dim] */
     int matched;
 };
@@ -61,9 +62,10 @@ int ck_watch_new(struct ck_watch **out, struct ck_session *s)
     w->index = ck_alloc_array(most, sizeof *w->index);
     w->truth = ck_alloc_array(most, sizeof *w->truth);
     w->label = ck_alloc_array(most, sizeof *w->label);
+    w->bad = ck_alloc_array(most, sizeof *w->bad);
     w->x = ck_alloc_array(most * dim, sizeof *w->x);
     w->proj = ck_alloc_array(most * (size_t)s->dim, sizeof *w->proj);
-    if (!w->index || !w->truth || !w->label || !w->x || !w->proj)
+    if (!w->index || !w->truth || !w->label || !w->bad || !w->x || !w->proj)
         CK_FAIL(COKE_ENOMEM, "out of memory");
     choose_images(w);
     *out = w;
@@ -81,6 +83,7 @@ void ck_watch_free(struct ck_watch *w)
     ck_free(w->index);
     ck_free(w->truth);
     ck_free(w->label);
+    ck_free(w->bad);
     ck_free(w->x);
     ck_free(w->proj);
     ck_free(w);
@@ -110,7 +113,10 @@ int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
     int rc = COKE_OK;
     struct ck_agreement a;
     const struct ck_session *s = w->s;
-    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj));
+    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj, w->bad));
+    for (int64_t i = 0; i < w->n; i++)
+        if (w->bad[i])
+            w->truth[i] = -1; /* neither votes nor is asked */
     CK_TRY(ask_neighbours(w, r));
     r->monitored = 1;
     r->matched = w->matched;
