@@ -66,7 +66,7 @@ static int open_input(struct work *w, int n, const char *const *operands)
     const char *source = NULL;
     int rc = trained_open(&w->run, &source, &w->o->t, n, operands);
     if (!rc)
-        rc = trained_open_data(&w->data, &w->o->t, source, &w->o->d);
+        rc = trained_open_data(&w->data, &w->o->t, w->run, source, &w->o->d);
     if (!rc)
         rc = check_folder(w);
     if (rc)

@@ -71,7 +71,7 @@ static int run(const void *options, int n, const char *const *operands)
     if (!rc)
         rc = trained_open(&run, &source, &o->t, n, operands);
     if (!rc)
-        rc = trained_open_data(&d, &o->t, source, &o->d);
+        rc = trained_open_data(&d, &o->t, run, source, &o->d);
     if (!rc)
         rc = embed(run, d, o);
     coke_data_free(d);

@@ -153,7 +153,8 @@ static void print_cluster(const struct exam *x, const char *split,
                           const struct coke_eval_cluster *r)
 {
     exam_print_about(x);
-    printf("%s: %lld images, %d classes\n", split, (long long)r->images, r->classes);
+    printf("%s%s: %lld images, %d classes\n", *split ? ", " : "", split, (long long)r->images,
+           r->classes);
     printf("%-10scluster: nearest center of the last epoch; nothing in it is random\n",
            "protocol");
     exam_print_bad(r->bad);
@@ -224,7 +225,7 @@ static int open_images(struct exam *x, const struct cluster_options *o, const ch
     int rc = COKE_OK;
     *split = "";
     if (o->split != SPLIT_TEST)
-        rc = exam_open_split(&x->in.test, &o->c, x->source, COKE_SPLIT_TRAIN);
+        rc = exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TRAIN);
     int has = o->split == SPLIT_TEST || (!rc && coke_data_has_split(x->in.test));
     if (rc || !has)
         return rc;
@@ -233,7 +234,7 @@ static int open_images(struct exam *x, const struct cluster_options *o, const ch
         return COKE_OK;
     coke_data_free(x->in.test);
     x->in.test = NULL;
-    return exam_open_split(&x->in.test, &o->c, x->source, COKE_SPLIT_TEST);
+    return exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TEST);
 }
 
 static int judge_run(const struct cluster_options *o, const char *run, const char *source,
@@ -253,7 +254,7 @@ static int judge_run(const struct cluster_options *o, const char *run, const cha
         else if (o->c.t.json)
             emit_cluster(e, &x, &o->c, split, out);
         else
-            print_cluster(&x, *split ? split : "", out);
+            print_cluster(&x, split, out);
     }
     exam_close(&x);
     return rc;

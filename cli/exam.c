@@ -25,24 +25,24 @@ const struct coke_option_table *exam_data_table(void)
 /* ---- opening -------------------------------------------------------------------------------
  */
 
-int exam_open_split(struct coke_data **out, const struct exam_options *c, const char *source,
-                    enum coke_split split)
+int exam_open_split(struct coke_data **out, const struct exam_options *c,
+                    const struct coke_run *run, const char *source, enum coke_split split)
 {
     struct coke_data_options o = c->d;
     o.split = split;
-    return trained_open_data(out, &c->t, source, &o);
+    return trained_open_data(out, &c->t, run, source, &o);
 }
 
 /* The train images, and the test images where there are any. */
 static int open_parts(struct exam *x, const struct exam_options *c)
 {
-    int rc = exam_open_split(&x->in.train, c, x->source, COKE_SPLIT_TRAIN);
+    int rc = exam_open_split(&x->in.train, c, x->run, x->source, COKE_SPLIT_TRAIN);
     if (rc)
         return rc;
     if (c->test)
-        return exam_open_split(&x->in.test, c, c->test, COKE_SPLIT_TRAIN);
+        return exam_open_split(&x->in.test, c, x->run, c->test, COKE_SPLIT_TRAIN);
     return coke_data_has_split(x->in.train)
-               ? exam_open_split(&x->in.test, c, x->source, COKE_SPLIT_TEST)
+               ? exam_open_split(&x->in.test, c, x->run, x->source, COKE_SPLIT_TEST)
                : COKE_OK;
 }
 

@@ -50,8 +50,8 @@ void exam_close(struct exam *x);
 /* Opens RUN alone. */
 int exam_open_run(struct exam *x, const struct exam_options *c, int n,
                   const char *const *operands);
-int exam_open_split(struct coke_data **out, const struct exam_options *c, const char *source,
-                    enum coke_split split);
+int exam_open_split(struct coke_data **out, const struct exam_options *c,
+                    const struct coke_run *run, const char *source, enum coke_split split);
 
 /* Which weights, data and protocol, as JSON and for people; these end within a line. */
 void exam_begin_json(struct emit *e, const struct exam *x, const struct exam_options *c,

@@ -19,10 +19,14 @@ int trained_open(struct coke_run **run, const char **data, const struct trained 
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-int trained_open_data(struct coke_data **out, const struct trained *t, const char *source,
+int trained_open_data(struct coke_data **out, const struct trained *t,
+                      const struct coke_run *run, const char *source,
                       const struct coke_data_options *o)
 {
     struct coke_data_options with = *o;
+    int64_t channels = coke_run_channels(run);
+    if (!with.channels && (channels == 1 || channels == 3))
+        with.channels = channels;
     with.cache_dir = t->cache;
     int rc = coke_data_open(out, source, &with);
     if (rc)

@@ -33,8 +33,10 @@ struct trained {
 /* Opens RUN, or the file of --weights, and says which operand DATA is. */
 int trained_open(struct coke_run **run, const char **data, const struct trained *t, int n,
                  const char *const *operands);
-/* Opens a data set and says its note. */
-int trained_open_data(struct coke_data **out, const struct trained *t, const char *source,
+/* Opens a data set, grey or in colours as the encoder wants it if the options do not say, and
+ * says its note. */
+int trained_open_data(struct coke_data **out, const struct trained *t,
+                      const struct coke_run *run, const char *source,
                       const struct coke_data_options *o);
 /* The library's sentence. A second run would begin again: no 75 for one that was stopped. */
 int trained_fail(int rc);

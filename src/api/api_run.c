@@ -46,6 +46,11 @@ int64_t coke_run_epoch(const struct coke_run *r)
     return r->r.epoch;
 }
 
+int64_t coke_run_channels(const struct coke_run *r)
+{
+    return r->r.encoder.o.channels;
+}
+
 int coke_run_heads(const struct coke_run *r)
 {
     return r->r.heads;
