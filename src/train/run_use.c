@@ -148,10 +148,10 @@ int ck_use_is_run(const char *path)
     if (S_ISDIR(st.st_mode))
         return !is_file_in(path, "model.safetensors") &&
                (is_file_in(path, "last.safetensors") || is_file_in(path, "config.json"));
-    if (look(path, &s, &ours) == COKE_OK)
-        ours = ck_checkpoint_is(&s) || ck_state_meta(&s, "encoder.arch");
+    int is_run = look(path, &s, &ours) == COKE_OK &&
+                 (ck_checkpoint_is(&s) || ck_state_meta(&s, "encoder.arch"));
     ck_state_release(&s);
-    return ours;
+    return is_run;
 }
 
 /* ---- what it sees --------------------------------------------------------------------------
