@@ -164,7 +164,9 @@ int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke
                   struct ck_recipe *out)
 {
     struct coke_view_options v = r->o.loader.view;
-    int normalize = o->normalize ? o->normalize : r->o.loader.normalize;
+    int normalize = o->normalize   ? o->normalize
+                    : r->view_norm ? r->view_norm
+                                   : r->o.loader.normalize;
     int64_t channels = r->encoder.o.channels;
     if (d->set->n < 0)
         return ck_fail(COKE_EUSAGE,
@@ -179,10 +181,13 @@ int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke
                        channels == 1   ? "; --channels 1 makes them grey"
                        : channels == 3 ? "; --channels 3 makes them colour"
                                        : "");
+    if (v.recipe == COKE_RECIPE_AUTO && r->view_size)
+        v.recipe = r->view_size <= SMALL_PICTURE ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
     if (o->size)
         v.size = o->size;
-    else if (!r->has_options && d->set->width == d->set->height &&
-             d->set->width <= SMALL_PICTURE)
+    else if (r->view_size)
+        v.size = r->view_size;
+    else if (d->set->width == d->set->height && d->set->width <= SMALL_PICTURE)
         v.size = d->set->width; /* 0: the recipe's */
     return ck_recipe_init(out, d, &v, normalize);
 }
