@@ -46,3 +46,23 @@ assert c["mean"][1]["acc"] == c["runs"][0]["heads"][1]["acc"] and c["mean"][1]["
 t = json.load(open("linear.json"))
 assert len(t["rows"]) == 8 and t["trials"] == 2 and t["seed"] == 1 and t["rows"][t["best"]]["top1"] == t["top1"]
 P
+# Names of any kind, as they are in the table and in the folders.
+py <<'P'
+import glob, os, shutil
+one = glob.glob("sorted/*/*.png")[0]
+for name in ('a, "b"', "new\nline", "\u00e4\u6f22", "tab\there", "-dash", "<b>&'"):
+    os.makedirs("odd/deep, er", exist_ok=True)
+    shutil.copy(one, "odd/deep, er/" + name + ".png")
+shutil.copy(one, b"odd/deep, er/bytes\xff.png")
+P
+quiet assign run odd --copy-to odd-sorted > odd.csv || exit 1
+quiet assign run odd --json > odd.jsonl || exit 1
+py <<'P'
+import csv, os
+names = sorted(os.fsencode(r[0]) for r in list(csv.reader(open("odd.csv", errors="surrogateescape", newline="")))[1:])
+assert names == sorted(b"deep, er/" + n for n in os.listdir(b"odd/deep, er")), names
+lines = [json.loads(line)["name"] for line in open("odd.jsonl")]
+assert sorted(os.fsencode(n) for n in lines if "?" not in n) == [n for n in names if b"\xff" not in n], lines
+found = [f for _, _, fs in os.walk(b"odd-sorted") for f in fs]
+assert sorted(found) == sorted(os.path.basename(n) for n in names), found
+P
