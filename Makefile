@@ -53,6 +53,7 @@ bench:
 	@$(MAKE) --no-print-directory all
 	bench/bench_cluster --fresh
 	build/bench_step
+	build/bench_embed
 	build/bench_loader
 
 install: all

@@ -1,6 +1,7 @@
 /* cmd_data.c - coke data info, verify, pack, preview: look at images before training on them.
  */
 #include "command.h"
+#include "emit.h"
 #include "progress.h"
 #include "talk.h"
 
@@ -124,39 +125,6 @@ struct listing {
     int64_t said;
 };
 
-/* Bytes of the UTF-8 character at s, 0 if it is none. */
-static int utf8_length(const char *s)
-{
-    unsigned char c = (unsigned char)*s;
-    int n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
-    if (c >= 0xf5 || (c >= 0x80 && c < 0xc2))
-        return 0;
-    for (int i = 1; i < n; i++)
-        if (((unsigned char)s[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
-/* Names are any bytes; what is no text becomes '?'. */
-static void print_json_text(const char *text)
-{
-    putchar('"');
-    while (*text) {
-        int n = utf8_length(text);
-        unsigned char c = (unsigned char)*text;
-        if (n == 1 && (c == '"' || c == '\\'))
-            printf("\\%c", c);
-        else if (n == 1 && c < ' ')
-            printf("\\u%04x", c);
-        else if (n)
-            printf("%.*s", n, text);
-        else
-            putchar('?');
-        text += n ? n : 1;
-    }
-    putchar('"');
-}
-
 static void print_clean_line(const char *text)
 {
     for (; *text; text++)
@@ -175,9 +143,9 @@ static void list_bad(void *user, int64_t i, const char *sentence)
     }
     coke_data_name(l->data, i, name, sizeof name);
     printf("%s\n  {\"index\": %lld, \"name\": ", l->said++ ? "," : "", (long long)i);
-    print_json_text(name);
+    emit_json_string(stdout, name);
     printf(", \"error\": ");
-    print_json_text(sentence);
+    emit_json_string(stdout, sentence);
     putchar('}');
 }
 

@@ -5,17 +5,34 @@
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-static void put_string(FILE *to, const char *s)
+/* Bytes of the UTF-8 character at s, 0 if it is none. */
+static int utf8_length(const char *s)
+{
+    unsigned char c = (unsigned char)*s;
+    int n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
+    if (c >= 0xf5 || (c >= 0x80 && c < 0xc2))
+        return 0;
+    for (int i = 1; i < n; i++)
+        if (((unsigned char)s[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+void emit_json_string(FILE *to, const char *text)
 {
     fputc('"', to);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
+    while (*text) {
+        int n = utf8_length(text);
+        unsigned char c = (unsigned char)*text;
+        if (n == 1 && (c == '"' || c == '\\'))
             fprintf(to, "\\%c", c);
-        else if (c < 32 || c > 126) /* file names are bytes in no known encoding */
+        else if (n == 1 && (c < ' ' || c == 127))
             fprintf(to, "\\u%04x", c);
+        else if (n)
+            fprintf(to, "%.*s", n, text);
         else
-            fputc(c, to);
+            fputc('?', to);
+        text += n ? n : 1;
     }
     fputc('"', to);
 }
@@ -28,7 +45,7 @@ static void put_key(struct emit *e, const char *key)
     e->items |= 1 << e->depth;
     if (!key)
         return;
-    put_string(e->to, key);
+    emit_json_string(e->to, key);
     fputs(": ", e->to);
 }
 
@@ -70,7 +87,7 @@ void emit_flag(struct emit *e, const char *key, int value)
 void emit_text(struct emit *e, const char *key, const char *value)
 {
     put_key(e, key);
-    put_string(e->to, value);
+    emit_json_string(e->to, value);
 }
 
 static void emit_sizes(struct emit *e, const struct coke_head_summary *s)

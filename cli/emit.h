@@ -18,6 +18,9 @@ void emit_real(struct emit *e, const char *key, double value); /* not finite = n
 void emit_flag(struct emit *e, const char *key, int value);
 void emit_text(struct emit *e, const char *key, const char *value);
 
+/* Text in quotes. Names are any bytes: what is not UTF-8 becomes '?'. */
+void emit_json_string(FILE *to, const char *text);
+
 /* Objective, sizes and certificate of one clustering, with the keys of summary.json. */
 void emit_head(struct emit *e, const struct coke_head_summary *s);
 /* The same as lines of text. */

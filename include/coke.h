@@ -680,6 +680,162 @@ COKE_API int coke_train_run(struct coke_data *data, const struct coke_train_opti
                             const struct coke_callbacks *callbacks,
                             struct coke_train_summary *out);
 
+/* ---- use: what a trained encoder says of images ---------------------------------------------
+ */
+
+struct coke_use_options {
+    int32_t best;      /* of a run folder: the best checkpoint instead of the last */
+    int64_t size;      /* side of the images that the encoder sees; 0 = as in its training */
+    int32_t normalize; /* auto = as in its training, imagenet, cifar10, half */
+    int32_t bad;       /* images that cannot be read: error, or skip */
+};
+
+COKE_API const struct coke_option_table *coke_use_option_table(void);
+COKE_API struct coke_use_options coke_use_options_default(void);
+
+struct coke_run;
+
+/* Is path the folder of a training, a checkpoint or an encoder? */
+COKE_API int coke_run_is(const char *path);
+/* path: the folder of a training, also of one that still runs; a checkpoint; an encoder; or the
+ * weights of a torchvision ResNet-18/34/50 (its fc.* are left alone; stem, width and channels
+ * follow from the tensors). safetensors. A tensor that is missing, unexpected or of another
+ * shape is an error that names it. */
+COKE_API int coke_run_open(struct coke_run **out, const char *path,
+                           const struct coke_use_options *options);
+COKE_API void coke_run_free(struct coke_run *r);
+COKE_API const char *coke_run_weights(const struct coke_run *r); /* the file that was read */
+COKE_API int64_t coke_run_epoch(const struct coke_run *r);    /* epochs done; -1 = not known */
+COKE_API int64_t coke_run_channels(const struct coke_run *r); /* of the images it takes */
+COKE_API int coke_run_heads(const struct coke_run *r);
+COKE_API int64_t coke_run_k(const struct coke_run *r, int head); /* its clusters */
+/* The first head with as many clusters as there are classes; -1 = none. */
+COKE_API int coke_run_match(const struct coke_run *r, int32_t classes);
+
+/* A .npy of f32 [images][dim], a row for each image in their order, written as it is computed.
+ * output: COKE_FEATURES or COKE_PROJ. Images that are skipped are rows of zeros. */
+struct coke_embedded {
+    int64_t images, dim, bad;
+};
+COKE_API int coke_run_embed(struct coke_run *r, struct coke_data *d, enum coke_output output,
+                            const char *path, int force, const struct coke_callbacks *callbacks,
+                            struct coke_embedded *out);
+
+/* The cluster of each image in one head: cluster [n], the cosine to its center [n], and margin
+ * [n], the confidence: that cosine minus the one to the second nearest center. Skipped images:
+ * -1, 0, 0. similarity and margin may be NULL. */
+COKE_API int coke_run_assign(struct coke_run *r, struct coke_data *d, int head,
+                             const struct coke_callbacks *callbacks, int32_t *cluster,
+                             float *similarity, float *margin);
+
+/* Writes a file atomically; one that exists needs force. */
+COKE_API int coke_file_write(const char *path, const void *bytes, size_t size, int force);
+
+/* Sorts images into dir/cluster-0, dir/cluster-1, ...: dir must not exist or be empty. Files
+ * keep their names (a second one of a name gets its number in the data set added) and bytes;
+ * pixels that are in no file of their own become PNG. Links are for files only. Images of
+ * cluster -1 are left out. cluster NULL: only says whether it could be done. */
+enum coke_sort_how { COKE_SORT_COPY, COKE_SORT_LINK };
+struct coke_sorted {
+    int64_t images, folders, renamed, left_out;
+};
+COKE_API int coke_data_sort(struct coke_data *d, const int32_t *cluster, int32_t clusters,
+                            const char *dir, enum coke_sort_how how,
+                            const struct coke_callbacks *callbacks, struct coke_sorted *out);
+
+/* ---- judge: how good are an encoder's features and clusters? --------------------------------
+ */
+
+/* Does the data set have a test split beside the train split? */
+COKE_API int coke_data_has_split(const struct coke_data *d);
+
+/* Classes go together by their names. */
+struct coke_eval_input {
+    struct coke_run *run;
+    struct coke_data *train, *test;
+    const struct coke_callbacks *callbacks; /* NULL = none */
+};
+
+#define COKE_EVAL_ROWS 16
+
+struct coke_knn_options {
+    struct coke_ints neighbours; /* none: 20 and 200 */
+    double temperature;
+};
+COKE_API const struct coke_option_table *coke_knn_option_table(void);
+COKE_API struct coke_knn_options coke_knn_options_default(void);
+
+struct coke_eval_knn {
+    int64_t bank, asked, bad;
+    int32_t classes, leave_one_out, n;
+    int64_t k[COKE_EVAL_ROWS];
+    double accuracy[COKE_EVAL_ROWS];
+};
+/* Votes of the train images on the test images; without test images every train image is asked
+ * and does not vote for itself. */
+COKE_API int coke_eval_knn(const struct coke_eval_input *in,
+                           const struct coke_knn_options *options, struct coke_eval_knn *out);
+
+/* A learning rate and weight decay, and what came of it: means over trials and the deviations
+ * (of the sample) between them, 0 for one trial. */
+struct coke_eval_row {
+    double rate, weight_decay;
+    double loss, top1, top5; /* of the test images */
+    double loss_deviation, top1_deviation, top5_deviation;
+};
+struct coke_eval_table {
+    int64_t train, test, bad; /* images with a class, and those that could not be read */
+    int32_t classes;
+    int64_t epochs, batch, trials, seed;
+    int32_t n, best; /* rows, and the one with the highest top1 */
+    struct coke_eval_row row[COKE_EVAL_ROWS];
+};
+
+enum coke_linear_protocol { COKE_LINEAR_PAPER, COKE_LINEAR_ABLATION };
+
+struct coke_linear_options {
+    int32_t protocol;      /* enum coke_linear_protocol */
+    double rate;           /* 0 = the protocol's */
+    double weight_decay;   /* of both 1e-6 */
+    int64_t epochs, batch; /* 0 = the protocol's */
+    int32_t augment;       /* crops and flips; else features are computed once */
+    int32_t sweep;         /* rates around the protocol's */
+    int64_t trials, seed;
+};
+COKE_API const struct coke_option_table *coke_linear_option_table(void);
+COKE_API struct coke_linear_options coke_linear_options_default(void);
+/* A linear classifier on the features of the backbone, which stays as it is. */
+COKE_API int coke_eval_linear(const struct coke_eval_input *in,
+                              const struct coke_linear_options *options,
+                              struct coke_eval_table *out);
+
+struct coke_finetune_options {
+    double rate;         /* 0 = 1, .1, .01, .001 */
+    double weight_decay; /* -1 = 1e-5, 1e-6, 0 */
+    int64_t epochs, batch, trials, seed;
+};
+COKE_API const struct coke_option_table *coke_finetune_option_table(void);
+COKE_API struct coke_finetune_options coke_finetune_options_default(void);
+/* The whole network as a classifier; the last layer learns 10 times as fast. */
+COKE_API int coke_eval_finetune(const struct coke_eval_input *in,
+                                const struct coke_finetune_options *options,
+                                struct coke_eval_table *out);
+
+struct coke_eval_head {
+    int64_t k;
+    double accuracy;    /* best one-to-one matching of clusters and classes */
+    double many_to_one; /* every cluster stands for its most frequent class */
+    double nmi, ari;
+};
+struct coke_eval_cluster {
+    int64_t images, bad;
+    int32_t classes, heads;
+    int32_t matched; /* head with as many clusters as classes; -1 = none */
+    struct coke_eval_head head[COKE_MAX_HEADS];
+};
+/* Clusters of the test images by the heads' centers, against their classes. */
+COKE_API int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,7 +5,13 @@ add_test(NAME eval/metrics COMMAND ${TEST_PYTHON}
   ${CMAKE_CURRENT_LIST_DIR}/py/test_eval_metrics.py $<TARGET_FILE:eval_driver>)
 set_tests_properties(eval/metrics PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
   ENVIRONMENT "OMP_WAIT_POLICY=passive")
-foreach(name agreement knn)
+add_test(NAME eval/probe-torch COMMAND ${TEST_PYTHON}
+  ${CMAKE_CURRENT_LIST_DIR}/py/test_eval_probe.py $<TARGET_FILE:eval_driver>)
+add_test(NAME eval/embed-torch COMMAND ${TEST_PYTHON}
+  ${CMAKE_CURRENT_LIST_DIR}/py/test_torch_embed.py $<TARGET_FILE:coke>)
+set_tests_properties(eval/probe-torch eval/embed-torch PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
+  ENVIRONMENT "OMP_WAIT_POLICY=passive")
+foreach(name agreement knn probe finetune)
   set_property(TEST eval/${name} APPEND PROPERTY ENVIRONMENT "OMP_WAIT_POLICY=passive")
 endforeach()
 # k-NN once more on the reference kernels, whose panels are narrow.

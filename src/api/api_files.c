@@ -2,6 +2,7 @@
 #include "coke.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "io/file.h"
 #include "io/info.h"
 #include "io/json.h"
 #include "io/npy.h"
@@ -83,6 +84,20 @@ int coke_npy_write_f32(const char *path, const float *x, int64_t rows, int64_t c
     if (!path || (!x && rows && cols))
         return fail_null(__func__);
     return ck_npy_write(path, CK_F32, 2, shape, x, force);
+}
+
+int coke_file_write(const char *path, const void *bytes, size_t size, int force)
+{
+    struct ck_writer w = {0};
+    int rc = COKE_OK;
+    if (!path || (!bytes && size))
+        return fail_null(__func__);
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(ck_writer_write(&w, bytes, size));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
 }
 
 int coke_info_print(const char *path, int json, FILE *to)

@@ -50,6 +50,8 @@ struct ck_dataset_type {
     const char *kind; /* "folder", "list", "tar", "CIFAR-10", ... */
     int (*read)(struct ck_dataset *d, int64_t i, struct ck_item *item);
     void (*name)(const struct ck_dataset *d, int64_t i, char *text, size_t size);
+    /* The file that image i is, as a path from here; NULL = images are no files. */
+    int (*path)(const struct ck_dataset *d, int64_t i, char *path, size_t size);
     void (*free)(struct ck_dataset *d); /* what the kind added; NULL = nothing */
     /* Of the item just read, in a single pass; NULL = label[i]. */
     int32_t (*label)(const struct ck_dataset *d);

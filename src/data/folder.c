@@ -296,15 +296,19 @@ done:
 
 /* ---- the data set ----------------------------------------------------------------------- */
 
+static int path_image(const struct ck_dataset *d, int64_t i, char *path, size_t size)
+{
+    const char *name = ck_names_get(&((const struct folder *)d)->names, i);
+    if ((size_t)snprintf(path, size, "%s/%s", d->source, name) >= size)
+        return ck_fail(COKE_EIO, "%s/%s: %s", d->source, name, strerror(ENAMETOOLONG));
+    return COKE_OK;
+}
+
 static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {
-    const struct folder *f = (const struct folder *)d;
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/%s", d->source, ck_names_get(&f->names, i));
-    if (n >= (int)sizeof path)
-        return ck_fail(COKE_EIO, "%s/%s: %s", d->source, ck_names_get(&f->names, i),
-                       strerror(ENAMETOOLONG));
-    return ck_item_load(item, path);
+    int rc = path_image(d, i, path, sizeof path);
+    return rc ? rc : ck_item_load(item, path);
 }
 
 static void name_image(const struct ck_dataset *d, int64_t i, char *text, size_t size)
@@ -317,8 +321,11 @@ static void free_folder(struct ck_dataset *d)
     ck_names_release(&((struct folder *)d)->names);
 }
 
-static const struct ck_dataset_type folder_type = {
-    .kind = "folder", .read = read_image, .name = name_image, .free = free_folder};
+static const struct ck_dataset_type folder_type = {.kind = "folder",
+                                                   .read = read_image,
+                                                   .name = name_image,
+                                                   .path = path_image,
+                                                   .free = free_folder};
 
 int ck_dataset_open_folder(struct ck_dataset **out, const char *path,
                            const struct ck_dataset_options *o)

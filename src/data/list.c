@@ -240,14 +240,23 @@ done:
 
 /* ---- the data set ----------------------------------------------------------------------- */
 
-static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
+static int path_image(const struct ck_dataset *d, int64_t i, char *path, size_t size)
 {
     const struct list *l = (const struct list *)d;
     const char *name = ck_names_get(&l->names, i);
+    const char *folder = *name == '/' ? "" : l->folder;
+    if ((size_t)snprintf(path, size, "%s%s", folder, name) >= size)
+        return ck_fail(COKE_EIO, "%s: %s", name, strerror(ENAMETOOLONG));
+    return COKE_OK;
+}
+
+static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
+{
+    const struct list *l = (const struct list *)d;
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s%s", *name == '/' ? "" : l->folder, name);
-    int rc = n < (int)sizeof path ? ck_item_load(item, path)
-                                  : ck_fail(COKE_EIO, "%s: %s", name, strerror(ENAMETOOLONG));
+    int rc = path_image(d, i, path, sizeof path);
+    if (!rc)
+        rc = ck_item_load(item, path);
     return rc ? ck_fail_prefix(rc, "%s: line %d: ", d->source, l->line[i]) : COKE_OK;
 }
 
@@ -264,8 +273,11 @@ static void free_list(struct ck_dataset *d)
     ck_free(l->line);
 }
 
-static const struct ck_dataset_type list_type = {
-    .kind = "list", .read = read_image, .name = name_image, .free = free_list};
+static const struct ck_dataset_type list_type = {.kind = "list",
+                                                 .read = read_image,
+                                                 .name = name_image,
+                                                 .path = path_image,
+                                                 .free = free_list};
 
 int ck_dataset_open_list(struct ck_dataset **out, const char *path,
                          const struct ck_dataset_options *o)

@@ -27,9 +27,13 @@ struct ck_features {
     int workers;
     /* of the batch being made */
     const int64_t *index;
+    uint8_t *bad; /* NULL = must be read */
     int status;
     char sentence[SENTENCE];
 };
+
+/* Up to this side nothing is cut off: small pictures show their object from edge to edge. */
+enum { SMALL_VIEW = 64 };
 
 static int set_recipe(struct ck_features *f, const struct ck_recipe *like)
 {
@@ -40,6 +44,8 @@ static int set_recipe(struct ck_features *f, const struct ck_recipe *like)
     o.size = v->width;
     int rc = ck_recipe_init(&f->recipe, f->data, &o, 0);
     f->recipe.view[0].filter = v->filter;
+    if (!native && v->width <= SMALL_VIEW)
+        f->recipe.view[0].resize = v->width;
     f->recipe.exact = like->exact;
     memcpy(f->recipe.mean, like->mean, sizeof f->recipe.mean);
     memcpy(f->recipe.std, like->std, sizeof f->recipe.std);
@@ -111,38 +117,107 @@ int ck_features_dim(const struct ck_features *f)
     return f->dim;
 }
 
+int ck_features_output_dim(const struct ck_features *f, enum coke_output output)
+{
+    return output == COKE_PROJ ? f->proj_dim : f->dim;
+}
+
+const struct ck_view *ck_features_view(const struct ck_features *f)
+{
+    return &f->recipe.view[0];
+}
+
+/* An image that cannot be read is its own fault; a disk or memory that fails is not. */
+static int excuse(struct ck_features *f, int64_t i, int status)
+{
+    if (!f->bad || status != COKE_EFORMAT)
+        return 0;
+    f->bad[i] = 1;
+    memset(f->x + i * f->pixels, 0, (size_t)f->pixels * sizeof *f->x);
+    return 1;
+}
+
 static void load_one(void *arg, int64_t i, int worker)
 {
     struct ck_features *f = arg;
     struct worker *w = &f->worker[worker];
     float *out[1] = {f->x + i * f->pixels};
     int rc = ck_recipe_make(&f->recipe, &w->fetcher, &w->canvas, f->data, f->index[i], 0, out);
-    if (rc) {
-        f->status = rc; /* any of several will do */
-        snprintf(f->sentence, sizeof f->sentence, "%s", coke_last_error());
+    if (!rc || excuse(f, i, rc))
+        return;
+    f->status = rc; /* any of several will do */
+    snprintf(f->sentence, sizeof f->sentence, "%s", coke_last_error());
+}
+
+static void copy_out(const struct ck_features *f, int output, int64_t count, int dim,
+                     float *out)
+{
+    if (out)
+        memcpy(out, ck_plan_vector(f->plan, f->encoder->node[output]),
+               (size_t)(count * dim) * sizeof(float));
+}
+
+/* The first `count` images of x; the plan takes as many as it was made for. */
+static int forward(struct ck_features *f, const float *x, int64_t count, float *features,
+                   float *proj)
+{
+    int rc = COKE_OK;
+    if (x != f->x && count < f->batch) {
+        memcpy(f->x, x, (size_t)(count * f->pixels) * sizeof *x);
+        x = f->x;
+    }
+    CK_TRY(ck_plan_forward(f->plan, x));
+    copy_out(f, COKE_FEATURES, count, f->dim, features);
+    copy_out(f, COKE_PROJ, count, f->proj_dim, proj);
+done:
+    return rc;
+}
+
+static void clear_bad(const struct ck_features *f, int64_t count, float *features, float *proj)
+{
+    for (int64_t i = 0; f->bad && i < count; i++) {
+        if (f->bad[i] && features)
+            memset(features + i * f->dim, 0, (size_t)f->dim * sizeof *features);
+        if (f->bad[i] && proj)
+            memset(proj + i * f->proj_dim, 0, (size_t)f->proj_dim * sizeof *proj);
     }
 }
 
+static float *at_row(float *x, int64_t row, int dim)
+{
+    return x ? x + row * dim : NULL;
+}
+
 int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, float *features,
+                    float *proj, uint8_t *bad)
+{
+    int rc = COKE_OK;
+    if (bad)
+        memset(bad, 0, (size_t)n);
+    for (int64_t at = 0; at < n; at += f->batch) {
+        int64_t count = n - at < f->batch ? n - at : f->batch;
+        float *x = at_row(features, at, f->dim), *p = at_row(proj, at, f->proj_dim);
+        f->index = index + at;
+        f->bad = bad ? bad + at : NULL;
+        f->status = COKE_OK;
+        ck_parallel(count, load_one, f);
+        if (f->status)
+            CK_FAIL(f->status, "%s", f->sentence);
+        CK_TRY(forward(f, f->x, count, x, p));
+        clear_bad(f, count, x, p);
+    }
+done:
+    return rc;
+}
+
+int ck_features_run(struct ck_features *f, const float *x, int64_t n, float *features,
                     float *proj)
 {
     int rc = COKE_OK;
     for (int64_t at = 0; at < n; at += f->batch) {
         int64_t count = n - at < f->batch ? n - at : f->batch;
-        f->index = index + at;
-        f->status = COKE_OK;
-        ck_parallel(count, load_one, f);
-        if (f->status)
-            CK_FAIL(f->status, "%s", f->sentence);
-        CK_TRY(ck_plan_forward(f->plan, f->x));
-        if (features)
-            memcpy(features + at * f->dim,
-                   ck_plan_vector(f->plan, f->encoder->node[COKE_FEATURES]),
-                   (size_t)(count * f->dim) * sizeof(float));
-        if (proj)
-            memcpy(proj + at * f->proj_dim,
-                   ck_plan_vector(f->plan, f->encoder->node[COKE_PROJ]),
-                   (size_t)(count * f->proj_dim) * sizeof(float));
+        CK_TRY(forward(f, x + at * f->pixels, count, at_row(features, at, f->dim),
+                       at_row(proj, at, f->proj_dim)));
     }
 done:
     return rc;

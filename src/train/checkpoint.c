@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
+#include "data/loader.h"
 #include "io/safetensors.h"
 #include "nn/dnn.h"
 
@@ -73,6 +74,16 @@ done:
     return rc;
 }
 
+int ck_checkpoint_add_view(struct ck_state *s, const struct coke_loader *loader)
+{
+    const struct ck_recipe *r = ck_loader_recipe(loader);
+    int rc = COKE_OK;
+    CK_TRY(add_number(s, "view_size", r->view[0].width));
+    CK_TRY(add_number(s, "view_norm", r->norm));
+done:
+    return rc;
+}
+
 int ck_checkpoint_write(const char *path, const struct ck_session *s,
                         const struct ck_position *at)
 {
@@ -86,6 +97,7 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
     CK_TRY(ck_state_add(&state, "image_ids", CK_U64, 1, &n, s->data->set->id));
     CK_TRY(ck_state_add(&state, "feature_sum", CK_F64, 1, &(int64_t){s->dim}, s->feature_sum));
     CK_TRY(add_position(&state, at));
+    CK_TRY(ck_checkpoint_add_view(&state, s->loader));
     CK_TRY(add_circumstances(&state));
     CK_TRY(add_options(&state, &s->o));
     CK_TRY(ck_safetensors_write(path, &state, 1));

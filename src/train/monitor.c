@@ -19,6 +19,7 @@ struct ck_watch {
     int64_t *index;     /* [n] */
     int32_t *truth;     /* [n], -1 = not known */
     int32_t *label;     /* [n] of head `shown` */
+    uint8_t *bad;       /* [n] images that could not be read */
     float *x, *proj;    /* [n][dim] */
     int matched, shown; /* heads; matched -1 = none has as many clusters as there are classes */
 };
@@ -69,9 +70,10 @@ int ck_watch_new(struct ck_watch **out, struct ck_session *s)
     w->index = ck_alloc_array(most, sizeof *w->index);
     w->truth = ck_alloc_array(most, sizeof *w->truth);
     w->label = ck_alloc_array(most, sizeof *w->label);
+    w->bad = ck_alloc_array(most, sizeof *w->bad);
     w->x = ck_alloc_array(most * dim, sizeof *w->x);
     w->proj = ck_alloc_array(most * (size_t)s->dim, sizeof *w->proj);
-    if (!w->index || !w->truth || !w->label || !w->x || !w->proj)
+    if (!w->index || !w->truth || !w->label || !w->bad || !w->x || !w->proj)
         CK_FAIL(COKE_ENOMEM, "out of memory");
     choose_images(w);
     *out = w;
@@ -89,6 +91,7 @@ void ck_watch_free(struct ck_watch *w)
     ck_free(w->index);
     ck_free(w->truth);
     ck_free(w->label);
+    ck_free(w->bad);
     ck_free(w->x);
     ck_free(w->proj);
     ck_free(w);
@@ -131,8 +134,11 @@ int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
     int rc = COKE_OK;
     r->monitored = ck_watch_knows_classes(w);
     r->matched = w->matched;
-    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj));
+    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj, w->bad));
     CK_TRY(coke_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
+    for (int64_t i = 0; i < w->n; i++)
+        if (w->bad[i])
+            w->truth[i] = w->label[i] = -1; /* neither votes, nor is asked, nor shown */
     if (r->monitored)
         CK_TRY(ask_neighbours(w, r));
     if (w->matched >= 0)

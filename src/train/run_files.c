@@ -1,6 +1,7 @@
 /* run_files.c - what a training left behind, for those who come after it. */
 #include "train/run_files.h"
 #include "core/error.h"
+#include "data/data_options.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "train/checkpoint.h"
@@ -174,6 +175,21 @@ static int read_source(struct ck_run *r, const char *run)
     return ck_json_read_text(path, "data", r->data, sizeof r->data);
 }
 
+/* Files from elsewhere and older ones have no such note. */
+static int read_view(struct ck_run *r, const struct ck_state *s)
+{
+    const char *size = ck_state_meta(s, "view_size"), *norm = ck_state_meta(s, "view_norm");
+    r->view_size = size ? strtoll(size, NULL, 10) : 0;
+    r->view_norm = norm ? (int)strtol(norm, NULL, 10) : CK_NORM_AUTO;
+    if (r->view_size < 0 || r->view_size > 4096 || r->view_norm < CK_NORM_AUTO ||
+        r->view_norm > CK_NORM_HALF)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: views of %lld pixels, normalised in way %d: that "
+                       "cannot be",
+                       r->weights, (long long)r->view_size, r->view_norm);
+    return COKE_OK;
+}
+
 int ck_run_open(struct ck_run *r, const char *path, int best)
 {
     struct ck_state s = {0};
@@ -189,6 +205,7 @@ int ck_run_open(struct ck_run *r, const char *path, int best)
         r->epoch = epoch ? strtoll(epoch, NULL, 10) : -1;
         r->has_options = 1;
     }
+    CK_TRY(read_view(r, &s));
     CK_TRY(read_encoder(r, &s));
     r->o.encoder = r->encoder.o;
     CK_TRY(read_heads(r, &s));

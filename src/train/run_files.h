@@ -12,6 +12,8 @@ struct ck_run {
     char weights[CK_RUN_PATH]; /* the file that was read */
     char data[CK_RUN_PATH];    /* the images it was trained on, as the training was given them;
                                 * "" = not known */
+    int64_t view_size;         /* side of the (large) views in training; 0 = not known */
+    int view_norm;             /* enum ck_norm of them; 0 = not known */
     int64_t epoch;             /* epochs that are done; -1 = not known */
     int has_options; /* o is that of the training; else the defaults but for o.encoder */
     struct coke_train_options o;

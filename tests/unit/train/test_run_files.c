@@ -50,6 +50,7 @@ static void test_run(void **state)
     assert_ok(ck_run_open(&r, run, 0));
     assert_string_equal(r.data, "synthetic:n=30,size=8");
     assert_int_equal(r.epoch, 3);
+    assert_int_equal(r.view_size, 8);
     assert_true(r.has_options);
     assert_true(r.o.temperature == 0.3);
     assert_int_equal(r.encoder.o.dim, 8);
@@ -72,6 +73,7 @@ static void test_encoder_alone(void **state)
     assert_int_equal(r.epoch, -1);
     assert_false(r.has_options);
     assert_int_equal(r.o.encoder.dim, 8);
+    assert_int_equal(r.view_size, 8);
     assert_int_equal(r.heads, 0);
     ck_run_close(&r);
 }

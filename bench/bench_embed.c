@@ -1,0 +1,187 @@
+/* bench_embed.c - inference (what coke embed spends its time on) against PyTorch's, same
+ * network, batch and threads, each in a process of its own.
+ *
+ * usage: build/bench_embed [--threads 2] [--steps 5] [--repeat 3] [--only NAME]
+ *                          [--python PYTHON]
+ *
+ * The peer is bench/torch_step.py --inference: eval mode, inference_mode, the faster of its two
+ * memory layouts. Last come lines `ratio embed_NAME VALUE`, above 1 = we are faster. */
+#include "coke.h"
+#include "core/clock.h"
+#include "nn/encoder.h"
+#include "nn/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config {
+    const char *name, *arch, *stem, *width, *size, *batch;
+};
+
+static const struct config configs[] = {
+    {"resnet18", "resnet18", "cifar", "1", "32", "64"},
+    {"resnet18w25", "resnet18", "cifar", "0.25", "32", "64"},
+    {"resnet50", "resnet50", "imagenet", "1", "224", "16"},
+};
+
+static struct {
+    int threads, steps, repeat;
+    const char *only, *python, *self, *child;
+} args = {.threads = 2, .steps = 5, .repeat = 3, .python = "/usr/bin/python3"};
+
+/* ---- our side -----------------------------------------------------------------------------
+ */
+
+static int make_plan(struct coke_encoder *e, const struct config *c, struct ck_plan **plan)
+{
+    const struct coke_option_table *t = coke_encoder_option_table();
+    struct coke_encoder_options o = coke_encoder_options_default();
+    struct ck_plan_request q = ck_plan_request_default();
+    if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
+        coke_options_set(t, &o, "width", c->width))
+        return -1;
+    o.head = COKE_HEAD_LINEAR; /* as the peer */
+    o.predictor = 0;
+    if (ck_encoder_init(e, &o))
+        return -1;
+    q.n = atoi(c->batch);
+    q.h = q.w = atoi(c->size);
+    q.train = q.backward = 0;
+    q.want[q.nwant++] = e->node[COKE_LOGITS];
+    return ck_plan_new(plan, &e->net, &q);
+}
+
+static float *make_images(const struct config *c)
+{
+    size_t pixels = (size_t)atoi(c->batch) * 3 * (size_t)atoi(c->size) * (size_t)atoi(c->size);
+    float *x = malloc(pixels * sizeof *x);
+    for (size_t i = 0; x && i < pixels; i++)
+        x[i] = (float)(((uint32_t)i * 2654435761u >> 8) % 2001) / 1000.0f - 1;
+    return x;
+}
+
+static int child(const struct config *c)
+{
+    struct coke_encoder e;
+    struct ck_plan *plan = NULL;
+    double best = 1e30;
+    coke_set_threads(args.threads);
+    float *x = make_images(c);
+    int rc = !x || make_plan(&e, c, &plan) || ck_plan_forward(plan, x);
+    for (int i = 0; i < args.repeat && !rc; i++) {
+        double start = ck_clock_seconds();
+        for (int j = 0; j < args.steps && !rc; j++)
+            rc = ck_plan_forward(plan, x);
+        double seconds = (ck_clock_seconds() - start) / args.steps;
+        best = seconds < best ? seconds : best;
+    }
+    if (rc)
+        fprintf(stderr, "bench_embed: %s: %s\n", c->name, coke_last_error());
+    else
+        printf("{\"images_per_second\": %.2f}\n", atof(c->batch) / best);
+    ck_plan_free(plan);
+    ck_encoder_release(&e);
+    free(x);
+    return rc != 0;
+}
+
+/* ---- both sides, from outside -------------------------------------------------------------
+ */
+
+/* Images a second; 0 = failed, and what it said is printed. */
+static double run_command(const char *command)
+{
+    static const char field[] = "\"images_per_second\": ";
+    char line[4096] = "no output\n";
+    FILE *f = popen(command, "r");
+    double rate = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (strstr(line, field))
+            rate = atof(strstr(line, field) + sizeof field - 1);
+    if (f)
+        pclose(f);
+    if (!(rate > 0))
+        printf("failed: %s", line);
+    return rate;
+}
+
+static double ours(const struct config *c)
+{
+    char command[2048];
+    snprintf(command, sizeof command,
+             "GOMP_SPINCOUNT=20000 '%s' --child %s --threads %d --steps %d --repeat %d",
+             args.self, c->name, args.threads, args.steps, args.repeat);
+    return run_command(command);
+}
+
+static double theirs(const struct config *c, const char *layout)
+{
+    char command[2048], folder[1024];
+    snprintf(folder, sizeof folder, "%s", __FILE__);
+    *strrchr(folder, '/') = 0;
+    snprintf(command, sizeof command,
+             "GOMP_SPINCOUNT=20000 '%s' '%s/torch_step.py' --inference --arch %s --stem %s "
+             "--width %s --size %s --batch %s --layout %s --threads %d --steps %d --repeat %d",
+             args.python, folder, c->arch, c->stem, c->width, c->size, c->batch, layout,
+             args.threads, args.steps, args.repeat);
+    return run_command(command);
+}
+
+/* Their best over ours; 0 = one of them failed. */
+static double compare(const struct config *c)
+{
+    static const char *const layouts[] = {"contiguous", "channels_last"};
+    double we = ours(c), best = 0;
+    printf("%-12s %-30s %8.1f images/s\n", c->name, "coke", we);
+    for (int i = 0; i < 2; i++) {
+        double they = theirs(c, layouts[i]);
+        printf("%-12s PyTorch %-22s %8.1f images/s\n", c->name, layouts[i], they);
+        best = they > best ? they : best;
+    }
+    fflush(stdout);
+    return best > 0 ? we / best : 0;
+}
+
+static int parse(int argc, char **argv)
+{
+    args.self = argv[0];
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const char *a = argv[i], *v = argv[i + 1];
+        if (strcmp(a, "--threads") == 0)
+            args.threads = atoi(v);
+        else if (strcmp(a, "--steps") == 0)
+            args.steps = atoi(v);
+        else if (strcmp(a, "--repeat") == 0)
+            args.repeat = atoi(v);
+        else if (strcmp(a, "--only") == 0)
+            args.only = v;
+        else if (strcmp(a, "--python") == 0)
+            args.python = v;
+        else if (strcmp(a, "--child") == 0)
+            args.child = v;
+        else
+            return 2;
+    }
+    return argc % 2 ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+    enum { CONFIGS = sizeof configs / sizeof configs[0] };
+    double ratio[CONFIGS] = {0};
+    if (parse(argc, argv)) {
+        fprintf(stderr, "bench_embed: the head of bench/bench_embed.c tells the usage\n");
+        return 2;
+    }
+    for (int i = 0; i < CONFIGS; i++) {
+        if (args.child && strcmp(args.child, configs[i].name) == 0)
+            return child(&configs[i]);
+        if (!args.child && (!args.only || strcmp(args.only, configs[i].name) == 0))
+            ratio[i] = compare(&configs[i]);
+    }
+    for (int i = 0; i < CONFIGS; i++)
+        if (ratio[i] > 0)
+            printf("ratio embed_%s %.2f\n", configs[i].name, ratio[i]);
+    return 0;
+}

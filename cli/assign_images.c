@@ -1,0 +1,202 @@
+/* assign_images.c - coke assign RUN DATA: the cluster of each image. */
+#include "assign_images.h"
+#include "emit.h"
+#include "outputs.h"
+#include "progress.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    const struct assign_images *o;
+    struct coke_run *run;
+    struct coke_data *data;
+    int head;
+    int64_t n;
+    int32_t *cluster;
+    float *similarity, *margin;
+    struct progress bar;
+    struct coke_callbacks callbacks;
+};
+
+static void release(struct work *w)
+{
+    coke_data_free(w->data);
+    coke_run_free(w->run);
+    free(w->cluster);
+    free(w->similarity);
+    free(w->margin);
+}
+
+/* ---- before --------------------------------------------------------------------------------
+ */
+
+static int check_outputs(const struct assign_images *o)
+{
+    if (o->copy && o->link)
+        return talk_fail(COKE_EUSAGE, "either --copy-to or --symlink, not both");
+    return o->output ? outputs_check_file(o->output, o->force) : COKE_OK;
+}
+
+static int check_folder(struct work *w)
+{
+    const struct assign_images *o = w->o;
+    if (!o->copy && !o->link)
+        return COKE_OK;
+    int rc = coke_data_sort(w->data, NULL, 1, o->copy ? o->copy : o->link,
+                            o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, NULL, NULL);
+    return rc ? talk_fail_library(rc) : COKE_OK;
+}
+
+/* The head that was asked for, the one with as many clusters as classes, or the first. */
+static void choose_head(struct work *w)
+{
+    int match = coke_run_match(w->run, coke_data_classes(w->data));
+    w->head = w->o->head >= 0 ? (int)w->o->head : match >= 0 ? match : 0;
+    if (w->o->head < 0 && coke_run_heads(w->run) > 1 && !w->o->t.quiet)
+        fprintf(stderr, "coke: head %d, with %lld clusters; --head chooses another of %d\n",
+                w->head, (long long)coke_run_k(w->run, w->head), coke_run_heads(w->run));
+}
+
+static int open_input(struct work *w, int n, const char *const *operands)
+{
+    const char *source = NULL;
+    int rc = trained_open(&w->run, &source, &w->o->t, n, operands);
+    if (!rc)
+        rc = trained_open_data(&w->data, &w->o->t, w->run, source, &w->o->d);
+    if (!rc)
+        rc = check_folder(w);
+    if (rc)
+        return rc;
+    choose_head(w);
+    w->n = coke_data_count(w->data);
+    size_t rows = w->n > 0 ? (size_t)w->n : 1;
+    w->cluster = calloc(rows, sizeof *w->cluster);
+    w->similarity = calloc(rows, sizeof *w->similarity);
+    w->margin = calloc(rows, sizeof *w->margin);
+    if (!w->cluster || !w->similarity || !w->margin)
+        return talk_fail(COKE_ENOMEM, "out of memory for the clusters of %zu images", rows);
+    return COKE_OK;
+}
+
+/* ---- the table -----------------------------------------------------------------------------
+ */
+
+/* Quotes where a comma, a quote or an end of line is in the name (RFC 4180). */
+static void put_csv_text(FILE *to, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, to);
+        return;
+    }
+    fputc('"', to);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', to);
+        fputc(*text, to);
+    }
+    fputc('"', to);
+}
+
+static void put_csv(const struct work *w, int64_t i, const char *name, FILE *to)
+{
+    put_csv_text(to, name);
+    if (w->cluster[i] < 0)
+        fputs(",-1,,\n", to);
+    else
+        fprintf(to, ",%d,%.6f,%.6f\n", w->cluster[i], (double)w->similarity[i],
+                (double)w->margin[i]);
+}
+
+static void put_json(const struct work *w, int64_t i, const char *name, FILE *to)
+{
+    fprintf(to, "{\"index\": %lld, \"name\": ", (long long)i);
+    emit_json_string(to, name);
+    fprintf(to, ", \"cluster\": %d", w->cluster[i]);
+    if (w->cluster[i] >= 0)
+        fprintf(to, ", \"similarity\": %.6f, \"margin\": %.6f", (double)w->similarity[i],
+                (double)w->margin[i]);
+    fputs("}\n", to);
+}
+
+static void put_table(const struct work *w, FILE *to)
+{
+    char name[PATH_MAX + 64];
+    if (!w->o->t.json)
+        fputs("name,cluster,similarity,margin\n", to);
+    for (int64_t i = 0; i < w->n; i++) {
+        coke_data_name(w->data, i, name, sizeof name);
+        if (w->o->t.json)
+            put_json(w, i, name, to);
+        else
+            put_csv(w, i, name, to);
+    }
+}
+
+/* The table as a file, whole or not at all. */
+static int write_table(const struct work *w)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!w->o->output) {
+        put_table(w, stdout); /* main.c sees whether it arrived */
+        return COKE_OK;
+    }
+    FILE *f = open_memstream(&text, &size);
+    if (f)
+        put_table(w, f);
+    int failed = !f || ferror(f);
+    if (f && fclose(f))
+        failed = 1;
+    int rc = failed ? COKE_ENOMEM : coke_file_write(w->o->output, text, size, w->o->force);
+    free(text);
+    if (failed)
+        return talk_fail(rc, "out of memory for a table of %lld images", (long long)w->n);
+    return rc ? talk_fail_library(rc) : COKE_OK;
+}
+
+/* ---- folders -------------------------------------------------------------------------------
+ */
+
+static int sort_images(struct work *w)
+{
+    const struct assign_images *o = w->o;
+    const char *dir = o->copy ? o->copy : o->link;
+    struct coke_sorted s;
+    if (!dir)
+        return COKE_OK;
+    int rc = coke_data_sort(w->data, w->cluster, (int32_t)coke_run_k(w->run, w->head), dir,
+                            o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, &w->callbacks, &s);
+    progress_end(&w->bar);
+    if (rc)
+        return trained_fail(rc);
+    if (!o->t.quiet)
+        fprintf(stderr, "coke: %lld images in %lld folders below %s; %lld were renamed\n",
+                (long long)s.images, (long long)s.folders, dir, (long long)s.renamed);
+    return COKE_OK;
+}
+
+int assign_images(const struct assign_images *o, int n, const char *const *operands)
+{
+    struct work w = {.o = o};
+    int rc = check_outputs(o);
+    if (!rc)
+        rc = open_input(&w, n, operands);
+    if (!rc) {
+        progress_init(&w.bar, o->t.quiet);
+        w.callbacks = progress_callbacks(&w.bar);
+        rc = coke_run_assign(w.run, w.data, w.head, &w.callbacks, w.cluster, w.similarity,
+                             w.margin);
+        progress_end(&w.bar);
+        rc = rc ? trained_fail(rc) : COKE_OK;
+    }
+    if (!rc)
+        rc = write_table(&w);
+    if (!rc)
+        rc = sort_images(&w);
+    release(&w);
+    return rc;
+}

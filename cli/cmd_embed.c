@@ -1,0 +1,101 @@
+/* cmd_embed.c - coke embed: vectors of images from a trained encoder. */
+#include "emit.h"
+#include "outputs.h"
+#include "progress.h"
+#include "talk.h"
+#include "trained.h"
+
+struct options {
+    struct trained t;
+    struct coke_data_options d;
+    const char *output;
+    int32_t which, force;
+};
+
+#define OWN struct options
+static const struct arg args[] = {
+    ARG_TEXT(OWN, output, "output", 'o', "FILE", "the vectors, a .npy of float32 [n][dim]"),
+    ARG_CHOICE(OWN, which, "features", "backbone|projection", 1,
+               "which vectors: of the backbone, or the unit vectors that were clustered"),
+    ARG_FORCE(OWN),
+    ARGS_TRAINED(OWN),
+};
+
+static void print_result(const struct options *o, const struct coke_run *run,
+                         const struct coke_embedded *r)
+{
+    if (!o->t.json) {
+        printf("%lld x %lld in %s, from %s\n", (long long)r->images, (long long)r->dim,
+               o->output, coke_run_weights(run));
+        if (r->bad)
+            printf("%lld images could not be read: their rows are 0\n", (long long)r->bad);
+        return;
+    }
+    struct emit e = {.to = stdout};
+    emit_begin(&e, NULL, '{');
+    emit_text(&e, "weights", coke_run_weights(run));
+    emit_int(&e, "epoch", coke_run_epoch(run));
+    emit_text(&e, "output", o->output);
+    emit_int(&e, "images", r->images);
+    emit_int(&e, "dim", r->dim);
+    emit_int(&e, "bad", r->bad);
+    emit_end(&e, '}');
+}
+
+static int embed(struct coke_run *run, struct coke_data *d, const struct options *o)
+{
+    struct progress bar;
+    struct coke_embedded result;
+    progress_init(&bar, o->t.quiet);
+    struct coke_callbacks callbacks = progress_callbacks(&bar);
+    int rc = coke_run_embed(run, d, o->which ? COKE_PROJ : COKE_FEATURES, o->output, o->force,
+                            &callbacks, &result);
+    progress_end(&bar);
+    if (rc)
+        return trained_fail(rc);
+    print_result(o, run, &result);
+    return COKE_OK;
+}
+
+static int run(const void *options, int n, const char *const *operands)
+{
+    const struct options *o = options;
+    struct coke_run *run = NULL;
+    struct coke_data *d = NULL;
+    const char *source = NULL;
+    int rc = COKE_OK;
+    if (!o->output)
+        rc = talk_fail(COKE_EUSAGE, "where to is missing, as in -o x.npy");
+    if (!rc)
+        rc = outputs_check_file(o->output, o->force);
+    if (!rc)
+        rc = trained_open(&run, &source, &o->t, n, operands);
+    if (!rc)
+        rc = trained_open_data(&d, &o->t, run, source, &o->d);
+    if (!rc)
+        rc = embed(run, d, o);
+    coke_data_free(d);
+    coke_run_free(run);
+    return rc;
+}
+
+const struct command cmd_embed = {
+    .name = "embed",
+    .usage = "RUN DATA -o x.npy [options]",
+    .summary = "write the vectors that a trained encoder makes of images",
+    .about = "Writes a row for each image, in the order of the data set, as it is computed: "
+             "memory does not grow with the number of images. " RUN_IS DATA_IS
+             "Images are seen in the size of the training, cut from the middle.",
+    .examples =
+        "coke embed run photos -o x.npy\tfeatures of the backbone\n"
+        "coke cluster x.npy -k 100 -o clusters\tand clusters of them\n"
+        "coke embed run data/cifar10 --split test --features projection -o z.npy\tunit "
+        "vectors\n"
+        "coke embed --weights resnet50.safetensors photos -o x.npy\ta torchvision ResNet",
+    .group = {{coke_use_option_table, offsetof(OWN, t.use)},
+              {coke_data_option_table, offsetof(OWN, d)}},
+    .arg = args,
+    .nargs = ARG_COUNT(args),
+    .size = sizeof(OWN),
+    .run = run,
+};

@@ -1,0 +1,321 @@
+/* cmd_eval.c - coke eval knn, cluster: an encoder as it is, against known classes. */
+#include "exam.h"
+#include "talk.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- knn -----------------------------------------------------------------------------------
+ */
+
+struct knn_options {
+    struct exam_options c;
+    struct coke_knn_options o;
+};
+
+static const struct arg knn_args[] = {
+    ARG_TEST(struct knn_options),
+    ARGS_EXAM(struct knn_options),
+};
+
+static void print_knn(const struct exam *x, const struct knn_options *o,
+                      const struct coke_eval_knn *r)
+{
+    const struct exam_options *c = &o->c;
+    if (c->t.json) {
+        struct emit e = {0};
+        exam_begin_json(&e, x, c, r->leave_one_out ? "knn, leave one out" : "knn");
+        emit_real(&e, "temperature", o->o.temperature);
+        emit_int(&e, "bank_images", r->bank);
+        emit_int(&e, "test_images", r->asked);
+        emit_int(&e, "bad", r->bad);
+        emit_int(&e, "classes", r->classes);
+        emit_begin(&e, "accuracy", '{');
+        for (int i = 0; i < r->n; i++) {
+            char key[24];
+            snprintf(key, sizeof key, "%lld", (long long)r->k[i]);
+            emit_real(&e, key, r->accuracy[i]);
+        }
+        emit_end(&e, '}');
+        emit_end(&e, '}');
+        return;
+    }
+    exam_print_about(x);
+    printf(": %lld images vote, %lld", (long long)r->bank, (long long)r->asked);
+    if (r->leave_one_out)
+        printf(" are asked, each without its own vote");
+    else
+        printf(" of %s are asked", c->test ? c->test : "its test split");
+    printf("; %d classes\n", r->classes);
+    printf("%-10scosine, temperature %g; nothing in it is random\n", "protocol",
+           o->o.temperature);
+    exam_print_bad(r->bad);
+    for (int i = 0; i < r->n; i++)
+        printf("k-NN %-6lld %6.2f\n", (long long)r->k[i], 100 * r->accuracy[i]);
+}
+
+static int run_knn(const void *options, int n, const char *const *operands)
+{
+    const struct knn_options *o = options;
+    struct exam x = {0};
+    struct coke_eval_knn result;
+    int rc = exam_open(&x, &o->c, n, operands);
+    if (!rc) {
+        rc = coke_eval_knn(&x.in, &o->o, &result);
+        progress_end(&x.bar);
+        if (rc)
+            rc = trained_fail(rc);
+        else
+            print_knn(&x, o, &result);
+    }
+    exam_close(&x);
+    return rc;
+}
+
+const struct command cmd_eval_knn = {
+    .name = "eval knn",
+    .usage = "RUN DATA [--test DATA2] [options]",
+    .summary = "judge an encoder by its nearest neighbours",
+    .about = "Every test image gets the class that its nearest train images vote for, weighted "
+             "by cosine. Without test images every train image is asked and does not vote for "
+             "itself. " SPLITS RUN_IS DATA_IS,
+    .examples = "coke eval knn run data/cifar10\t20 and 200 neighbours\n"
+                "coke eval knn run photos/train --test photos/val --json\tfor programs\n"
+                "coke eval knn --weights resnet18.safetensors photos\ta torchvision ResNet",
+    .group = {{coke_knn_option_table, offsetof(struct knn_options, o)},
+              {coke_use_option_table, offsetof(struct knn_options, c.t.use)},
+              {exam_data_table, offsetof(struct knn_options, c.d)}},
+    .arg = knn_args,
+    .nargs = ARG_COUNT(knn_args),
+    .size = sizeof(struct knn_options),
+    .run = run_knn,
+};
+
+/* ---- cluster -------------------------------------------------------------------------------
+ */
+
+enum { SPLIT_AUTO, SPLIT_TRAIN, SPLIT_TEST };
+
+struct cluster_options {
+    struct exam_options c;
+    int32_t split;
+};
+
+static const struct arg cluster_args[] = {
+    ARG_CHOICE(struct cluster_options, split, "split", "auto|train|test", 2,
+               "which part of DATA; auto: the test split if it has one"),
+    ARGS_EXAM(struct cluster_options),
+};
+
+/* Of several runs, which are trials of one training: the heads that belong together are those
+ * of the same number. */
+struct trials {
+    int runs;
+    struct coke_eval_cluster *result; /* [runs] */
+};
+
+enum { ACC, MANY, NMI, ARI, MEASURES };
+static const char *const measure_key[] = {"acc", "many_to_one", "nmi", "ari"};
+
+static double measure(const struct coke_eval_head *h, int m)
+{
+    const double value[] = {h->accuracy, h->many_to_one, h->nmi, h->ari};
+    return value[m];
+}
+
+/* Mean and deviation (of the sample) over the runs. */
+static void sum_up(const struct trials *t, int head, int m, double *mean, double *deviation)
+{
+    double sum = 0, square = 0;
+    for (int r = 0; r < t->runs; r++)
+        sum += measure(&t->result[r].head[head], m);
+    *mean = sum / t->runs;
+    for (int r = 0; r < t->runs; r++) {
+        double d = measure(&t->result[r].head[head], m) - *mean;
+        square += d * d;
+    }
+    *deviation = t->runs > 1 ? sqrt(square / (t->runs - 1)) : 0;
+}
+
+static int same_heads(const struct trials *t)
+{
+    for (int r = 1; r < t->runs; r++) {
+        if (t->result[r].heads != t->result[0].heads)
+            return 0;
+        for (int h = 0; h < t->result[0].heads; h++)
+            if (t->result[r].head[h].k != t->result[0].head[h].k)
+                return 0;
+    }
+    return 1;
+}
+
+static void print_cluster(const struct exam *x, const char *split,
+                          const struct coke_eval_cluster *r)
+{
+    exam_print_about(x);
+    printf("%s%s: %lld images, %d classes\n", *split ? ", " : "", split, (long long)r->images,
+           r->classes);
+    printf("%-10scluster: nearest center of the last epoch; nothing in it is random\n",
+           "protocol");
+    exam_print_bad(r->bad);
+    printf("head      K      ACC  many-to-one    NMI    ARI\n");
+    for (int h = 0; h < r->heads; h++)
+        printf("%4d %6lld   %6.2f       %6.2f %6.2f %6.2f%s\n", h, (long long)r->head[h].k,
+               100 * r->head[h].accuracy, 100 * r->head[h].many_to_one, 100 * r->head[h].nmi,
+               100 * r->head[h].ari, h == r->matched ? "  <- K = classes" : "");
+}
+
+static void print_trials(const struct trials *t)
+{
+    printf("mean and deviation of %d runs\n", t->runs);
+    for (int h = 0; h < t->result[0].heads; h++) {
+        printf("%4d %6lld ", h, (long long)t->result[0].head[h].k);
+        for (int m = 0; m < MEASURES; m++) {
+            double mean, deviation;
+            sum_up(t, h, m, &mean, &deviation);
+            printf("  %s %.2f +- %.2f", measure_key[m], 100 * mean, 100 * deviation);
+        }
+        printf("%s\n", h == t->result[0].matched ? "  <- K = classes" : "");
+    }
+}
+
+static void emit_cluster(struct emit *e, const struct exam *x, const struct exam_options *c,
+                         const char *split, const struct coke_eval_cluster *r)
+{
+    exam_begin_json(e, x, c, "cluster");
+    emit_text(e, "split", split);
+    emit_int(e, "images", r->images);
+    emit_int(e, "bad", r->bad);
+    emit_int(e, "classes", r->classes);
+    emit_int(e, "matched", r->matched);
+    emit_begin(e, "heads", '[');
+    for (int h = 0; h < r->heads; h++) {
+        emit_begin(e, NULL, '{');
+        emit_int(e, "k", r->head[h].k);
+        for (int m = 0; m < MEASURES; m++)
+            emit_real(e, measure_key[m], measure(&r->head[h], m));
+        emit_end(e, '}');
+    }
+    emit_end(e, ']');
+    emit_end(e, '}');
+}
+
+static void emit_trials(struct emit *e, const struct trials *t)
+{
+    emit_begin(e, "mean", '[');
+    for (int h = 0; h < t->result[0].heads; h++) {
+        emit_begin(e, NULL, '{');
+        emit_int(e, "k", t->result[0].head[h].k);
+        for (int m = 0; m < MEASURES; m++) {
+            double mean, deviation;
+            char key[32];
+            sum_up(t, h, m, &mean, &deviation);
+            snprintf(key, sizeof key, "%s_deviation", measure_key[m]);
+            emit_real(e, measure_key[m], mean);
+            emit_real(e, key, deviation);
+        }
+        emit_end(e, '}');
+    }
+    emit_end(e, ']');
+}
+
+/* The images to judge, and how the part is called. */
+static int open_images(struct exam *x, const struct cluster_options *o, const char **split)
+{
+    int rc = COKE_OK;
+    *split = "";
+    if (o->split != SPLIT_TEST)
+        rc = exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TRAIN);
+    int has = o->split == SPLIT_TEST || (!rc && coke_data_has_split(x->in.test));
+    if (rc || !has)
+        return rc;
+    *split = o->split == SPLIT_TRAIN ? "train" : "test";
+    if (o->split == SPLIT_TRAIN)
+        return COKE_OK;
+    coke_data_free(x->in.test);
+    x->in.test = NULL;
+    return exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TEST);
+}
+
+static int judge_run(const struct cluster_options *o, const char *run, const char *source,
+                     struct emit *e, struct coke_eval_cluster *out)
+{
+    struct exam x = {0};
+    const char *operands[] = {run, source}, *split = "";
+    int weights = o->c.t.weights != NULL;
+    int rc = exam_open_run(&x, &o->c, weights ? 1 : 2, operands + weights);
+    if (!rc)
+        rc = open_images(&x, o, &split);
+    if (!rc) {
+        rc = coke_eval_cluster(&x.in, out);
+        progress_end(&x.bar);
+        if (rc)
+            rc = trained_fail(rc);
+        else if (o->c.t.json)
+            emit_cluster(e, &x, &o->c, split, out);
+        else
+            print_cluster(&x, split, out);
+    }
+    exam_close(&x);
+    return rc;
+}
+
+static int judge_all(const struct cluster_options *o, struct trials *t,
+                     const char *const *operands)
+{
+    struct emit e = {.to = stdout};
+    int rc = COKE_OK, several = t->runs > 1, json = o->c.t.json;
+    if (several && json) {
+        emit_begin(&e, NULL, '{');
+        emit_begin(&e, "runs", '[');
+    }
+    for (int r = 0; r < t->runs && !rc; r++)
+        rc = judge_run(o, operands[r], operands[t->runs], &e, &t->result[r]);
+    int mean = !rc && several && same_heads(t);
+    if (several && json) {
+        emit_end(&e, ']');
+        if (mean)
+            emit_trials(&e, t);
+        emit_end(&e, '}');
+    } else if (mean) {
+        print_trials(t);
+    }
+    return rc;
+}
+
+static int run_cluster(const void *options, int n, const char *const *operands)
+{
+    const struct cluster_options *o = options;
+    struct trials t = {.runs = o->c.t.weights ? n : n - 1};
+    const char *one[2] = {NULL, n ? operands[0] : NULL};
+    if (t.runs < 1 || (o->c.t.weights && n != 1))
+        return talk_fail(COKE_EUSAGE,
+                         "a run and a data set are needed; 'coke eval cluster --help' has "
+                         "examples");
+    t.result = calloc((size_t)t.runs, sizeof *t.result);
+    int rc = t.result ? judge_all(o, &t, o->c.t.weights ? one : operands)
+                      : talk_fail(COKE_ENOMEM, "out of memory");
+    free(t.result);
+    return rc;
+}
+
+const struct command cmd_eval_cluster = {
+    .name = "eval cluster",
+    .usage = "RUN... DATA [options]",
+    .summary = "compare the clusters of a training with known classes",
+    .about =
+        "Every image goes to the nearest center, without any further learning. ACC is the "
+        "best one-to-one matching of clusters and classes, many-to-one lets every cluster "
+        "stand for its most frequent class, NMI is over the mean of the two entropies. All "
+        "heads are listed; the one with as many clusters as there are classes is marked. "
+        "Several runs are trials of one training: mean and deviation. " RUN_IS DATA_IS,
+    .examples = "coke eval cluster run data/cifar10\tthe test split\n"
+                "coke eval cluster run data/cifar100 --coarse --json\tthe 20 super-classes\n"
+                "coke eval cluster run1 run2 run3 data/cifar10\tmean and deviation",
+    .group = {{coke_use_option_table, offsetof(struct cluster_options, c.t.use)},
+              {exam_data_table, offsetof(struct cluster_options, c.d)}},
+    .arg = cluster_args,
+    .nargs = ARG_COUNT(cluster_args),
+    .size = sizeof(struct cluster_options),
+    .run = run_cluster,
+};

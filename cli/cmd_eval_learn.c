@@ -1,0 +1,222 @@
+/* cmd_eval_learn.c - coke eval linear, finetune: classifiers that begin with an encoder. */
+#include "exam.h"
+#include "talk.h"
+
+#include <math.h>
+
+/* A classifier is tested on images that it has not seen. */
+static int need_test(const struct exam *x)
+{
+    if (x->in.test)
+        return COKE_OK;
+    return talk_fail(COKE_EUSAGE, "%s has no test split; --test names images to test on",
+                     x->source);
+}
+
+/* Percent, with the deviation where there are several trials. */
+static void print_share(const char *name, double mean, double deviation, int64_t trials)
+{
+    if (!isfinite(mean))
+        printf("  %s     -", name);
+    else if (trials > 1)
+        printf("  %s %6.2f +- %.2f", name, 100 * mean, 100 * deviation);
+    else
+        printf("  %s %6.2f", name, 100 * mean);
+}
+
+static void print_row(const struct coke_eval_table *t, int r)
+{
+    const struct coke_eval_row *row = &t->row[r];
+    printf("rate %-7.4g decay %-6.3g", row->rate, row->weight_decay);
+    print_share("top-1", row->top1, row->top1_deviation, t->trials);
+    if (t->classes > 5)
+        print_share("top-5", row->top5, row->top5_deviation, t->trials);
+    printf("  loss %.4f%s\n", row->loss, t->n > 1 && r == t->best ? "  <- best" : "");
+}
+
+static void print_table(const struct exam *x, const struct exam_options *c,
+                        const struct coke_eval_table *t, const char *protocol)
+{
+    exam_print_about(x);
+    printf(": %lld images to learn, %lld of %s to test; %d classes\n", (long long)t->train,
+           (long long)t->test, c->test ? c->test : "its test split", t->classes);
+    printf("%-10s%s; %lld epochs, batch %lld, seed %lld", "protocol", protocol,
+           (long long)t->epochs, (long long)t->batch, (long long)t->seed);
+    if (t->trials > 1)
+        printf(", %lld trials", (long long)t->trials);
+    putchar('\n');
+    exam_print_bad(t->bad);
+    for (int r = 0; r < t->n; r++)
+        print_row(t, r);
+    if (t->n > 1)
+        puts("the best one is chosen on the test images");
+}
+
+static void emit_row(struct emit *e, const struct coke_eval_row *r, int64_t trials)
+{
+    emit_begin(e, NULL, '{');
+    emit_real(e, "rate", r->rate);
+    emit_real(e, "weight_decay", r->weight_decay);
+    emit_real(e, "top1", r->top1);
+    emit_real(e, "top5", r->top5);
+    emit_real(e, "loss", r->loss);
+    if (trials > 1) {
+        emit_real(e, "top1_deviation", r->top1_deviation);
+        emit_real(e, "top5_deviation", r->top5_deviation);
+        emit_real(e, "loss_deviation", r->loss_deviation);
+    }
+    emit_end(e, '}');
+}
+
+static void emit_table(struct emit *e, const struct coke_eval_table *t)
+{
+    emit_int(e, "seed", t->seed);
+    emit_int(e, "trials", t->trials);
+    emit_int(e, "train_images", t->train);
+    emit_int(e, "test_images", t->test);
+    emit_int(e, "bad", t->bad);
+    emit_int(e, "classes", t->classes);
+    emit_int(e, "epochs", t->epochs);
+    emit_int(e, "batch", t->batch);
+    emit_begin(e, "rows", '[');
+    for (int r = 0; r < t->n; r++)
+        emit_row(e, &t->row[r], t->trials);
+    emit_end(e, ']');
+    emit_int(e, "best", t->best);
+    emit_real(e, "top1", t->best < 0 ? (double)NAN : t->row[t->best].top1);
+    emit_end(e, '}');
+}
+
+/* ---- linear --------------------------------------------------------------------------------
+ */
+
+struct linear_options {
+    struct exam_options c;
+    struct coke_linear_options o;
+};
+
+static const struct arg linear_args[] = {
+    ARG_TEST(struct linear_options),
+    ARGS_EXAM(struct linear_options),
+};
+
+static void print_linear(const struct exam *x, const struct linear_options *o,
+                         const struct coke_eval_table *t)
+{
+    char protocol[96];
+    snprintf(protocol, sizeof protocol, "linear, %s, %s",
+             o->o.protocol == COKE_LINEAR_PAPER ? "paper (cosine)"
+                                                : "ablation (a tenth at 60 and 80 %)",
+             o->o.augment ? "crops and flips" : "features computed once");
+    if (!o->c.t.json) {
+        print_table(x, &o->c, t, protocol);
+        return;
+    }
+    struct emit e = {0};
+    exam_begin_json(&e, x, &o->c, protocol);
+    emit_table(&e, t);
+}
+
+static int run_linear(const void *options, int n, const char *const *operands)
+{
+    const struct linear_options *o = options;
+    struct exam x = {0};
+    struct coke_eval_table table;
+    int rc = exam_open(&x, &o->c, n, operands);
+    if (!rc)
+        rc = need_test(&x);
+    if (!rc) {
+        rc = coke_eval_linear(&x.in, &o->o, &table);
+        progress_end(&x.bar);
+        if (rc)
+            rc = trained_fail(rc);
+        else
+            print_linear(&x, o, &table);
+    }
+    exam_close(&x);
+    return rc;
+}
+
+const struct command cmd_eval_linear = {
+    .name = "eval linear",
+    .usage = "RUN DATA [--test DATA2] [options]",
+    .summary = "judge an encoder by a linear classifier on its features",
+    .about =
+        "The backbone stays as it is; a linear layer learns the classes of the train "
+        "images by SGD with momentum .9 and is tested on the others. " SPLITS RUN_IS DATA_IS,
+    .examples = "coke eval linear run data/cifar10\tfeatures computed once: minutes\n"
+                "coke eval linear run data/cifar10 --augment\tthe published protocol\n"
+                "coke eval linear run data/cifar10 --sweep --trials 3\teight learning rates",
+    .group = {{coke_linear_option_table, offsetof(struct linear_options, o)},
+              {coke_use_option_table, offsetof(struct linear_options, c.t.use)},
+              {exam_data_table, offsetof(struct linear_options, c.d)}},
+    .arg = linear_args,
+    .nargs = ARG_COUNT(linear_args),
+    .size = sizeof(struct linear_options),
+    .run = run_linear,
+};
+
+/* ---- finetune ------------------------------------------------------------------------------
+ */
+
+struct finetune_options {
+    struct exam_options c;
+    struct coke_finetune_options o;
+};
+
+static const struct arg finetune_args[] = {
+    ARG_TEST(struct finetune_options),
+    ARGS_EXAM(struct finetune_options),
+};
+
+static void print_finetune(const struct exam *x, const struct finetune_options *o,
+                           const struct coke_eval_table *t)
+{
+    static const char protocol[] = "finetune, whole network, last layer 10 x rate, cosine";
+    if (!o->c.t.json) {
+        print_table(x, &o->c, t, protocol);
+        return;
+    }
+    struct emit e = {0};
+    exam_begin_json(&e, x, &o->c, protocol);
+    emit_table(&e, t);
+}
+
+static int run_finetune(const void *options, int n, const char *const *operands)
+{
+    const struct finetune_options *o = options;
+    struct exam x = {0};
+    struct coke_eval_table table;
+    int rc = exam_open(&x, &o->c, n, operands);
+    if (!rc)
+        rc = need_test(&x);
+    if (!rc) {
+        rc = coke_eval_finetune(&x.in, &o->o, &table);
+        progress_end(&x.bar);
+        if (rc)
+            rc = trained_fail(rc);
+        else
+            print_finetune(&x, o, &table);
+    }
+    exam_close(&x);
+    return rc;
+}
+
+const struct command cmd_eval_finetune = {
+    .name = "eval finetune",
+    .usage = "RUN DATA [--test DATA2] [options]",
+    .summary = "judge an encoder by training all of it as a classifier",
+    .about = "Begins with the encoder's weights and a new last layer, which learns 10 times as "
+             "fast; SGD with momentum .9, crops and flips, a rate that follows half a cosine. "
+             "Every rate of the grid is tried with every weight decay: 12 trainings. The run "
+             "itself is not changed. " SPLITS RUN_IS DATA_IS,
+    .examples = "coke eval finetune run data/cifar10\tthe whole grid\n"
+                "coke eval finetune run data/cifar10 --rate 0.01 --weight-decay 0\tone of it",
+    .group = {{coke_finetune_option_table, offsetof(struct finetune_options, o)},
+              {coke_use_option_table, offsetof(struct finetune_options, c.t.use)},
+              {exam_data_table, offsetof(struct finetune_options, c.d)}},
+    .arg = finetune_args,
+    .nargs = ARG_COUNT(finetune_args),
+    .size = sizeof(struct finetune_options),
+    .run = run_finetune,
+};

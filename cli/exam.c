@@ -1,0 +1,106 @@
+/* exam.c - what the commands that judge an encoder share: RUN, DATA and what is said of them.
+ */
+#include "exam.h"
+#include "talk.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { DATA_ROWS = 16 };
+
+const struct coke_option_table *exam_data_table(void)
+{
+    static struct coke_option row[DATA_ROWS];
+    static struct coke_option_table t;
+    const struct coke_option_table *all = coke_data_option_table();
+    int n = 0;
+    assert(all->n <= DATA_ROWS);
+    for (int i = 0; i < all->n; i++)
+        if (strcmp(all->row[i].name, "split") != 0)
+            row[n++] = all->row[i];
+    t = (struct coke_option_table){row, n, all->size};
+    return &t;
+}
+
+/* ---- opening -------------------------------------------------------------------------------
+ */
+
+int exam_open_split(struct coke_data **out, const struct exam_options *c,
+                    const struct coke_run *run, const char *source, enum coke_split split)
+{
+    struct coke_data_options o = c->d;
+    o.split = split;
+    return trained_open_data(out, &c->t, run, source, &o);
+}
+
+/* The train images, and the test images where there are any. */
+static int open_parts(struct exam *x, const struct exam_options *c)
+{
+    int rc = exam_open_split(&x->in.train, c, x->run, x->source, COKE_SPLIT_TRAIN);
+    if (rc)
+        return rc;
+    if (c->test)
+        return exam_open_split(&x->in.test, c, x->run, c->test, COKE_SPLIT_TRAIN);
+    return coke_data_has_split(x->in.train)
+               ? exam_open_split(&x->in.test, c, x->run, x->source, COKE_SPLIT_TEST)
+               : COKE_OK;
+}
+
+int exam_open_run(struct exam *x, const struct exam_options *c, int n,
+                  const char *const *operands)
+{
+    int rc = trained_open(&x->run, &x->source, &c->t, n, operands);
+    x->in.run = x->run;
+    progress_init(&x->bar, c->t.quiet);
+    x->callbacks = progress_callbacks(&x->bar);
+    x->in.callbacks = &x->callbacks;
+    return rc;
+}
+
+int exam_open(struct exam *x, const struct exam_options *c, int n, const char *const *operands)
+{
+    int rc = exam_open_run(x, c, n, operands);
+    return rc ? rc : open_parts(x, c);
+}
+
+void exam_close(struct exam *x)
+{
+    coke_data_free(x->in.train);
+    coke_data_free(x->in.test);
+    coke_run_free(x->run);
+}
+
+/* ---- printing ------------------------------------------------------------------------------
+ */
+
+static const char *test_name(const struct exam *x, const struct exam_options *c)
+{
+    return c->test ? c->test : x->source;
+}
+
+void exam_begin_json(struct emit *e, const struct exam *x, const struct exam_options *c,
+                     const char *protocol)
+{
+    e->to = stdout;
+    emit_begin(e, NULL, '{');
+    emit_text(e, "protocol", protocol);
+    emit_text(e, "weights", coke_run_weights(x->run));
+    emit_int(e, "epoch", coke_run_epoch(x->run));
+    emit_text(e, "data", x->source);
+    if (x->in.test)
+        emit_text(e, "test", test_name(x, c));
+}
+
+void exam_print_about(const struct exam *x)
+{
+    printf("%-10s%s", "weights", coke_run_weights(x->run));
+    if (coke_run_epoch(x->run) >= 0)
+        printf(", %lld epochs", (long long)coke_run_epoch(x->run));
+    printf("\n%-10s%s", "data", x->source);
+}
+
+void exam_print_bad(int64_t bad)
+{
+    if (bad)
+        printf("%-10s%lld images could not be read\n", "left out", (long long)bad);
+}

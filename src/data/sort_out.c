@@ -1,0 +1,248 @@
+/* sort_out.c - images of a data set into a folder for each cluster.
+ *
+ * A file goes by the last part of its name alone, so that no name leads out of the folder. */
+#include "data/sort_out.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "data/dataset_kinds.h"
+#include "io/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Bytes of a name that are kept, of the 255 that a file system has: the rest is for a number
+ * and an extension. */
+enum { NAME_KEPT = 200, TRIES = 1000, EVERY = 100 };
+
+struct sort {
+    const struct ck_sort_job *job;
+    struct coke_sorted *out;
+    uint8_t *made; /* [clusters] */
+    struct ck_item item;
+};
+
+static int fail_errno(const char *path)
+{
+    return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+}
+
+/* ---- before --------------------------------------------------------------------------------
+ */
+
+static int is_empty(const char *dir, int *empty)
+{
+    DIR *d = opendir(dir);
+    const struct dirent *e;
+    if (!d)
+        return fail_errno(dir);
+    *empty = 1;
+    while ((e = readdir(d)))
+        *empty = *empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
+    closedir(d);
+    return COKE_OK;
+}
+
+int ck_sort_check(const struct coke_data *d, const char *dir, enum coke_sort_how how)
+{
+    struct stat st;
+    int empty = 1, rc = COKE_OK;
+    if (how == COKE_SORT_LINK && !d->set->type->path)
+        CK_FAIL(COKE_EUSAGE,
+                "%s: images in %s data are no files that a link could lead to; copy them",
+                d->set->source, d->set->type->kind);
+    if (strlen(dir) > PATH_MAX - 2 * NAME_MAX)
+        CK_FAIL(COKE_EUSAGE, "%.60s...: the name is too long", dir);
+    if (stat(dir, &st) != 0)
+        return errno == ENOENT ? COKE_OK : fail_errno(dir);
+    if (!S_ISDIR(st.st_mode))
+        CK_FAIL(COKE_EUSAGE, "%s is there, and no folder", dir);
+    CK_TRY(is_empty(dir, &empty));
+    if (!empty)
+        CK_FAIL(COKE_EUSAGE, "%s is not empty; name a new folder", dir);
+done:
+    return rc;
+}
+
+/* ---- names ---------------------------------------------------------------------------------
+ */
+
+/* What follows the last dot, if it looks like an extension; else the end. */
+static const char *extension(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && dot != name && strlen(dot) <= 8 ? dot : name + strlen(name);
+}
+
+/* The extension of an image that has none of its own. */
+static const char *natural_extension(const struct ck_item *item, const char *name)
+{
+    static const char *const by_kind[] = {[CK_CODEC_JPEG] = ".jpg",
+                                          [CK_CODEC_PNG] = ".png",
+                                          [CK_CODEC_WEBP] = ".webp",
+                                          [CK_CODEC_BMP] = ".bmp",
+                                          [CK_CODEC_PNM] = ".pnm"};
+    struct ck_image_info info;
+    if (!item->bytes)
+        return ".png";
+    if (ck_codec_probe(item->bytes, item->size, name, &info))
+        return "";
+    return by_kind[info.kind];
+}
+
+/* stem [NAME_KEPT + 1] and ending of the file that image i becomes. */
+static void name_file(const struct sort *s, int64_t i, char *stem, char *ending, size_t size)
+{
+    char name[PATH_MAX];
+    ck_dataset_name(s->job->data->set, i, name, sizeof name);
+    const char *base = ck_base_name(name);
+    const char *end = ck_is_image_name(base) ? extension(base) : base + strlen(base);
+    size_t length = (size_t)(end - base);
+    snprintf(ending, size, "%s", *end ? end : natural_extension(&s->item, name));
+    snprintf(stem, NAME_KEPT + 1, "%.*s", (int)(length < NAME_KEPT ? length : NAME_KEPT), base);
+    if (!*stem || strcmp(stem, ".") == 0 || strcmp(stem, "..") == 0)
+        snprintf(stem, NAME_KEPT + 1, "image-%lld", (long long)i);
+}
+
+static void folder_of(const struct sort *s, int32_t cluster, char *path, size_t size)
+{
+    char last[16];
+    int digits = snprintf(last, sizeof last, "%d", s->job->clusters - 1);
+    snprintf(path, size, "%s/cluster-%0*d", s->job->dir, digits, cluster);
+}
+
+/* ---- one image -----------------------------------------------------------------------------
+ */
+
+static int write_bytes(const char *path, const void *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno == EEXIST ? COKE_EUSAGE : fail_errno(path);
+    int rc = ck_fd_write(fd, path, bytes, size);
+    if (close(fd) && !rc)
+        rc = fail_errno(path);
+    if (rc)
+        unlink(path);
+    return rc;
+}
+
+static int write_pixels(const struct sort *s, const char *path)
+{
+    unsigned char *bytes = NULL;
+    size_t size;
+    int rc = COKE_OK;
+    CK_TRY(ck_png_encode(&s->item.pixels, &bytes, &size));
+    CK_TRY(write_bytes(path, bytes, size));
+done:
+    ck_free(bytes);
+    return rc;
+}
+
+static int make_link(const struct sort *s, int64_t i, const char *path)
+{
+    char from[PATH_MAX];
+    const struct ck_dataset *set = s->job->data->set;
+    int rc = set->type->path(set, i, from, sizeof from);
+    char *whole = rc ? NULL : realpath(from, NULL);
+    if (!rc && !whole)
+        rc = fail_errno(from);
+    if (!rc && symlink(whole, path))
+        rc = errno == EEXIST ? COKE_EUSAGE : fail_errno(path);
+    free(whole);
+    return rc;
+}
+
+/* COKE_EUSAGE: the name is taken. */
+static int put_at(const struct sort *s, int64_t i, const char *path)
+{
+    if (s->job->how == COKE_SORT_LINK)
+        return make_link(s, i, path);
+    return s->item.bytes ? write_bytes(path, s->item.bytes, s->item.size)
+                         : write_pixels(s, path);
+}
+
+static int put(struct sort *s, int64_t i, const char *folder)
+{
+    char stem[NAME_KEPT + 1], ending[16], path[PATH_MAX + NAME_MAX];
+    name_file(s, i, stem, ending, sizeof ending);
+    snprintf(path, sizeof path, "%s/%s%s", folder, stem, ending);
+    int rc = put_at(s, i, path);
+    for (int t = 1; t < TRIES && rc == COKE_EUSAGE; t++) {
+        s->out->renamed += t == 1;
+        if (t == 1)
+            snprintf(path, sizeof path, "%s/%s-%lld%s", folder, stem, (long long)i, ending);
+        else
+            snprintf(path, sizeof path, "%s/%s-%lld-%d%s", folder, stem, (long long)i, t,
+                     ending);
+        rc = put_at(s, i, path);
+    }
+    return rc == COKE_EUSAGE ? ck_fail(COKE_EIO, "%s: every such name is taken", path) : rc;
+}
+
+static int make_folder(struct sort *s, int32_t cluster, const char *path)
+{
+    if (s->made[cluster])
+        return COKE_OK;
+    if (mkdir(path, 0777))
+        return fail_errno(path);
+    s->made[cluster] = 1;
+    s->out->folders++;
+    return COKE_OK;
+}
+
+static int sort_one(struct sort *s, int64_t i)
+{
+    char folder[PATH_MAX];
+    int32_t cluster = s->job->cluster[i];
+    int rc = COKE_OK;
+    if (cluster < 0 || cluster >= s->job->clusters) {
+        s->out->left_out++;
+        return COKE_OK;
+    }
+    folder_of(s, cluster, folder, sizeof folder);
+    if (s->job->how == COKE_SORT_COPY)
+        CK_TRY(ck_dataset_read(s->job->data->set, i, &s->item));
+    CK_TRY(make_folder(s, cluster, folder));
+    CK_TRY(put(s, i, folder));
+    s->out->images++;
+done:
+    return rc;
+}
+
+static int tell(const struct ck_sort_job *job, int64_t done)
+{
+    const struct coke_callbacks *c = job->callbacks;
+    int64_t n = job->data->set->n;
+    struct coke_progress p = {.phase = "sort", .done = done, .total = n, .unit = "images"};
+    if ((done % EVERY && done < n) || !c || !c->progress || !c->progress(c->user, &p))
+        return COKE_OK;
+    return ck_fail(COKE_ESTOPPED, "stopped; %lld images are in %s", (long long)done, job->dir);
+}
+
+int ck_sort_out(const struct ck_sort_job *job, struct coke_sorted *out)
+{
+    struct sort s = {.job = job, .out = out};
+    int rc = COKE_OK;
+    memset(out, 0, sizeof *out);
+    CK_TRY(ck_sort_check(job->data, job->dir, job->how));
+    s.made = ck_calloc_array((size_t)job->clusters + 1, 1);
+    if (!s.made)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    if (mkdir(job->dir, 0777) && errno != EEXIST)
+        CK_FAIL(COKE_EIO, "%s: %s", job->dir, strerror(errno));
+    for (int64_t i = 0; i < job->data->set->n; i++) {
+        CK_TRY(sort_one(&s, i));
+        CK_TRY(tell(job, i + 1));
+    }
+done:
+    ck_free(s.made);
+    ck_item_release(&s.item);
+    return rc;
+}

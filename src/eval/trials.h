@@ -1,0 +1,30 @@
+/* trials.h - a table of learning rates and weight decays, several trials of each. */
+#ifndef CK_TRIALS_H
+#define CK_TRIALS_H
+
+#include "coke.h"
+#include "data/recipe.h"
+#include "eval/score.h"
+
+enum { CK_TRIALS_MAX = 100 };
+
+struct ck_trials {
+    double top1[COKE_EVAL_ROWS][CK_TRIALS_MAX], top5[COKE_EVAL_ROWS][CK_TRIALS_MAX],
+        loss[COKE_EVAL_ROWS][CK_TRIALS_MAX];
+};
+
+/* NULL: it came to nothing (NaN). */
+void ck_trials_put(struct ck_trials *t, int row, int64_t trial, const struct ck_score *score);
+/* Means and deviations of all rows, and which is best. */
+void ck_trials_sum_up(const struct ck_trials *t, struct coke_eval_table *out);
+
+/* Half a cosine from rate to 0, stepped each epoch. */
+double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs);
+
+/* Crops and flips of the size that `like` has. */
+int ck_trials_loader(struct coke_loader **out, struct coke_data *d,
+                     const struct ck_recipe *like, int64_t batch, int skip, int64_t seed);
+
+int ck_trials_tell(const struct coke_callbacks *c, struct coke_progress p);
+
+#endif

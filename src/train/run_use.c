@@ -1,0 +1,206 @@
+/* run_use.c - a trained encoder on images: which weights, and what it sees of an image. */
+#include "train/run_use.h"
+#include "core/error.h"
+#include "core/option.h"
+#include "io/safetensors.h"
+#include "train/checkpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ROW(type, field, name, def, min, max, choices, help)                                   \
+    CK_OPT(type, struct coke_use_options, field, name, def, min, max, choices, help)
+
+static const struct coke_option rows[] = {
+    ROW(COKE_OPT_FLAG, best, "best", 0, 0, 1, NULL,
+        "of a run folder the best checkpoint instead of the last"),
+    ROW(COKE_OPT_INT, size, "size", 0, 0, 4096, "auto",
+        "side of the images that the encoder sees; auto: as in its training"),
+    ROW(COKE_OPT_CHOICE, normalize, "normalize", 0, 0, 3, "auto|imagenet|cifar10|half",
+        "mean and deviation taken from the pixels; auto: as in its training"),
+    ROW(COKE_OPT_CHOICE, bad, "bad", 0, 0, 1, "error|skip",
+        "images that cannot be read, rows that are no vectors: stop, or leave them out"),
+};
+
+const struct coke_option_table *coke_use_option_table(void)
+{
+    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
+                                               sizeof(struct coke_use_options)};
+    return &t;
+}
+
+struct coke_use_options coke_use_options_default(void)
+{
+    struct coke_use_options o;
+    coke_options_default(coke_use_option_table(), &o);
+    return o;
+}
+
+/* ---- weights from elsewhere ----------------------------------------------------------------
+ */
+
+static int has(const struct ck_state *s, const char *name)
+{
+    return ck_state_find(s, name) != NULL;
+}
+
+/* What the tensors of a ResNet say about it. */
+static int guess(const struct ck_state *s, const char *path, struct coke_encoder_options *o)
+{
+    const struct ck_tensor *stem = ck_state_find(s, "conv1.weight");
+    *o = coke_encoder_options_default();
+    if (!stem || stem->ndim != 4 || !has(s, "layer1.0.conv1.weight"))
+        return ck_fail(COKE_EFORMAT,
+                       "%s holds neither an encoder of coke nor a torchvision ResNet "
+                       "(conv1.weight, layer1.0.conv1.weight, ...)",
+                       path);
+    o->head = COKE_HEAD_NONE;
+    o->predictor = 0;
+    o->arch = has(s, "layer1.0.conv3.weight")   ? COKE_RESNET50
+              : has(s, "layer1.2.conv1.weight") ? COKE_RESNET34
+                                                : COKE_RESNET18;
+    o->stem = stem->shape[2] > 3 ? COKE_STEM_IMAGENET : COKE_STEM_CIFAR;
+    o->width = (double)stem->shape[0] / 64;
+    o->channels = stem->shape[1];
+    int rc = ck_options_check(coke_encoder_option_table(), o);
+    return rc ? ck_fail_prefix(COKE_EFORMAT, "%s: ", path) : COKE_OK;
+}
+
+static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *path)
+{
+    struct coke_encoder_options o;
+    int rc = COKE_OK;
+    memset(r, 0, sizeof *r);
+    r->epoch = -1;
+    r->o = coke_train_options_default();
+    snprintf(r->weights, sizeof r->weights, "%s", path);
+    CK_TRY(guess(s, path, &o));
+    CK_TRY(ck_encoder_init(&r->encoder, &o));
+    r->encoder_ready = 1;
+    CK_TRY(ck_net_load(&r->encoder.net, s, path, "fc."));
+    r->o.encoder = r->encoder.o;
+done:
+    if (rc)
+        ck_run_close(r);
+    return rc;
+}
+
+static int is_ours(const struct ck_state *s)
+{
+    return ck_state_meta(s, "encoder.arch") || ck_state_meta(s, "format");
+}
+
+/* COKE_OK with *ours = 1 for folders. */
+static int look(const char *path, struct ck_state *s, int *ours)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    *ours = 1;
+    if (S_ISDIR(st.st_mode))
+        return COKE_OK;
+    int rc = ck_safetensors_read(path, s);
+    *ours = rc || is_ours(s);
+    return rc;
+}
+
+static int refuse_model(const struct ck_state *s, const char *path)
+{
+    const char *format = ck_state_meta(s, "format");
+    if (!format || ck_checkpoint_is(s) || ck_state_meta(s, "encoder.arch"))
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "%s is a '%s' file: no encoder is in it", path, format);
+}
+
+int ck_use_open(struct ck_run *r, const char *path, const struct coke_use_options *o)
+{
+    struct ck_state s = {0};
+    int ours = 1, rc = COKE_OK;
+    memset(r, 0, sizeof *r);
+    CK_TRY(ck_options_check(coke_use_option_table(), o));
+    CK_TRY(look(path, &s, &ours));
+    CK_TRY(refuse_model(&s, path));
+    if (o->best && s.ntensors)
+        CK_FAIL(COKE_EUSAGE, "best: %s is one file, only a run folder has several", path);
+    CK_TRY(ours ? ck_run_open(r, path, o->best) : open_foreign(r, &s, path));
+done:
+    ck_state_release(&s);
+    return rc;
+}
+
+static int is_file_in(const char *folder, const char *name)
+{
+    char path[CK_RUN_PATH];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int ck_use_is_run(const char *path)
+{
+    struct ck_state s = {0};
+    int ours = 0;
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return !is_file_in(path, "model.safetensors") &&
+               (is_file_in(path, "last.safetensors") || is_file_in(path, "config.json"));
+    int is_run = look(path, &s, &ours) == COKE_OK &&
+                 (ck_checkpoint_is(&s) || ck_state_meta(&s, "encoder.arch"));
+    ck_state_release(&s);
+    return is_run;
+}
+
+/* ---- what it sees --------------------------------------------------------------------------
+ */
+
+/* Up to this side pictures are seen as they are, if the training does not say otherwise. */
+enum { SMALL_PICTURE = 64, SMALL_BATCH = 64, LARGE_BATCH = 16 };
+
+int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke_use_options *o,
+                  struct ck_recipe *out)
+{
+    struct coke_view_options v = r->o.loader.view;
+    int normalize = o->normalize   ? o->normalize
+                    : r->view_norm ? r->view_norm
+                                   : r->o.loader.normalize;
+    int64_t channels = r->encoder.o.channels;
+    if (d->set->n < 0)
+        return ck_fail(COKE_EUSAGE,
+                       "%s can only be read once, in order, which will not do here; unpack it, "
+                       "or make shards of it with 'coke data pack'",
+                       d->set->source);
+    if (d->channels != channels)
+        return ck_fail(COKE_EUSAGE,
+                       "%s has images of %d channel%s, the encoder in %s takes %lld%s",
+                       d->set->source, d->channels, d->channels == 1 ? "" : "s", r->weights,
+                       (long long)channels,
+                       channels == 1   ? "; --channels 1 makes them grey"
+                       : channels == 3 ? "; --channels 3 makes them colour"
+                                       : "");
+    if (v.recipe == COKE_RECIPE_AUTO && r->view_size)
+        v.recipe = r->view_size <= SMALL_PICTURE ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
+    if (o->size)
+        v.size = o->size;
+    else if (r->view_size)
+        v.size = r->view_size;
+    else if (d->set->width == d->set->height && d->set->width <= SMALL_PICTURE)
+        v.size = d->set->width; /* 0: the recipe's */
+    return ck_recipe_init(out, d, &v, normalize);
+}
+
+int ck_use_features(struct ck_run *r, struct coke_data *d, const struct coke_use_options *o,
+                    struct ck_features **out)
+{
+    struct ck_recipe like;
+    int rc = COKE_OK;
+    *out = NULL;
+    CK_TRY(ck_use_recipe(r, d, o, &like));
+    int64_t batch = like.view[0].width <= SMALL_PICTURE ? SMALL_BATCH : LARGE_BATCH;
+    CK_TRY(ck_features_new(out, &r->encoder, d, &like, batch));
+done:
+    return rc;
+}

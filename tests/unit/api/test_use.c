@@ -1,0 +1,482 @@
+/* test_use.c - a trained encoder used and judged through the public functions. */
+#include "support.h"
+#include "core/mem.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "io/safetensors.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N = 30, DIM = 8 };
+
+static char folder[64];
+static struct coke_use_options use;
+
+static struct coke_data *open_data(const char *source, int split)
+{
+    struct coke_data_options o = coke_data_options_default();
+    struct coke_data *d = NULL;
+    o.split = split;
+    assert_ok(coke_data_open(&d, source, &o));
+    return d;
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    struct coke_train_options o = coke_train_options_default();
+    struct coke_train_control control = {0};
+    struct coke_train_summary s;
+    snprintf(folder, sizeof folder, "/tmp/coke-use-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    use = coke_use_options_default();
+    o.k = (struct coke_ints){2, {6, 10}};
+    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
+    o.loader.view.size = 8;
+    o.loader.batch = 12;
+    o.encoder.stem = COKE_STEM_CIFAR;
+    o.encoder.width = 0.03125;
+    o.encoder.dim = DIM;
+    o.epochs = 3;
+    o.monitor = 0;
+    assert_ok(coke_set_threads(1));
+    struct coke_data *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
+    assert_ok(coke_train_run(d, &o, "run", &control, NULL, &s));
+    coke_data_free(d);
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return chdir("/") || system(command);
+}
+
+static struct coke_run *open_run(const char *path)
+{
+    struct coke_run *r = NULL;
+    assert_ok(coke_run_open(&r, path, &use));
+    return r;
+}
+
+static int open_fails(const char *path)
+{
+    struct coke_run *r = NULL;
+    int rc = coke_run_open(&r, path, &use);
+    assert_null(r);
+    return rc;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* ---- opening -------------------------------------------------------------------------------
+ */
+
+static void a_run_says_what_it_is(void **state)
+{
+    (void)state;
+    struct coke_run *r = open_run("run");
+    assert_string_equal(coke_run_weights(r), "run/last.safetensors");
+    assert_int_equal(coke_run_epoch(r), 3);
+    assert_int_equal(coke_run_channels(r), 3);
+    assert_int_equal(coke_run_heads(r), 2);
+    assert_int_equal(coke_run_k(r, 1), 10);
+    assert_int_equal(coke_run_k(r, 2), 0);
+    assert_int_equal(coke_run_match(r, 10), 1);
+    assert_int_equal(coke_run_match(r, 11), -1);
+    coke_run_free(r);
+    assert_true(coke_run_is("run"));
+    assert_true(coke_run_is("run/last.safetensors"));
+    assert_true(coke_run_is("run/final.safetensors"));
+    assert_false(coke_run_is("."));
+    assert_false(coke_run_is("none"));
+    assert_false(coke_run_is("run/labels-h0-k6.npy"));
+}
+
+static void what_is_no_encoder_is_told(void **state)
+{
+    (void)state;
+    int64_t shape[4] = {2, 3, 3, 3};
+    float numbers[54] = {0};
+    struct ck_state s = {0};
+    assert_fails(open_fails("none"), COKE_EIO, "none: No such file");
+    mkdir("empty", 0777);
+    assert_fails(open_fails("empty"), COKE_EFORMAT, "no training has saved there yet");
+    write_text("text", "not a safetensors file at all");
+    assert_fails(open_fails("text"), COKE_EFORMAT, "text");
+    assert_ok(ck_state_add(&s, "something", CK_F32, 4, shape, numbers));
+    assert_ok(ck_safetensors_write("other.safetensors", &s, 1));
+    assert_fails(open_fails("other.safetensors"), COKE_EFORMAT, "neither an encoder");
+    assert_ok(ck_state_add_meta(&s, "format", "coke-kmeans"));
+    assert_ok(ck_safetensors_write("model.safetensors", &s, 1));
+    assert_fails(open_fails("model.safetensors"), COKE_EFORMAT, "'coke-kmeans'");
+    ck_state_release(&s);
+    use.best = 1;
+    assert_fails(open_fails("run/last.safetensors"), COKE_EUSAGE, "only a run folder");
+    use.best = 0;
+}
+
+/* Weights as torchvision has them: kind, stem and width follow from the tensors. */
+static void a_plain_resnet_is_recognised(void **state)
+{
+    (void)state;
+    static const enum coke_arch archs[] = {COKE_RESNET18, COKE_RESNET34, COKE_RESNET50};
+    for (int i = 0; i < 3; i++) {
+        struct coke_encoder_options o = coke_encoder_options_default();
+        struct coke_encoder *e;
+        struct ck_state with = {0}, plain = {0};
+        o.arch = archs[i];
+        o.stem = i % 2 ? COKE_STEM_CIFAR : COKE_STEM_IMAGENET;
+        o.width = 0.0625;
+        o.channels = i == 1 ? 1 : 3;
+        o.head = COKE_HEAD_LINEAR; /* a classifier's fc.weight, fc.bias */
+        o.predictor = 0;
+        assert_ok(coke_encoder_new(&e, &o));
+        assert_ok(coke_encoder_save(e, "ours.safetensors", 1));
+        assert_ok(ck_safetensors_read("ours.safetensors", &with));
+        for (int t = 0; t < with.ntensors; t++)
+            assert_ok(ck_state_add(&plain, with.tensor[t].name, with.tensor[t].dtype,
+                                   with.tensor[t].ndim, with.tensor[t].shape,
+                                   with.tensor[t].data));
+        assert_ok(ck_safetensors_write("plain.safetensors", &plain, 1));
+        struct coke_run *r = open_run("plain.safetensors");
+        assert_int_equal(coke_run_channels(r), o.channels);
+        assert_int_equal(coke_run_heads(r), 0);
+        assert_int_equal(coke_run_epoch(r), -1);
+        coke_run_free(r);
+        ck_state_release(&plain);
+        ck_state_release(&with);
+        coke_encoder_free(e);
+    }
+}
+
+/* ---- use -----------------------------------------------------------------------------------
+ */
+
+static void rows_are_the_images(void **state)
+{
+    (void)state;
+    struct coke_run *r = open_run("run");
+    struct coke_data *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
+    struct coke_embedded e;
+    struct ck_map m;
+    struct ck_npy a;
+    assert_ok(coke_run_embed(r, d, COKE_PROJ, "z.npy", 0, NULL, &e));
+    assert_int_equal(e.images, N);
+    assert_int_equal(e.dim, DIM);
+    assert_ok(ck_map_open(&m, "z.npy"));
+    assert_ok(ck_npy_parse(&a, "z.npy", m.data, m.size));
+    assert_int_equal(a.shape[0], N);
+    float row[DIM];
+    double length = 0;
+    memcpy(row, m.data + a.offset + 29 * sizeof row, sizeof row);
+    for (int j = 0; j < DIM; j++)
+        length += (double)row[j] * (double)row[j];
+    assert_close(length, 1, 1e-5);
+    ck_map_release(&m);
+    assert_fails(coke_run_embed(r, d, COKE_PROJ, "z.npy", 0, NULL, &e), COKE_EUSAGE, "z.npy");
+    assert_fails(coke_run_embed(r, d, COKE_PRED, "y.npy", 0, NULL, &e), COKE_EUSAGE, "output");
+    coke_data_free(d);
+    coke_run_free(r);
+}
+
+static void margins_are_differences(void **state)
+{
+    (void)state;
+    struct coke_run *r = open_run("run");
+    struct coke_data *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TEST);
+    int32_t cluster[N];
+    float similarity[N], margin[N];
+    assert_ok(coke_run_assign(r, d, 1, NULL, cluster, similarity, margin));
+    for (int i = 0; i < N; i++) {
+        assert_in_range(cluster[i], 0, 9);
+        assert_true(margin[i] >= 0 && margin[i] <= 1 + similarity[i] + 1e-5f);
+    }
+    assert_fails(coke_run_assign(r, d, 2, NULL, cluster, NULL, NULL), COKE_EUSAGE, "0..1");
+    coke_run_free(r);
+    r = open_run("run/final.safetensors");
+    assert_fails(coke_run_assign(r, d, 0, NULL, cluster, NULL, NULL), COKE_EUSAGE,
+                 "no clusters");
+    coke_data_free(d);
+    coke_run_free(r);
+}
+
+static void images_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct coke_data *d = open_data("synthetic:n=4,size=8", COKE_SPLIT_TRAIN);
+    const int32_t all[] = {0, 0, 1, 1};
+    struct coke_sorted s;
+    struct coke_embedded e;
+    int32_t cluster[5];
+    float similarity[5];
+    struct coke_eval_knn knn;
+    struct coke_knn_options ko = coke_knn_options_default();
+    assert_ok(coke_data_sort(d, all, 2, "few", COKE_SORT_COPY, NULL, &s));
+    coke_data_free(d);
+    write_text("few/cluster-0/broken.png", "no image");
+    struct coke_run *r = open_run("run");
+    d = open_data("few", COKE_SPLIT_TRAIN);
+    assert_fails(coke_run_embed(r, d, COKE_FEATURES, "f.npy", 0, NULL, &e), COKE_EFORMAT,
+                 "broken.png");
+    assert_int_not_equal(access("f.npy", F_OK), 0);
+    coke_run_free(r);
+    use.bad = 1;
+    r = open_run("run");
+    use.bad = 0;
+    assert_ok(coke_run_embed(r, d, COKE_FEATURES, "f.npy", 0, NULL, &e));
+    assert_int_equal(e.bad, 1);
+    assert_ok(coke_run_assign(r, d, 0, NULL, cluster, similarity, NULL));
+    assert_int_equal(cluster[0], -1); /* broken.png is the first by name */
+    assert_true(cluster[1] >= 0);
+    assert_ok(coke_eval_knn(&(struct coke_eval_input){r, d, NULL, NULL}, &ko, &knn));
+    assert_int_equal(knn.bank, 4);
+    assert_int_equal(knn.bad, 1);
+    coke_data_free(d);
+    coke_run_free(r);
+}
+
+static void other_channels_are_told(void **state)
+{
+    (void)state;
+    struct coke_data_options o = coke_data_options_default();
+    struct coke_run *r = open_run("run");
+    struct coke_data *d;
+    struct coke_embedded e;
+    o.channels = 1;
+    assert_ok(coke_data_open(&d, "synthetic:n=4,size=8", &o));
+    assert_fails(coke_run_embed(r, d, COKE_PROJ, "c.npy", 0, NULL, &e), COKE_EUSAGE,
+                 "images of 1 channel, the encoder in run/last.safetensors takes 3");
+    coke_data_free(d);
+    coke_run_free(r);
+}
+
+/* ---- judge ---------------------------------------------------------------------------------
+ */
+
+struct parts {
+    struct coke_run *run;
+    struct coke_data *train, *test;
+    struct coke_eval_input in;
+};
+
+static struct parts open_parts(void)
+{
+    struct parts p = {open_run("run"),
+                      open_data("synthetic:n=60,size=8", COKE_SPLIT_TRAIN),
+                      open_data("synthetic:n=40,size=8", COKE_SPLIT_TEST),
+                      {0}};
+    p.in = (struct coke_eval_input){p.run, p.train, p.test, NULL};
+    return p;
+}
+
+static void close_parts(struct parts *p)
+{
+    coke_data_free(p->train);
+    coke_data_free(p->test);
+    coke_run_free(p->run);
+}
+
+static void every_protocol_gives_numbers(void **state)
+{
+    (void)state;
+    struct parts p = open_parts();
+    struct coke_eval_knn knn;
+    struct coke_eval_cluster c;
+    struct coke_eval_table t;
+    struct coke_knn_options ko = coke_knn_options_default();
+    struct coke_linear_options lo = coke_linear_options_default();
+    struct coke_finetune_options fo = coke_finetune_options_default();
+    assert_ok(coke_eval_knn(&p.in, &ko, &knn));
+    assert_int_equal(knn.n, 2);
+    assert_int_equal(knn.k[1], 200);
+    assert_int_equal(knn.bank, 60);
+    assert_int_equal(knn.asked, 40);
+    assert_ok(coke_eval_cluster(&p.in, &c));
+    assert_int_equal(c.heads, 2);
+    assert_int_equal(c.classes, 10);
+    assert_int_equal(c.matched, 1);
+    assert_true(c.head[1].many_to_one >= c.head[1].accuracy);
+    lo.sweep = 1;
+    lo.trials = 2;
+    lo.epochs = 5;
+    assert_ok(coke_eval_linear(&p.in, &lo, &t));
+    assert_int_equal(t.n, 8);
+    assert_int_equal(t.test, 40);
+    assert_in_range(t.best, 0, 7);
+    assert_close(t.row[4].rate, 0.3, 1e-12);
+    lo.sweep = 0;
+    lo.augment = 1;
+    lo.protocol = COKE_LINEAR_ABLATION;
+    assert_ok(coke_eval_linear(&p.in, &lo, &t));
+    assert_int_equal(t.n, 1);
+    assert_true(t.row[0].rate == 1 && t.batch == 256);
+    fo.epochs = 1;
+    fo.weight_decay = 0;
+    assert_ok(coke_eval_finetune(&p.in, &fo, &t));
+    assert_int_equal(t.n, 4);
+    assert_true(t.row[0].rate == 1 && t.row[3].rate == 0.001);
+    close_parts(&p);
+}
+
+static void the_same_seed_gives_the_same_numbers(void **state)
+{
+    (void)state;
+    struct parts p = open_parts();
+    struct coke_eval_table a, b, c;
+    struct coke_linear_options o = coke_linear_options_default();
+    o.epochs = 3;
+    o.batch = 7;
+    o.augment = 1;
+    assert_ok(coke_eval_linear(&p.in, &o, &a));
+    assert_ok(coke_eval_linear(&p.in, &o, &b));
+    o.seed = 2;
+    assert_ok(coke_eval_linear(&p.in, &o, &c));
+    assert_true(a.row[0].loss == b.row[0].loss);
+    assert_true(a.row[0].loss != c.row[0].loss);
+    close_parts(&p);
+}
+
+static void labels_that_are_of_no_use_are_told(void **state)
+{
+    (void)state;
+    struct parts p = open_parts();
+    struct coke_eval_knn knn;
+    struct coke_eval_table t;
+    struct coke_eval_cluster c;
+    struct coke_knn_options ko = coke_knn_options_default();
+    struct coke_linear_options lo = coke_linear_options_default();
+    struct coke_sorted s;
+    int32_t zero[60] = {0}, two[60];
+    for (int i = 0; i < 60; i++)
+        two[i] = i % 2;
+    assert_ok(coke_data_sort(p.train, zero, 1, "one", COKE_SORT_COPY, NULL, &s));
+    assert_ok(coke_data_sort(p.train, two, 2, "two", COKE_SORT_COPY, NULL, &s));
+    struct coke_data *one = open_data("one", COKE_SPLIT_TRAIN);
+    struct coke_data *flat = open_data("one/cluster-0", COKE_SPLIT_TRAIN);
+    struct coke_data *other = open_data("two", COKE_SPLIT_TRAIN);
+    struct coke_eval_input in = {p.run, one, p.test, NULL};
+    assert_fails(coke_eval_knn(&in, &ko, &knn), COKE_EUSAGE, "one class ('cluster-0')");
+    in.train = flat;
+    assert_fails(coke_eval_linear(&in, &lo, &t), COKE_EUSAGE, "has no labels");
+    in = (struct coke_eval_input){p.run, p.train, flat, NULL};
+    assert_fails(coke_eval_knn(&in, &ko, &knn), COKE_EUSAGE, "nothing to test against");
+    assert_fails(coke_eval_cluster(&in, &c), COKE_EUSAGE, "has no labels");
+    in.test = other;
+    assert_fails(coke_eval_linear(&in, &lo, &t), COKE_EUSAGE,
+                 "class 'cluster-0' is none of the 10 classes");
+    in.test = NULL;
+    assert_fails(coke_eval_linear(&in, &lo, &t), COKE_EUSAGE, "to test on");
+    in =
+        (struct coke_eval_input){p.run, other, one, NULL}; /* a test set of one class is fine */
+    lo.epochs = 1;
+    assert_ok(coke_eval_linear(&in, &lo, &t));
+    coke_data_free(one);
+    coke_data_free(flat);
+    coke_data_free(other);
+    close_parts(&p);
+}
+
+static int stop(void *user, const struct coke_progress *p)
+{
+    (void)p;
+    return --*(int *)user == 0;
+}
+
+static void a_wish_to_stop_is_heard(void **state)
+{
+    (void)state;
+    struct parts p = open_parts();
+    struct coke_eval_table t;
+    struct coke_finetune_options fo = coke_finetune_options_default();
+    int left = 3;
+    struct coke_callbacks callbacks = {.user = &left, .progress = stop};
+    p.in.callbacks = &callbacks;
+    assert_fails(coke_eval_finetune(&p.in, &fo, &t), COKE_ESTOPPED, "stopped");
+    close_parts(&p);
+}
+
+/* ---- memory --------------------------------------------------------------------------------
+ */
+
+static int use_all(void)
+{
+    struct coke_run *r = NULL;
+    struct coke_data *d = NULL;
+    struct coke_data_options o = coke_data_options_default();
+    struct coke_embedded e;
+    struct coke_eval_cluster c;
+    struct coke_eval_table t;
+    struct coke_linear_options lo = coke_linear_options_default();
+    struct coke_finetune_options fo = coke_finetune_options_default();
+    int32_t cluster[12];
+    float margin[12];
+    lo.epochs = fo.epochs = 1;
+    fo.rate = 0.01;
+    fo.weight_decay = 0;
+    fo.batch = 12;
+    int rc = coke_run_open(&r, "run", &use);
+    if (!rc)
+        rc = coke_data_open(&d, "synthetic:n=12,size=8", &o);
+    struct coke_eval_input in = {r, d, d, NULL};
+    if (!rc)
+        rc = coke_run_embed(r, d, COKE_FEATURES, "m.npy", 1, NULL, &e);
+    if (!rc)
+        rc = coke_run_assign(r, d, 0, NULL, cluster, NULL, margin);
+    if (!rc)
+        rc = coke_eval_cluster(&in, &c);
+    if (!rc)
+        rc = coke_eval_linear(&in, &lo, &t);
+    if (!rc)
+        rc = coke_eval_finetune(&in, &fo, &t);
+    coke_data_free(d);
+    coke_run_free(r);
+    return rc;
+}
+
+static void memory_that_is_missing_leaks_none(void **state)
+{
+    (void)state;
+    int failed = 0, done = 0;
+    for (int nth = 1; nth < 20000 && !done; nth += 1 + nth / 8) {
+        int64_t live = ck_mem_stats().live;
+        ck_mem_fail_at(nth);
+        int rc = use_all();
+        ck_mem_fail_at(0);
+        if (rc != COKE_OK && rc != COKE_ENOMEM)
+            fail_msg("allocation %d: %d, \"%s\"", nth, rc, coke_last_error());
+        failed += rc != COKE_OK;
+        done = rc == COKE_OK && nth > 2000;
+        assert_int_equal(ck_mem_stats().live, live);
+    }
+    assert_true(failed > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_says_what_it_is),
+        cmocka_unit_test(what_is_no_encoder_is_told),
+        cmocka_unit_test(a_plain_resnet_is_recognised),
+        cmocka_unit_test(rows_are_the_images),
+        cmocka_unit_test(margins_are_differences),
+        cmocka_unit_test(images_that_cannot_be_read),
+        cmocka_unit_test(other_channels_are_told),
+        cmocka_unit_test(every_protocol_gives_numbers),
+        cmocka_unit_test(the_same_seed_gives_the_same_numbers),
+        cmocka_unit_test(labels_that_are_of_no_use_are_told),
+        cmocka_unit_test(a_wish_to_stop_is_heard),
+        cmocka_unit_test(memory_that_is_missing_leaks_none),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
