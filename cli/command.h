@@ -39,7 +39,7 @@ struct command {
     int (*run)(const void *options, int n, const char *const *operands);
 };
 
-extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_train,
+extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_train, cmd_report,
     cmd_data_info, cmd_data_verify, cmd_data_pack, cmd_data_preview;
 
 /* A text option is a row of type FLAG on a `const char *`: zero is its default, and its name
