@@ -6,11 +6,11 @@
 
 /* The drawing, in its own units. */
 enum {
-    WIDTH = 480,
-    HEIGHT = 230,
-    LEFT = 52,
-    RIGHT = 12,
-    TOP = 10,
+    WIDTH = 360,
+    HEIGHT = 210,
+    LEFT = 42,
+    RIGHT = 8,
+    TOP = 8,
     BOTTOM = 34,
     MOST_POINTS = 1500
 };
@@ -77,9 +77,10 @@ static void write_tick_text(struct ck_html *h, double v, double step)
 }
 
 static void write_axes(struct ck_html *h, const struct frame *f, const char *x_name,
-                       int whole_x)
+                       int whole_x, int whole_y)
 {
     double step = nice_step(f->y1 - f->y0, 4);
+    step = whole_y && step < 1 ? 1 : step;
     ck_html_put(h, "<g class=\"axis\">");
     for (double v = f->y0; v <= f->y1 + step / 2; v += step) {
         ck_html_format(h, "<path d=\"M%d %.1fH%d\"/><text class=\"y\" x=\"%d\" y=\"%.1f\">",
@@ -290,7 +291,7 @@ void ck_chart_write(struct ck_html *h, const struct ck_chart *c)
                    WIDTH, HEIGHT);
     write_words(h, c);
     ck_html_put(h, "\">");
-    write_axes(h, &f, c->x_name, 1);
+    write_axes(h, &f, c->x_name, 1, 0);
     for (int i = 0; i < c->curves; i++)
         write_curve(h, &f, &c->curve[i]);
     ck_html_put(h, "</svg>");
@@ -328,7 +329,7 @@ void ck_bars_write(struct ck_html *h, const struct ck_bars *b)
     ck_html_format(h, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
     ck_html_text(h, b->title);
     ck_html_format(h, ": from %.4g to %.4g\">", b->low, b->high);
-    write_axes(h, &f, b->x_name, 0);
+    write_axes(h, &f, b->x_name, 1, 1);
     for (int i = 0; i < b->n; i++) {
         double from = b->low + i * width, left = px(&f, from),
                top = py(&f, (double)b->count[i]);

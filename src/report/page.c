@@ -185,7 +185,7 @@ static void write_size_figure(struct ck_html *h, const struct ck_report_head *he
         least = head->least[c] < least ? head->least[c] : least;
         below += head->size[c] < head->least[c];
     }
-    begin_figure(h, "smallest cluster", "members of the smallest cluster, and the least size");
+    begin_figure(h, "smallest", "members of the smallest cluster, and the least size");
     ck_page_count(h, low);
     ck_html_put(h, " <small>bound ");
     ck_page_count(h, least);
@@ -305,10 +305,11 @@ static int write_head(struct ck_html *h, const struct ck_report *r, int i)
     ck_page_head_curves(h, head);
     ck_page_size_bars(h, head);
     ck_html_put(h, "</div>\n");
+    CK_TRY(ck_page_clusters(h, r, i));
+    ck_html_put(h, "<div class=\"pair\">");
     CK_TRY(ck_page_classes(h, r, head));
     CK_TRY(ck_page_map(h, r, head));
-    CK_TRY(ck_page_clusters(h, r, i));
-    ck_html_put(h, "</section>\n");
+    ck_html_put(h, "</div></section>\n");
 done:
     return rc;
 }

@@ -9,7 +9,7 @@
 
 /* A matrix beyond these is a table of classes. */
 enum { MOST_CELLS = 12000, MOST_CLUSTERS = 400, MOST_CLASSES = 200, MOST_NUMBERS = 14 };
-enum { NAMES = 130, TOP = 26, MATRIX = 720 };
+enum { NAMES = 100, TOP = 26, MATRIX = 520 };
 
 struct column {
     int64_t cluster, count;
@@ -110,7 +110,7 @@ static void write_matrix(struct ck_html *h, const struct ck_report *r,
     double width = NAMES + (double)head->k * m.width + 4;
     double height = TOP + r->classes * m.height + 4;
     ck_html_format(h,
-                   "<div class=\"wide\"><svg class=\"matrix%s\" viewBox=\"0 0 %.1f %.1f\" "
+                   "<div class=\"wide card\"><svg class=\"matrix%s\" viewBox=\"0 0 %.1f %.1f\" "
                    "style=\"max-width:%.0fpx\" role=\"img\" aria-label=\"Images of each class "
                    "(rows) in each cluster (columns)\">",
                    m.height < 12 ? " fine" : "", width, height, width);
@@ -190,16 +190,19 @@ int ck_page_classes(struct ck_html *h, const struct ck_report *r,
     for (int64_t i = 0; i < head->k * r->classes; i++)
         cells += head->count[i] > 0;
     int small = cells <= MOST_CELLS && head->k <= MOST_CLUSTERS && r->classes <= MOST_CLASSES;
-    ck_html_put(h, "<h3>Clusters and classes</h3><p class=\"about\">");
+    ck_html_put(h, "<div><h3>Clusters and classes</h3><p class=\"about\">");
     ck_html_put(h, small
                        ? "Rows are classes, columns clusters, each beside the class that it is "
                          "matched with. The darker a cell, the larger the share of its class."
                        : "A cluster belongs to the class that it has most of.");
     ck_html_put(h, "</p>");
-    if (!small)
-        return write_table(h, r, head);
-    CK_TRY(order_columns(r, head, &order));
-    write_matrix(h, r, head, order);
+    if (small)
+        CK_TRY(order_columns(r, head, &order));
+    if (small)
+        write_matrix(h, r, head, order);
+    else
+        CK_TRY(write_table(h, r, head));
+    ck_html_put(h, "</div>");
 done:
     ck_free(order);
     return rc;

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-enum { NAME = 300 };
+/* From so many rows on, a browser draws only those that are seen. */
+enum { NAME = 300, MANY = 150 };
 
 const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_report_head *head,
                                  int64_t c)
@@ -118,8 +119,9 @@ int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int index)
         order[c] = (struct place){head->size[c], c};
     qsort(order, (size_t)head->k, sizeof *order, compare);
     ck_html_put(h, "<h3>Clusters</h3><div class=\"tools js\"></div>");
-    ck_html_format(h, "<div class=\"rows%s%s\" role=\"table\" aria-label=\"Clusters\">\n",
-                   head->count ? " pure" : "", r->x ? " tight" : "");
+    ck_html_format(h, "<div class=\"rows%s%s%s\" role=\"table\" aria-label=\"Clusters\">\n",
+                   head->count ? " pure" : "", r->x ? " tight" : "",
+                   head->k > MANY ? " many" : "");
     write_header(h, r, head);
     for (int64_t i = 0; i < head->k; i++)
         write_row(h, r, index, order[i].cluster, order[0].size);

@@ -37,7 +37,10 @@ static void write_loss(struct ck_html *h, const struct ck_report *r)
 
 static void write_rate(struct ck_html *h, const struct ck_report *r)
 {
-    struct ck_chart c = {.title = "Learning rate", .x_name = "epoch", .from_zero = 1};
+    struct ck_chart c = {.title = "Learning rate",
+                         .about = "a warm-up, then half a cosine",
+                         .x_name = "epoch",
+                         .from_zero = 1};
     if (r->steps.rows)
         c.curve[c.curves++] =
             curve("rate", CK_CURVE_LINE, 4, &r->steps, CK_STEP_EPOCH, CK_STEP_RATE);

@@ -127,7 +127,8 @@ int ck_page_map(struct ck_html *h, const struct ck_report *r, const struct ck_re
 {
     struct ck_map_frame f = ck_page_map_frame(r);
     int rc = COKE_OK;
-    ck_html_put(h, "<h3>Map</h3><p class=\"about\">The two directions of most spread (PCA: ");
+    ck_html_put(h,
+                "<div><h3>Map</h3><p class=\"about\">The two directions of most spread (PCA: ");
     ck_html_format(h, "%.0f %% and %.0f %% of it). Circles are centers, by size",
                    100 * r->shown[0], 100 * r->shown[1]);
     if (r->dots) {
@@ -148,6 +149,7 @@ int ck_page_map(struct ck_html *h, const struct ck_report *r, const struct ck_re
     write_centers(h, r, head, &f);
     ck_html_put(h, "</svg></div>");
     write_legend(h, r, head);
+    ck_html_put(h, "</div>");
 done:
     return rc;
 }

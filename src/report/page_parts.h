@@ -5,7 +5,7 @@
 #include "report/html.h"
 #include "report/report.h"
 
-enum { CK_MAP_WIDTH = 860, CK_MAP_HEIGHT = 520 };
+enum { CK_MAP_WIDTH = 640, CK_MAP_HEIGHT = 460 };
 
 /* page_curves.c */
 void ck_page_curves(struct ck_html *h, const struct ck_report *r);
