@@ -329,7 +329,7 @@ void ck_bars_write(struct ck_html *h, const struct ck_bars *b)
     ck_html_format(h, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
     ck_html_text(h, b->title);
     ck_html_format(h, ": from %.4g to %.4g\">", b->low, b->high);
-    write_axes(h, &f, b->x_name, 1, 1);
+    write_axes(h, &f, b->x_name, b->high - b->low >= 2, 1);
     for (int i = 0; i < b->n; i++) {
         double from = b->low + i * width, left = px(&f, from),
                top = py(&f, (double)b->count[i]);

@@ -304,6 +304,8 @@ static int write_head(struct ck_html *h, const struct ck_report *r, int i)
     ck_html_put(h, " clusters</h2><div class=\"charts\">");
     ck_page_head_curves(h, head);
     ck_page_size_bars(h, head);
+    if (!r->is_run)
+        CK_TRY(ck_page_spreads(h, head));
     ck_html_put(h, "</div>\n");
     CK_TRY(ck_page_clusters(h, r, i));
     ck_html_put(h, "<div class=\"pair\">");

@@ -1,4 +1,6 @@
 /* page_curves.c - how a training went, as curves. */
+#include "core/error.h"
+#include "core/mem.h"
 #include "report/chart.h"
 #include "report/page_parts.h"
 
@@ -111,9 +113,13 @@ void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head)
     write_if_any(h, &changed);
 }
 
+/* ---- how the clusters are now --------------------------------------------------------------
+ */
+
+enum { BARS = 30 };
+
 void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
 {
-    enum { BARS = 30 };
     int64_t count[BARS] = {0}, low = head->size[0], high = head->size[0];
     int same = 1;
     for (int64_t c = 0; c < head->k; c++) {
@@ -136,4 +142,53 @@ void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
                         .bound = same ? (double)head->least[0] : (double)NAN,
                         .bound_name = "bound"};
     ck_bars_write(h, &b);
+}
+
+/* Numbers that are not known are left out. */
+static void write_spread(struct ck_html *h, const char *title, const char *about,
+                         const double *value, int64_t n)
+{
+    int64_t count[BARS] = {0}, known = 0;
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(value[i])) {
+            low = fmin(low, value[i]);
+            high = fmax(high, value[i]);
+            known++;
+        }
+    if (!known)
+        return;
+    high = high > low ? high : low + fmax(fabs(low), 1) * 1e-3;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(value[i])) {
+            int at = (int)((value[i] - low) / (high - low) * BARS);
+            count[at < BARS ? at : BARS - 1]++;
+        }
+    struct ck_bars b = {.title = title,
+                        .about = about,
+                        .x_name = "",
+                        .y_name = "clusters",
+                        .n = BARS,
+                        .count = count,
+                        .low = low,
+                        .high = high,
+                        .bound = (double)NAN};
+    ck_bars_write(h, &b);
+}
+
+int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head)
+{
+    double *dual = ck_alloc_array((size_t)head->k, sizeof *dual);
+    if (!dual)
+        return COKE_ENOMEM;
+    for (int64_t c = 0; c < head->k; c++)
+        dual[c] = (double)head->dual[c];
+    write_spread(h, "Dual variables", "what clusters get on top of their similarities", dual,
+                 head->k);
+    write_spread(h, "Tightness", "mean cosine of the members to their center",
+                 head->look.tightness, head->k);
+    if (head->purity)
+        write_spread(h, "Purity", "share of the most frequent class", head->purity, head->k);
+    ck_free(dual);
+    return COKE_OK;
 }

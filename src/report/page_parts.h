@@ -11,6 +11,8 @@ enum { CK_MAP_WIDTH = 640, CK_MAP_HEIGHT = 460 };
 void ck_page_curves(struct ck_html *h, const struct ck_report *r);
 void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head);
 void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head);
+/* Of a clustering, which has no history. */
+int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head);
 
 /* page_classes.c: clusters against true classes. */
 int ck_page_classes(struct ck_html *h, const struct ck_report *r,
