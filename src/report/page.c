@@ -194,6 +194,21 @@ static void write_size_figure(struct ck_html *h, const struct ck_report_head *he
     ck_html_put(h, "</small></dd></div>");
 }
 
+/* Of a run in its first epoch, or rows that a clustering left out. */
+static void write_unlabelled(struct ck_html *h, const struct ck_report *r)
+{
+    const struct ck_report_head *head = &r->head[r->first];
+    int64_t n = r->n;
+    for (int64_t c = 0; c < head->k; c++)
+        n -= head->size[c];
+    if (n == 0)
+        return;
+    ck_html_put(h, "<p class=\"about\">");
+    ck_page_count(h, n);
+    ck_html_put(h, r->is_run ? " images are in no cluster yet.</p>\n"
+                             : " rows are in no cluster: they were left out.</p>\n");
+}
+
 static void write_figures(struct ck_html *h, const struct ck_report *r)
 {
     const struct ck_report_head *head = &r->head[r->first];
@@ -353,6 +368,7 @@ static int write_page(struct ck_html *h, const struct ck_report *r, const char *
     write_header(h, r);
     ck_html_put(h, "<main>");
     write_figures(h, r);
+    write_unlabelled(h, r);
     CK_TRY(write_head_table(h, r));
     ck_page_curves(h, r);
     ck_html_put(h, "<div id=\"heads\" tabindex=\"-1\">");

@@ -313,20 +313,20 @@ static int add_pictures(struct ck_report *r, const struct plan *p)
 }
 
 /* No picture is made larger than the images are. */
-static int side_of(const struct ck_report *r, int side)
+static int side_of(const struct plan *p, int32_t largest)
 {
-    const struct ck_dataset *set = r->data->set;
-    int32_t own = set->width < set->height ? set->width : set->height;
-    return own > 0 && own < side ? own : side;
+    return largest > 0 && largest < p->side ? largest : p->side;
 }
 
-static int choose_plan(struct ck_report *r, double bytes, int *chosen)
+static int choose_plan(struct ck_report *r, double bytes, int *chosen, int32_t *largest)
 {
     double each = 0;
     int rc = COKE_OK, known = 0;
     for (*chosen = 0; *chosen < PLANS; ++*chosen) {
         CK_TRY(add_pictures(r, &plans[*chosen]));
-        int side = side_of(r, plans[*chosen].side);
+        if (*chosen == 0)
+            *largest = ck_sheets_largest(&r->sheets, r->data);
+        int side = side_of(&plans[*chosen], *largest);
         if (side != known)
             CK_TRY(ck_sheets_estimate(&r->sheets, r->data, side, &each));
         known = side;
@@ -350,11 +350,12 @@ static void forget_sheets(struct ck_sheets *s)
 /* The estimate may be wrong: then the next plan is tried. */
 static int make_pictures(struct ck_report *r, const struct ck_report_request *q, double bytes)
 {
+    int32_t largest = 0;
     int rc = COKE_OK, plan;
-    CK_TRY(choose_plan(r, bytes, &plan));
+    CK_TRY(choose_plan(r, bytes, &plan, &largest));
     for (;; plan++) {
         CK_TRY(add_pictures(r, &plans[plan]));
-        r->sheets.side = side_of(r, plans[plan].side);
+        r->sheets.side = side_of(&plans[plan], largest);
         CK_TRY(ck_sheets_make(&r->sheets, r->data, q->callbacks));
         if ((double)r->sheets.bytes <= bytes)
             break;

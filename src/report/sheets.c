@@ -192,6 +192,21 @@ done:
     return rc;
 }
 
+int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_data *d)
+{
+    struct ck_fetcher f = {0};
+    int32_t largest = 0;
+    int64_t n = s->n < LOOK ? s->n : LOOK;
+    for (int64_t i = 0; i < n; i++) {
+        if (ck_fetch_open(&f, d, s->image[i * s->n / n]))
+            continue; /* told when its picture is made */
+        int32_t shorter = f.width < f.height ? f.width : f.height;
+        largest = shorter > largest ? shorter : largest;
+    }
+    ck_fetcher_release(&f);
+    return largest;
+}
+
 int ck_sheets_estimate(const struct ck_sheets *s, struct coke_data *d, int side, double *bytes)
 {
     struct maker m;
