@@ -836,6 +836,43 @@ struct coke_eval_cluster {
 /* Clusters of the test images by the heads' centers, against their classes. */
 COKE_API int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster *out);
 
+/* ---- report: a run or a clustering as one page to look at
+ * ------------------------------------
+ */
+
+struct coke_report_options {
+    double budget;  /* MB that pictures may take; 0 = chosen */
+    int64_t sample; /* images or rows that are looked at, at most */
+    int32_t best;   /* of a run: the best checkpoint, not the last */
+};
+
+COKE_API const struct coke_option_table *coke_report_option_table(void);
+COKE_API struct coke_report_options coke_report_options_default(void);
+
+struct coke_report_input {
+    const char *source;            /* the folder of a run, or of coke_cluster_write */
+    const char *images;            /* where they are; NULL = as the run says, or none */
+    struct coke_data_options data; /* of images, for a clustering; a run knows its own */
+    const char *const *vectors;    /* [nvectors] files of the rows that were clustered */
+    int nvectors;
+};
+
+struct coke_report_summary {
+    int64_t page_bytes, picture_bytes; /* of the page, and of pictures in or beside it */
+    int64_t pictures;
+    int32_t picture_side; /* pixels; 0 = none */
+    int32_t heads;
+    int64_t clusters; /* of all heads */
+};
+
+/* Writes an HTML page that needs nothing else; images_dir (or NULL): pictures go into a folder
+ * of this name beside it. callbacks may be NULL. */
+COKE_API int coke_report_write(const struct coke_report_input *input,
+                               const struct coke_report_options *options, const char *page,
+                               const char *images_dir, int force,
+                               const struct coke_callbacks *callbacks,
+                               struct coke_report_summary *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,41 @@
+/* html.h - a page being written: what comes from data goes in escaped.
+ *
+ * The functions never fail visibly: the first failure is kept, and ck_html_commit returns it.
+ */
+#ifndef CK_HTML_H
+#define CK_HTML_H
+
+#include "io/file.h"
+
+#include <stdint.h>
+
+struct ck_html {
+    struct ck_writer w;
+    int64_t bytes; /* written so far */
+    int status;
+};
+
+int ck_html_open(struct ck_html *h, const char *path, int force);
+int ck_html_commit(struct ck_html *h);
+void ck_html_abort(struct ck_html *h);
+
+/* As it is. */
+void ck_html_bytes(struct ck_html *h, const void *data, size_t n);
+void ck_html_put(struct ck_html *h, const char *text);
+/* As it is, too: for numbers and words of our own, never for text from data. */
+__attribute__((format(printf, 2, 3))) void ck_html_format(struct ck_html *h, const char *fmt,
+                                                          ...);
+void ck_html_base64(struct ck_html *h, const unsigned char *data, size_t n);
+
+/* Text from data, as the content of an element or of a quoted attribute. Bytes that are no
+ * UTF-8 become U+FFFD, control characters their pictures, and marks that turn the direction of
+ * writing U+FFFD: a name stays one line that reads as it is. */
+void ck_html_text(struct ck_html *h, const char *text);
+/* The same text as a JSON string with its quotes, safe inside <script>. */
+void ck_html_json_text(struct ck_html *h, const char *text);
+/* A JSON number with this many digits; NaN and infinity are null. */
+void ck_html_json_number(struct ck_html *h, double value, int digits);
+/* As part of a URL: everything but letters, digits, '-', '_' and '.' as %xx. */
+void ck_html_url(struct ck_html *h, const char *text);
+
+#endif

@@ -1,0 +1,437 @@
+/* page.c - the page: what was run, key figures, curves, each clustering, options. */
+#include "core/error.h"
+#include "core/mem.h"
+#include "data/fetch.h"
+#include "report/page_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void ck_page_count(struct ck_html *h, int64_t n)
+{
+    if (n < 0) {
+        ck_html_put(h, "-");
+        n = -n;
+    }
+    if (n < 10000) {
+        ck_html_format(h, "%lld", (long long)n);
+        return;
+    }
+    int64_t power = 1;
+    while (n / power >= 1000)
+        power *= 1000;
+    ck_html_format(h, "%lld", (long long)(n / power));
+    for (power /= 1000; power > 0; power /= 1000)
+        ck_html_format(h, "\xe2\x80\xaf%03lld", (long long)(n / power % 1000));
+}
+
+void ck_page_real(struct ck_html *h, double v, int decimals)
+{
+    if (isfinite(v))
+        ck_html_format(h, "%.*f", decimals, v);
+    else
+        ck_html_put(h, "\xe2\x80\x93");
+}
+
+/* ---- style ---------------------------------------------------------------------------------
+ */
+
+static void write_sheets(struct ck_html *h, const struct ck_report *r, const char *images_dir)
+{
+    for (int64_t i = 0; i < r->sheets.sheets; i++) {
+        ck_html_format(h, ".s%lld{background-image:url(", (long long)i);
+        if (images_dir) {
+            ck_html_url(h, images_dir);
+            ck_html_format(h, "/sheet-%04lld.jpg", (long long)i);
+        } else {
+            ck_html_put(h, "data:image/jpeg;base64,");
+            ck_html_base64(h, r->sheets.sheet[i].bytes, r->sheets.sheet[i].size);
+        }
+        ck_html_put(h, ")}\n");
+    }
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void write_begin(struct ck_html *h, const struct ck_report *r)
+{
+    ck_html_put(h, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+                   "<meta name=\"color-scheme\" content=\"light dark\">"
+                   "<meta name=\"generator\" content=\"coke ");
+    ck_html_text(h, coke_version());
+    ck_html_put(h, "\"><link rel=\"icon\" href=\"data:,\"><title>");
+    ck_html_text(h, base_name(r->source));
+    ck_html_put(h, " \xc2\xb7 CoKe report</title>\n<style>\n");
+    ck_html_bytes(h, ck_report_css, ck_report_css_size);
+    if (r->sheets.side)
+        ck_html_format(h, ":root{--side:%dpx}\n", r->sheets.side);
+    ck_html_put(h, "</style></head>\n<body>\n");
+}
+
+/* ---- header --------------------------------------------------------------------------------
+ */
+
+static void write_fact(struct ck_html *h, const char *key, const char *value)
+{
+    if (!value[0])
+        return;
+    ck_html_put(h, "<div><dt>");
+    ck_html_text(h, key);
+    ck_html_put(h, "</dt><dd>");
+    ck_html_text(h, value);
+    ck_html_put(h, "</dd></div>");
+}
+
+static void write_state(struct ck_html *h, const struct ck_report *r)
+{
+    if (!r->is_run)
+        return;
+    ck_html_format(h, "<span class=\"state %s\">", r->complete ? "done" : "going");
+    if (r->complete)
+        ck_html_put(h, "complete");
+    else if (r->epochs >= 0)
+        ck_html_format(h, "in progress: %lld of %lld epochs", (long long)r->epoch,
+                       (long long)r->epochs);
+    else
+        ck_html_put(h, "in progress");
+    ck_html_put(h, "</span>");
+}
+
+static void duration_text(double seconds, char *out, size_t size)
+{
+    out[0] = 0;
+    if (!isfinite(seconds) || seconds < 0 || seconds > 1e9)
+        return;
+    int s = (int)(seconds + 0.5);
+    if (s < 60)
+        snprintf(out, size, "%.1f s", seconds);
+    else if (s < 3600)
+        snprintf(out, size, "%d min %d s", s / 60, s % 60);
+    else
+        snprintf(out, size, "%d h %d min", s / 3600, s / 60 % 60);
+}
+
+static void write_header(struct ck_html *h, const struct ck_report *r)
+{
+    char time[64], speed[64] = "";
+    duration_text(r->seconds, time, sizeof time);
+    if (isfinite(r->speed))
+        snprintf(speed, sizeof speed, "%.0f %s a second", r->speed,
+                 r->is_run ? "images" : "rows");
+    ck_html_put(h, "<a class=\"skip\" href=\"#heads\">To the clusters</a>"
+                   "<header class=\"top\"><div><p class=\"kind\">");
+    ck_html_put(h, r->is_run ? "CoKe training" : "CoKe clustering");
+    write_state(h, r);
+    ck_html_put(h, "</p><h1>");
+    ck_html_text(h, base_name(r->source));
+    ck_html_put(h, "</h1></div><div class=\"js\" id=\"switches\"></div></header>\n"
+                   "<dl class=\"facts\">");
+    write_fact(h, r->is_run ? "run" : "folder", r->source);
+    write_fact(h, "images", r->images);
+    if (r->data)
+        write_fact(h, "kind", r->data->set->type->kind);
+    write_fact(h, r->is_run ? "encoder" : "rows", r->about);
+    if (r->is_run)
+        write_fact(h, "weights", base_name(r->weights));
+    write_fact(h, "time", time);
+    write_fact(h, "speed", speed);
+    write_fact(h, "version", coke_version());
+    ck_html_put(h, "</dl>\n");
+}
+
+/* ---- key figures ---------------------------------------------------------------------------
+ */
+
+static void begin_figure(struct ck_html *h, const char *name, const char *title)
+{
+    ck_html_put(h, "<div title=\"");
+    ck_html_text(h, title);
+    ck_html_put(h, "\"><dt>");
+    ck_html_text(h, name);
+    ck_html_put(h, "</dt><dd>");
+}
+
+static void write_real_figure(struct ck_html *h, const char *name, const char *title, double v)
+{
+    if (!isfinite(v))
+        return;
+    begin_figure(h, name, title);
+    ck_html_format(h, "%.3f</dd></div>", v);
+}
+
+/* The last number of a column that is known. */
+static double last_of(const struct ck_table *t, int column)
+{
+    for (int64_t i = t->rows - 1; i >= 0; i--)
+        if (isfinite(t->column[column][i]))
+            return t->column[column][i];
+    return (double)NAN;
+}
+
+static void write_size_figure(struct ck_html *h, const struct ck_report_head *head)
+{
+    int64_t low = head->size[0], below = 0, least = head->least[0];
+    for (int64_t c = 0; c < head->k; c++) {
+        low = head->size[c] < low ? head->size[c] : low;
+        least = head->least[c] < least ? head->least[c] : least;
+        below += head->size[c] < head->least[c];
+    }
+    begin_figure(h, "smallest", "members of the smallest cluster, and the least size");
+    ck_page_count(h, low);
+    ck_html_put(h, " <small>bound ");
+    ck_page_count(h, least);
+    if (below)
+        ck_html_format(h, ", %lld below", (long long)below);
+    ck_html_put(h, "</small></dd></div>");
+}
+
+/* Of a run in its first epoch, or rows that a clustering left out. */
+static void write_unlabelled(struct ck_html *h, const struct ck_report *r)
+{
+    const struct ck_report_head *head = &r->head[r->first];
+    int64_t n = r->n;
+    for (int64_t c = 0; c < head->k; c++)
+        n -= head->size[c];
+    if (n == 0)
+        return;
+    ck_html_put(h, "<p class=\"about\">");
+    ck_page_count(h, n);
+    ck_html_put(h, r->is_run ? " images are in no cluster yet.</p>\n"
+                             : " rows are in no cluster: they were left out.</p>\n");
+}
+
+static void write_figures(struct ck_html *h, const struct ck_report *r)
+{
+    const struct ck_report_head *head = &r->head[r->first];
+    ck_html_put(h, "<dl class=\"figures\">");
+    begin_figure(h, r->is_run || r->data ? "images" : "rows", "clustered");
+    ck_page_count(h, r->n);
+    ck_html_put(h, "</dd></div>");
+    begin_figure(h, "clusters", "of each head");
+    for (int i = 0; i < r->heads; i++) {
+        ck_html_put(h, i ? ", " : "");
+        ck_page_count(h, r->head[i].k);
+    }
+    ck_html_put(h, "</dd></div>");
+    if (r->epoch >= 0) {
+        begin_figure(h, "epochs", "done");
+        ck_page_count(h, r->epoch);
+        if (r->is_run && !r->complete && r->epochs >= 0)
+            ck_html_format(h, " <small>of %lld</small>", (long long)r->epochs);
+        ck_html_put(h, "</dd></div>");
+    }
+    write_real_figure(h, "k-NN", "accuracy on images held out, votes of 20 neighbours",
+                      last_of(&r->history, CK_EPOCH_KNN20));
+    if (head->count) {
+        write_real_figure(h, "ACC", "labels against classes, best one-to-one matching",
+                          head->agreement.accuracy);
+        write_real_figure(h, "NMI", "normalised mutual information of labels and classes",
+                          head->agreement.nmi);
+        write_real_figure(h, "ARI", "adjusted Rand index of labels and classes",
+                          head->agreement.ari);
+    }
+    write_real_figure(h, "similarity", "mean cosine to the center of the label",
+                      head->objective);
+    write_size_figure(h, head);
+    ck_html_put(h, "</dl>\n");
+}
+
+/* ---- heads ---------------------------------------------------------------------------------
+ */
+
+static int compare_sizes(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
+{
+    const struct ck_report_head *head = &r->head[i];
+    int64_t below = 0, *size = ck_alloc_array((size_t)head->k, sizeof *size);
+    if (!size)
+        return COKE_ENOMEM;
+    memcpy(size, head->size, (size_t)head->k * sizeof *size);
+    qsort(size, (size_t)head->k, sizeof *size, compare_sizes);
+    for (int64_t c = 0; c < head->k; c++)
+        below += head->size[c] < head->least[c];
+    ck_html_format(h, "<tr><th scope=\"row\"><a href=\"#head%d\">%lld</a></th>", i,
+                   (long long)head->k);
+    ck_html_format(h, "<td>%lld</td><td>%lld</td><td>%lld</td><td>%lld</td>",
+                   (long long)size[0], (long long)size[head->k / 2],
+                   (long long)size[head->k - 1], (long long)below);
+    const double number[] = {head->agreement.accuracy, head->agreement.many_to_one,
+                             head->agreement.nmi, head->agreement.ari};
+    for (int c = 0; c < 4 && head->count; c++) {
+        ck_html_put(h, "<td>");
+        ck_page_real(h, number[c], 3);
+        ck_html_put(h, "</td>");
+    }
+    ck_html_put(h, "<td>");
+    ck_page_real(h, head->objective, 3);
+    ck_html_put(h, "</td><td>");
+    if (head->history.rows)
+        ck_page_real(h, 100 * last_of(&head->history, CK_HEAD_CHANGED), 1);
+    else
+        ck_page_real(h, head->gap, 6);
+    ck_html_put(h, "</td></tr>");
+    ck_free(size);
+    return COKE_OK;
+}
+
+static int write_head_table(struct ck_html *h, const struct ck_report *r)
+{
+    int rc = COKE_OK;
+    ck_html_put(h, "<div class=\"wide\"><table class=\"summary\"><thead><tr><th>clusters</th>"
+                   "<th>smallest</th><th>median</th><th>largest</th><th>below bound</th>");
+    if (r->head[0].count)
+        ck_html_put(h,
+                    "<th title=\"best one-to-one matching\">ACC</th><th title=\"every cluster "
+                    "stands for its most frequent class\">many-to-one</th><th>NMI</th>"
+                    "<th>ARI</th>");
+    ck_html_put(h, "<th title=\"mean cosine to the center of the label\">similarity</th>");
+    ck_html_put(h, r->is_run ? "<th title=\"in the last epoch\">labels new, %</th>"
+                             : "<th title=\"no assignment with these sizes is better by more "
+                               "than this in all\">gap</th>");
+    ck_html_put(h, "</tr></thead><tbody>");
+    for (int i = 0; i < r->heads; i++)
+        CK_TRY(write_head_line(h, r, i));
+    ck_html_put(h, "</tbody></table></div>\n");
+done:
+    return rc;
+}
+
+static int write_head(struct ck_html *h, const struct ck_report *r, int i)
+{
+    const struct ck_report_head *head = &r->head[i];
+    int rc = COKE_OK;
+    ck_html_format(h, "<section class=\"head-part\" id=\"head%d\" data-head=\"%d\"><h2>", i, i);
+    ck_page_count(h, head->k);
+    ck_html_put(h, " clusters</h2><div class=\"charts\">");
+    ck_page_head_curves(h, head);
+    ck_page_size_bars(h, head);
+    if (!r->is_run)
+        CK_TRY(ck_page_spreads(h, head));
+    ck_html_put(h, "</div>\n");
+    CK_TRY(ck_page_clusters(h, r, i));
+    ck_html_put(h, "<div class=\"pair\">");
+    CK_TRY(ck_page_classes(h, r, head));
+    CK_TRY(ck_page_map(h, r, head));
+    ck_html_put(h, "</div></section>\n");
+done:
+    return rc;
+}
+
+/* ---- options -------------------------------------------------------------------------------
+ */
+
+static void write_pairs(struct ck_html *h, const struct ck_names *n)
+{
+    ck_html_put(h, "<dl class=\"pairs\">");
+    for (int64_t i = 0; i + 1 < n->n; i += 2)
+        write_fact(h, ck_names_get(n, i), ck_names_get(n, i + 1));
+    ck_html_put(h, "</dl>");
+}
+
+static void write_options(struct ck_html *h, const struct ck_report *r)
+{
+    ck_html_put(h, "<section id=\"options\"><h2>Options</h2>");
+    if (r->facts.n) {
+        ck_html_put(h, "<p class=\"about\">Those that are not the default:</p>");
+        write_pairs(h, &r->facts);
+    }
+    if (r->options.n) {
+        ck_html_put(h, "<details><summary>All options</summary>");
+        write_pairs(h, &r->options);
+        ck_html_put(h, "</details>");
+    }
+    ck_html_put(h, "</section>\n");
+}
+
+/* ---- all of it -----------------------------------------------------------------------------
+ */
+
+/* Pictures come after all that can be read without them; the browser meets them last. */
+static int write_page(struct ck_html *h, const struct ck_report *r, const char *images_dir)
+{
+    int rc = COKE_OK;
+    write_begin(h, r);
+    write_header(h, r);
+    ck_html_put(h, "<main>");
+    write_figures(h, r);
+    write_unlabelled(h, r);
+    CK_TRY(write_head_table(h, r));
+    ck_page_curves(h, r);
+    ck_html_put(h, "<div id=\"heads\" tabindex=\"-1\">");
+    for (int i = 0; i < r->heads; i++)
+        CK_TRY(write_head(h, r, i));
+    ck_html_put(h, "</div>");
+    write_options(h, r);
+    ck_html_put(h, "</main><dialog id=\"detail\" aria-labelledby=\"detail-title\"></dialog>"
+                   "<div id=\"tip\" role=\"status\" hidden></div>\n<style>\n");
+    write_sheets(h, r, images_dir);
+    ck_html_put(h, "</style>\n");
+    ck_page_data(h, r);
+    ck_html_put(h, "<script>\n");
+    ck_html_bytes(h, ck_report_js, ck_report_js_size);
+    ck_html_put(h, "</script></body></html>\n");
+done:
+    return rc;
+}
+
+/* DIR/sheet-0000.jpg of the folder beside the page. */
+static int write_folder(const struct ck_report *r, const struct ck_page_target *to)
+{
+    char folder[CK_REPORT_PATH], path[CK_REPORT_PATH + 64];
+    const char *slash = strrchr(to->page, '/');
+    int before = slash ? (int)(slash - to->page + 1) : 0, rc = COKE_OK;
+    if (snprintf(folder, sizeof folder, "%.*s%s", before, to->page, to->images_dir) >=
+        (int)sizeof folder)
+        return ck_fail(COKE_EUSAGE, "%s: the name is too long", to->page);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return ck_fail(COKE_EIO, "%s: %s", folder, strerror(errno));
+    for (int64_t i = 0; i < r->sheets.sheets; i++) {
+        struct ck_writer w = {0};
+        snprintf(path, sizeof path, "%s/sheet-%04lld.jpg", folder, (long long)i);
+        rc = ck_writer_open(&w, path, to->force);
+        if (!rc)
+            rc = ck_writer_write(&w, r->sheets.sheet[i].bytes, r->sheets.sheet[i].size);
+        if (!rc)
+            rc = ck_writer_commit(&w);
+        ck_writer_abort(&w);
+        if (rc)
+            return rc;
+    }
+    return COKE_OK;
+}
+
+int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
+                  struct coke_report_summary *out)
+{
+    struct ck_html h = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_html_open(&h, to->page, to->force));
+    CK_TRY(write_page(&h, r, to->images_dir));
+    if (to->images_dir)
+        CK_TRY(write_folder(r, to));
+    CK_TRY(ck_html_commit(&h));
+    *out = (struct coke_report_summary){.page_bytes = h.bytes,
+                                        .picture_bytes = r->sheets.bytes,
+                                        .pictures = r->sheets.side ? r->sheets.n : 0,
+                                        .picture_side = r->sheets.side,
+                                        .heads = r->heads};
+    for (int i = 0; i < r->heads; i++)
+        out->clusters += r->head[i].k;
+done:
+    ck_html_abort(&h);
+    return rc;
+}

@@ -1,0 +1,131 @@
+/* page_clusters.c - the rows of the cluster browser. */
+#include "core/error.h"
+#include "core/mem.h"
+#include "data/fetch.h"
+#include "report/page_parts.h"
+
+#include <stdlib.h>
+
+/* From so many rows on, a browser draws only those that are seen. */
+enum { NAME = 300, MANY = 150 };
+
+const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_report_head *head,
+                                 int64_t c)
+{
+    if (!head->count || head->major[c] < 0)
+        return "";
+    return r->data->set->class_name[head->major[c]];
+}
+
+static void write_item(struct ck_html *h, const struct ck_report *r, int64_t image)
+{
+    char name[NAME];
+    int64_t at = r->sheets.place[image];
+    ck_report_row_name(r, image, name, sizeof name);
+    if (r->sheets.side == 0) {
+        ck_html_format(h, "<span class=\"chip\">%lld</span>", (long long)image);
+        return;
+    }
+    int64_t tile = at % CK_SHEET_TILES;
+    ck_html_format(h, "<i class=\"t s%lld\" style=\"--x:%lld;--y:%lld\" role=\"img\" title=\"",
+                   (long long)(at / CK_SHEET_TILES), (long long)(tile % CK_SHEET_COLUMNS),
+                   (long long)(tile / CK_SHEET_COLUMNS));
+    ck_html_text(h, name);
+    ck_html_put(h, "\"></i>");
+}
+
+static void write_items(struct ck_html *h, const struct ck_report *r,
+                        const struct ck_report_head *head, int64_t c)
+{
+    const struct ck_exemplar *list = r->x ? head->look.nearest : head->look.random;
+    int shown = r->x ? r->sheets.nearest : r->sheets.random;
+    ck_html_put(h, "<span role=\"cell\" class=\"items\">");
+    for (int m = 0; m < shown; m++) {
+        int64_t row = list[c * CK_REPORT_MEMBERS + m].row;
+        if (row >= 0)
+            write_item(h, r, r->row[row]);
+    }
+    ck_html_put(h, "</span>");
+}
+
+static void write_row(struct ck_html *h, const struct ck_report *r, int index, int64_t c,
+                      int64_t largest)
+{
+    const struct ck_report_head *head = &r->head[index];
+    int small = head->size[c] < head->least[c];
+    ck_html_format(h, "<div role=\"row\" class=\"row\" id=\"h%dc%lld\" tabindex=\"0\">", index,
+                   (long long)c);
+    ck_html_format(h, "<span role=\"rowheader\" class=\"name\"><b>%lld</b> ", (long long)c);
+    ck_html_text(h, ck_page_cluster_name(r, head, c));
+    ck_html_format(h,
+                   "</span><span role=\"cell\" class=\"size%s\"><span>%lld</span><i "
+                   "style=\"--w:%.1f%%\"></i></span>",
+                   small ? " small" : "", (long long)head->size[c],
+                   largest ? 100.0 * (double)head->size[c] / (double)largest : 0);
+    if (head->count) {
+        ck_html_put(h, "<span role=\"cell\" class=\"num\">");
+        ck_page_real(h, head->purity[c], 2);
+        ck_html_put(h, "</span>");
+    }
+    if (r->x) {
+        ck_html_put(h, "<span role=\"cell\" class=\"num\">");
+        ck_page_real(h, head->look.tightness[c], 3);
+        ck_html_put(h, "</span>");
+    }
+    write_items(h, r, head, c);
+    ck_html_put(h, "</div>\n");
+}
+
+static void write_header(struct ck_html *h, const struct ck_report *r,
+                         const struct ck_report_head *head)
+{
+    ck_html_put(h,
+                "<div role=\"row\" class=\"row head\">"
+                "<span role=\"columnheader\" data-sort=\"name\" class=\"name\">cluster</span>"
+                "<span role=\"columnheader\" data-sort=\"size\" class=\"size\" "
+                "aria-sort=\"descending\">size</span>");
+    if (head->count)
+        ck_html_put(
+            h, "<span role=\"columnheader\" data-sort=\"purity\" class=\"num\" title=\"share "
+               "of the most frequent class\">purity</span>");
+    if (r->x)
+        ck_html_put(
+            h, "<span role=\"columnheader\" data-sort=\"tight\" class=\"num\" title=\"mean "
+               "cosine of the members to the center\">tightness</span>");
+    ck_html_put(h, "<span role=\"columnheader\" class=\"items\">");
+    ck_html_put(h, r->x ? "nearest to the center" : "members at random");
+    ck_html_put(h, "</span></div>\n");
+}
+
+struct place {
+    int64_t size, cluster;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return x->cluster < y->cluster ? -1 : x->cluster > y->cluster;
+}
+
+int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int index)
+{
+    const struct ck_report_head *head = &r->head[index];
+    struct place *order = ck_alloc_array((size_t)head->k, sizeof *order);
+    if (!order)
+        return COKE_ENOMEM;
+    for (int64_t c = 0; c < head->k; c++)
+        order[c] = (struct place){head->size[c], c};
+    qsort(order, (size_t)head->k, sizeof *order, compare);
+    ck_html_put(h, "<h3>Clusters</h3><div class=\"tools js\"></div>");
+    ck_html_format(h, "<div class=\"rows%s%s%s\" role=\"table\" aria-label=\"Clusters\">\n",
+                   head->count ? " pure" : "", r->x ? " tight" : "",
+                   head->k > MANY ? " many" : "");
+    write_header(h, r, head);
+    for (int64_t i = 0; i < head->k; i++)
+        write_row(h, r, index, order[i].cluster, order[0].size);
+    ck_html_put(h, "</div>\n");
+    ck_free(order);
+    return COKE_OK;
+}

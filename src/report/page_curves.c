@@ -1,0 +1,194 @@
+/* page_curves.c - how a training went, as curves. */
+#include "core/error.h"
+#include "core/mem.h"
+#include "report/chart.h"
+#include "report/page_parts.h"
+
+#include <math.h>
+
+static struct ck_curve curve(const char *name, enum ck_curve_look look, int color,
+                             const struct ck_table *t, int x, int y)
+{
+    return (struct ck_curve){.name = name,
+                             .look = look,
+                             .color = color,
+                             .n = t->rows,
+                             .x = t->rows ? t->column[x] : NULL,
+                             .y = t->rows ? t->column[y] : NULL};
+}
+
+static void write_if_any(struct ck_html *h, const struct ck_chart *c)
+{
+    if (ck_chart_has_data(c))
+        ck_chart_write(h, c);
+}
+
+static void write_loss(struct ck_html *h, const struct ck_report *r)
+{
+    struct ck_chart c = {.title = "Loss",
+                         .about = "mean of an epoch, and single steps behind it",
+                         .x_name = "epoch"};
+    if (r->steps.rows)
+        c.curve[c.curves++] =
+            curve("step", CK_CURVE_FAINT, 1, &r->steps, CK_STEP_EPOCH, CK_STEP_LOSS);
+    if (r->history.rows)
+        c.curve[c.curves++] =
+            curve("epoch", CK_CURVE_LINE, 1, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_LOSS);
+    write_if_any(h, &c);
+}
+
+static void write_rate(struct ck_html *h, const struct ck_report *r)
+{
+    struct ck_chart c = {.title = "Learning rate",
+                         .about = "a warm-up, then half a cosine",
+                         .x_name = "epoch",
+                         .from_zero = 1};
+    if (r->steps.rows)
+        c.curve[c.curves++] =
+            curve("rate", CK_CURVE_LINE, 4, &r->steps, CK_STEP_EPOCH, CK_STEP_RATE);
+    else
+        c.curve[c.curves++] =
+            curve("rate", CK_CURVE_LINE, 4, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_RATE);
+    write_if_any(h, &c);
+}
+
+void ck_page_curves(struct ck_html *h, const struct ck_report *r)
+{
+    struct ck_chart knn = {.title = "k-NN accuracy",
+                           .about = "on images held out, by votes of 20 and 200 neighbours",
+                           .x_name = "epoch",
+                           .unit = 1,
+                           .curves = 2};
+    struct ck_chart acc = {.title = "Agreement with the classes",
+                           .about = "of the head with as many clusters as classes",
+                           .x_name = "epoch",
+                           .unit = 1,
+                           .curves = 3};
+    if (!r->steps.rows && !r->history.rows)
+        return;
+    knn.curve[0] = curve("20", CK_CURVE_LINE, 1, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_KNN20);
+    knn.curve[1] = curve("200", CK_CURVE_LINE, 2, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_KNN200);
+    acc.curve[0] = curve("ACC", CK_CURVE_LINE, 1, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_ACC);
+    acc.curve[1] = curve("NMI", CK_CURVE_LINE, 2, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_NMI);
+    acc.curve[2] = curve("ARI", CK_CURVE_LINE, 3, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_ARI);
+    ck_html_put(h, "<section id=\"curves\"><h2>Training</h2><div class=\"charts\">");
+    write_loss(h, r);
+    write_rate(h, r);
+    write_if_any(h, &knn);
+    write_if_any(h, &acc);
+    ck_html_put(h, "</div></section>\n");
+}
+
+void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head)
+{
+    const struct ck_table *t = &head->history;
+    if (!t->rows)
+        return;
+    struct ck_chart sizes = {.title = "Cluster sizes over the epochs",
+                             .about = "smallest to largest, the median, and the least size",
+                             .x_name = "epoch",
+                             .from_zero = 1,
+                             .curves = 3};
+    sizes.curve[0] =
+        curve("smallest to largest", CK_CURVE_BAND, 1, t, CK_HEAD_EPOCH, CK_HEAD_MAX);
+    sizes.curve[0].low = t->column[CK_HEAD_MIN];
+    sizes.curve[1] = curve("median", CK_CURVE_LINE, 1, t, CK_HEAD_EPOCH, CK_HEAD_MEDIAN);
+    sizes.curve[2] = curve("bound", CK_CURVE_DASHED, 2, t, CK_HEAD_EPOCH, CK_HEAD_BOUND);
+    ck_chart_write(h, &sizes);
+    struct ck_chart duals = {.title = "Dual variables",
+                             .about = "what small clusters get on top of their similarities",
+                             .x_name = "epoch",
+                             .from_zero = 1,
+                             .curves = 1};
+    duals.curve[0] =
+        curve("lowest to highest", CK_CURVE_BAND, 4, t, CK_HEAD_EPOCH, CK_HEAD_DUAL_MAX);
+    duals.curve[0].low = t->column[CK_HEAD_DUAL_MIN];
+    write_if_any(h, &duals);
+    struct ck_chart changed = {.title = "Label change",
+                               .about = "share of the images whose cluster is new",
+                               .x_name = "epoch",
+                               .unit = 1,
+                               .curves = 1};
+    changed.curve[0] = curve("changed", CK_CURVE_LINE, 3, t, CK_HEAD_EPOCH, CK_HEAD_CHANGED);
+    write_if_any(h, &changed);
+}
+
+/* ---- how the clusters are now --------------------------------------------------------------
+ */
+
+enum { BARS = 30 };
+
+void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
+{
+    int64_t count[BARS] = {0}, low = head->size[0], high = head->size[0];
+    int same = 1;
+    for (int64_t c = 0; c < head->k; c++) {
+        low = head->size[c] < low ? head->size[c] : low;
+        high = head->size[c] > high ? head->size[c] : high;
+        same = same && head->least[c] == head->least[0];
+    }
+    /* Whole numbers in every bar. */
+    int64_t width = (high - low) / BARS + 1, bars = (high - low) / width + 1;
+    for (int64_t c = 0; c < head->k; c++)
+        count[(head->size[c] - low) / width]++;
+    struct ck_bars b = {.title = "Cluster sizes now",
+                        .about = "clusters of each size",
+                        .x_name = "members",
+                        .y_name = "clusters",
+                        .n = (int)bars,
+                        .count = count,
+                        .low = (double)low,
+                        .high = (double)(low + bars * width),
+                        .bound = same ? (double)head->least[0] : (double)NAN,
+                        .bound_name = "bound"};
+    ck_bars_write(h, &b);
+}
+
+/* Numbers that are not known are left out. */
+static void write_spread(struct ck_html *h, const char *title, const char *about,
+                         const double *value, int64_t n)
+{
+    int64_t count[BARS] = {0}, known = 0;
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(value[i])) {
+            low = fmin(low, value[i]);
+            high = fmax(high, value[i]);
+            known++;
+        }
+    if (!known)
+        return;
+    high = high > low ? high : low + fmax(fabs(low), 1) * 1e-3;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(value[i])) {
+            int at = (int)((value[i] - low) / (high - low) * BARS);
+            count[at < BARS ? at : BARS - 1]++;
+        }
+    struct ck_bars b = {.title = title,
+                        .about = about,
+                        .x_name = "",
+                        .y_name = "clusters",
+                        .n = BARS,
+                        .count = count,
+                        .low = low,
+                        .high = high,
+                        .bound = (double)NAN};
+    ck_bars_write(h, &b);
+}
+
+int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head)
+{
+    double *dual = ck_alloc_array((size_t)head->k, sizeof *dual);
+    if (!dual)
+        return COKE_ENOMEM;
+    for (int64_t c = 0; c < head->k; c++)
+        dual[c] = (double)head->dual[c];
+    write_spread(h, "Dual variables", "what clusters get on top of their similarities", dual,
+                 head->k);
+    write_spread(h, "Tightness", "mean cosine of the members to their center",
+                 head->look.tightness, head->k);
+    if (head->purity)
+        write_spread(h, "Purity", "share of the most frequent class", head->purity, head->k);
+    ck_free(dual);
+    return COKE_OK;
+}

@@ -1,0 +1,183 @@
+/* read_cluster.c - the files of a clustering of vectors. */
+#include "report/report.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/npy.h"
+#include "io/record.h"
+#include "io/rows_file.h"
+#include "io/safetensors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 256 };
+
+/* ---- summary.json --------------------------------------------------------------------------
+ */
+
+struct names {
+    struct ck_names *list;
+    int status;
+};
+
+static void add_option(void *arg, const char *key, const char *value)
+{
+    struct names *n = arg;
+    if (!n->status)
+        n->status = ck_names_add(n->list, key, strlen(key));
+    if (!n->status)
+        n->status = ck_names_add(n->list, value, strlen(value));
+}
+
+static int take_summary(void *arg, struct ck_record doc)
+{
+    struct ck_report *r = arg;
+    struct names names = {&r->options, COKE_OK};
+    double n = ck_record_number(doc, "n") + ck_record_number(doc, "skipped");
+    double dim = ck_record_number(doc, "dim");
+    int64_t heads = ck_record_count(doc, "heads");
+    if (!(n >= 1 && n < 1e15) || !(dim >= 1 && dim <= 65536) || heads < 1 ||
+        heads > COKE_MAX_HEADS)
+        return ck_fail(COKE_EFORMAT,
+                       "%s/summary.json: no 'n', 'dim' and 'heads' of a clustering", r->source);
+    r->n = (int64_t)n;
+    r->dim = (int)dim;
+    r->heads = (int)heads;
+    for (int h = 0; h < r->heads; h++) {
+        struct ck_record head = ck_record_item(doc, "heads", h);
+        double k = ck_record_number(head, "k");
+        if (!(k >= 1 && k <= 1 << 24))
+            return ck_fail(COKE_EFORMAT, "%s/summary.json: head %d has no 'k'", r->source, h);
+        r->head[h].k = (int64_t)k;
+        r->head[h].objective = ck_record_number(head, "labels_objective");
+        r->head[h].gap = ck_record_number(ck_record_object(head, "certificate"), "gap");
+    }
+    r->epoch = r->epochs =
+        (int64_t)fmax(ck_record_number(ck_record_item(doc, "heads", 0), "epochs"), -1);
+    r->seconds = ck_record_number(ck_record_object(doc, "timing"), "total");
+    r->speed = ck_record_number(ck_record_object(doc, "timing"), "vectors_per_second");
+    ck_record_each(ck_record_object(doc, "options"), add_option, &names);
+    return names.status;
+}
+
+/* ---- labels and models ---------------------------------------------------------------------
+ */
+
+/* labels.npy, or labels-h0-k10.npy of several clusterings. */
+static void name_file(const struct ck_report *r, int h, const char *stem, const char *end,
+                      char *path, size_t size)
+{
+    if (r->heads == 1)
+        snprintf(path, size, "%s/%s.%s", r->source, stem, end);
+    else
+        snprintf(path, size, "%s/%s-h%d-k%lld.%s", r->source, stem, h, (long long)r->head[h].k,
+                 end);
+}
+
+static int read_labels(struct ck_report *r, int h)
+{
+    char path[CK_REPORT_PATH + 64];
+    struct ck_map map = {0};
+    struct ck_npy npy;
+    int rc = COKE_OK;
+    name_file(r, h, "labels", "npy", path, sizeof path);
+    CK_TRY(ck_map_open(&map, path));
+    CK_TRY(ck_npy_parse(&npy, path, map.data, map.size));
+    if (npy.dtype != CK_I32 || npy.ndim != 1 || npy.shape[0] != r->n)
+        CK_FAIL(COKE_EFORMAT,
+                "%s: not int32 labels of the %lld rows that summary.json tells of", path,
+                (long long)r->n);
+    r->head[h].label = ck_alloc_array((size_t)r->n, sizeof(int32_t));
+    if (!r->head[h].label)
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld labels", (long long)r->n);
+    memcpy(r->head[h].label, map.data + npy.offset, (size_t)npy.bytes);
+done:
+    ck_map_release(&map);
+    return rc;
+}
+
+static int read_model(struct ck_report *r, int h)
+{
+    char path[CK_REPORT_PATH + 64];
+    struct ck_state s = {0};
+    struct ck_report_head *head = &r->head[h];
+    int64_t shape[2] = {head->k, r->dim};
+    size_t k = (size_t)head->k;
+    int rc = COKE_OK;
+    name_file(r, h, "model", "safetensors", path, sizeof path);
+    CK_TRY(ck_safetensors_read(path, &s));
+    head->center = ck_alloc_array(k, (size_t)r->dim * sizeof *head->center);
+    head->dual = ck_alloc_array(k, sizeof *head->dual);
+    head->least = ck_alloc_array(k, sizeof *head->least);
+    if (!head->center || !head->dual || !head->least)
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)head->k);
+    rc = ck_state_copy(&s, "centers", CK_F32, 2, shape, head->center);
+    if (!rc)
+        rc = ck_state_copy(&s, "duals", CK_F32, 1, shape, head->dual);
+    if (!rc)
+        rc = ck_state_copy(&s, "min_sizes", CK_I64, 1, shape, head->least);
+    if (rc)
+        ck_fail_prefix(rc, "%s: ", path);
+done:
+    ck_state_release(&s);
+    return rc;
+}
+
+/* ---- vectors -------------------------------------------------------------------------------
+ */
+
+/* Rows are used by direction; those without one stay zero. */
+static void normalize(float *x, int dim)
+{
+    double sum = 0;
+    for (int j = 0; j < dim; j++)
+        sum += (double)x[j] * (double)x[j];
+    double scale = isfinite(sum) && sum > 0 ? 1 / sqrt(sum) : 0;
+    for (int j = 0; j < dim; j++)
+        x[j] = scale > 0 ? (float)((double)x[j] * scale) : 0;
+}
+
+static int read_vectors(struct ck_report *r, const struct ck_report_request *q)
+{
+    struct coke_rows *rows = NULL;
+    int rc = COKE_OK;
+    CK_TRY(ck_rows_open(&rows, q->vectors, q->nvectors, NULL));
+    if (rows->n != r->n || rows->dim != r->dim)
+        CK_FAIL(COKE_EUSAGE, "%s has %lld rows of %d, %s was made of %lld rows of %d",
+                q->vectors[0], (long long)rows->n, rows->dim, r->source, (long long)r->n,
+                r->dim);
+    r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
+    if (!r->x)
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows", (long long)r->rows);
+    for (int64_t at = 0; at < r->rows; at += BLOCK) {
+        int n = (int)(r->rows - at < BLOCK ? r->rows - at : BLOCK);
+        CK_TRY(rows->get(rows, r->row + at, n, r->x + at * r->dim, r->dim));
+        for (int i = 0; i < n; i++)
+            normalize(r->x + (at + i) * r->dim, r->dim);
+    }
+done:
+    ck_rows_free(rows);
+    return rc;
+}
+
+int ck_report_read_cluster(struct ck_report *r, const struct ck_report_request *q)
+{
+    char path[CK_REPORT_PATH + 64];
+    int rc = COKE_OK;
+    snprintf(path, sizeof path, "%s/summary.json", r->source);
+    CK_TRY(ck_record_read(path, take_summary, r));
+    for (int h = 0; h < r->heads; h++) {
+        CK_TRY(read_labels(r, h));
+        CK_TRY(read_model(r, h));
+    }
+    r->complete = 1;
+    snprintf(r->about, sizeof r->about, "vectors of %d dimensions", r->dim);
+    if (q->images)
+        CK_TRY(ck_report_open_images(r, q, q->images, &q->data));
+    CK_TRY(ck_report_choose_rows(r, q->o.sample));
+    if (q->nvectors)
+        CK_TRY(read_vectors(r, q));
+done:
+    return rc;
+}

@@ -1,0 +1,249 @@
+/* read_run.c - the files of a training, also of one that still runs. */
+#include "report/report.h"
+#include "cluster/kmeans.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "eval/features.h"
+#include "io/record.h"
+#include "train/run_files.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BATCH = 64 };
+
+/* ---- metrics.jsonl and timing.jsonl --------------------------------------------------------
+ */
+
+static int take_head(struct ck_table *t, struct ck_record r, double epoch)
+{
+    double row[CK_HEAD_COLUMNS];
+    row[CK_HEAD_EPOCH] = epoch;
+    row[CK_HEAD_MIN] = ck_record_number(r, "size_min");
+    row[CK_HEAD_MEDIAN] = ck_record_number(r, "size_median");
+    row[CK_HEAD_MAX] = ck_record_number(r, "size_max");
+    row[CK_HEAD_BOUND] = ck_record_number(r, "bound");
+    row[CK_HEAD_CHANGED] = ck_record_number(r, "changed");
+    row[CK_HEAD_DUAL_MIN] = ck_record_number(r, "dual_min");
+    row[CK_HEAD_DUAL_MAX] = ck_record_number(r, "dual_max");
+    return ck_table_add(t, row, CK_HEAD_COLUMNS);
+}
+
+static int take_epoch(struct ck_report *r, struct ck_record line)
+{
+    double row[CK_EPOCH_COLUMNS];
+    int rc = COKE_OK;
+    row[CK_EPOCH_EPOCH] = ck_record_number(line, "epoch");
+    row[CK_EPOCH_LOSS] = ck_record_number(line, "loss");
+    row[CK_EPOCH_RATE] = ck_record_number(line, "rate");
+    row[CK_EPOCH_KNN20] = ck_record_number(line, "knn20");
+    row[CK_EPOCH_KNN200] = ck_record_number(line, "knn200");
+    row[CK_EPOCH_ACC] = ck_record_number(line, "acc");
+    row[CK_EPOCH_NMI] = ck_record_number(line, "nmi");
+    row[CK_EPOCH_ARI] = ck_record_number(line, "ari");
+    CK_TRY(ck_table_add(&r->history, row, CK_EPOCH_COLUMNS));
+    for (int h = 0; h < r->heads; h++)
+        CK_TRY(take_head(&r->head[h].history, ck_record_item(line, "heads", h),
+                         row[CK_EPOCH_EPOCH]));
+done:
+    return rc;
+}
+
+static int take_metrics(void *arg, struct ck_record line)
+{
+    struct ck_report *r = arg;
+    if (ck_record_has(line, "heads"))
+        return take_epoch(r, line);
+    double row[CK_STEP_COLUMNS];
+    row[CK_STEP_EPOCH] = ck_record_number(line, "epoch");
+    row[CK_STEP_STEP] = ck_record_number(line, "step");
+    row[CK_STEP_LOSS] = ck_record_number(line, "loss");
+    row[CK_STEP_RATE] = ck_record_number(line, "rate");
+    return ck_table_add(&r->steps, row, CK_STEP_COLUMNS);
+}
+
+static int take_timing(void *arg, struct ck_record line)
+{
+    struct ck_report *r = arg;
+    double seconds = ck_record_number(line, "seconds");
+    if (isfinite(seconds))
+        r->seconds = (isfinite(r->seconds) ? r->seconds : 0) + seconds;
+    r->speed = ck_record_number(line, "images_per_second");
+    return COKE_OK;
+}
+
+/* Runs of a library user, and those that have just begun, may lack a file. */
+static int read_lines(struct ck_report *r, const char *name,
+                      int (*take)(void *arg, struct ck_record line))
+{
+    char path[CK_REPORT_PATH + 64];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", r->source, name);
+    return stat(path, &st) == 0 ? ck_record_read_lines(path, take, r) : COKE_OK;
+}
+
+/* Steps become places in their epoch: 3.5 is in the middle of epoch 3. */
+static void place_steps(struct ck_table *t)
+{
+    double most = 0;
+    for (int64_t i = 0; i < t->rows; i++)
+        most = fmax(most, t->column[CK_STEP_STEP][i]);
+    for (int64_t i = 0; i < t->rows; i++)
+        t->column[CK_STEP_EPOCH][i] += t->column[CK_STEP_STEP][i] / (most + 1) - 0.5;
+}
+
+/* ---- what the checkpoint says --------------------------------------------------------------
+ */
+
+static int take_options(struct ck_report *r, const struct coke_train_options *o)
+{
+    const struct coke_option_table *t = coke_train_option_table();
+    struct coke_train_options plain = coke_train_options_default();
+    char is[1024], was[1024];
+    int rc = COKE_OK;
+    for (int i = 0; i < t->n; i++) {
+        const char *name = t->row[i].name;
+        CK_TRY(coke_options_get(t, o, name, is, sizeof is));
+        CK_TRY(coke_options_get(t, &plain, name, was, sizeof was));
+        CK_TRY(ck_names_add(&r->options, name, strlen(name)));
+        CK_TRY(ck_names_add(&r->options, is, strlen(is)));
+        if (strcmp(is, was) == 0)
+            continue;
+        CK_TRY(ck_names_add(&r->facts, name, strlen(name)));
+        CK_TRY(ck_names_add(&r->facts, is, strlen(is)));
+    }
+done:
+    return rc;
+}
+
+static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
+{
+    int rc = COKE_OK;
+    size_t k = (size_t)km->k, n = (size_t)km->o.n, dim = (size_t)km->o.dim;
+    h->k = km->k;
+    h->label = ck_alloc_array(n, sizeof *h->label);
+    h->center = ck_alloc_array(k, dim * sizeof *h->center);
+    h->dual = ck_alloc_array(k, sizeof *h->dual);
+    h->least = ck_alloc_array(k, sizeof *h->least);
+    if (!h->label || !h->center || !h->dual || !h->least)
+        CK_FAIL(COKE_ENOMEM, "out of memory for the labels of %zu images", n);
+    CK_TRY(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
+    CK_TRY(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
+    CK_TRY(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
+    memcpy(h->least, km->least, k * sizeof *h->least);
+done:
+    return rc;
+}
+
+static void take_words(struct ck_report *r, const struct ck_run *run)
+{
+    char arch[64] = "", stem[64] = "";
+    coke_options_get(coke_encoder_option_table(), &run->encoder.o, "arch", arch, sizeof arch);
+    coke_options_get(coke_encoder_option_table(), &run->encoder.o, "stem", stem, sizeof stem);
+    snprintf(r->about, sizeof r->about, "%s, %s stem, width %g, %lld dimensions", arch, stem,
+             run->encoder.o.width, (long long)run->encoder.o.dim);
+}
+
+static int take_run(struct ck_report *r, const struct ck_run *run)
+{
+    int rc = COKE_OK;
+    if (run->heads == 0)
+        CK_FAIL(COKE_EFORMAT, "%s is an encoder alone: it has no clusters to report",
+                run->weights);
+    r->is_run = 1;
+    r->heads = run->heads;
+    r->n = run->head[0]->o.n;
+    r->dim = (int)run->encoder.o.dim;
+    r->epoch = run->epoch;
+    r->epochs = run->has_options ? run->o.epochs : -1;
+    r->complete = r->epoch >= 0 && r->epoch >= r->epochs;
+    snprintf(r->weights, sizeof r->weights, "%s", run->weights);
+    take_words(r, run);
+    CK_TRY(take_options(r, &run->o));
+    for (int h = 0; h < run->heads; h++) {
+        if (run->head[h]->o.n != r->n)
+            CK_FAIL(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld", run->weights,
+                    h, (long long)run->head[h]->o.n, (long long)r->n);
+        CK_TRY(copy_head(&r->head[h], run->head[h]));
+    }
+done:
+    return rc;
+}
+
+/* ---- features ------------------------------------------------------------------------------
+ */
+
+/* One by one where a batch has an image that cannot be read: that one stays zero. */
+static int get_features(struct ck_report *r, struct ck_features *f, int64_t at, int64_t n,
+                        int64_t *bad)
+{
+    float *x = r->x + at * r->dim;
+    int rc = ck_features_get(f, r->row + at, n, NULL, x);
+    if (rc != COKE_EFORMAT)
+        return rc;
+    for (int64_t i = 0; i < n; i++) {
+        rc = ck_features_get(f, r->row + at + i, 1, NULL, x + i * r->dim);
+        if (rc && rc != COKE_EFORMAT)
+            return rc;
+        if (rc) {
+            memset(x + i * r->dim, 0, (size_t)r->dim * sizeof *x);
+            ++*bad;
+        }
+    }
+    return COKE_OK;
+}
+
+static int make_features(struct ck_report *r, const struct ck_report_request *q,
+                         struct ck_run *run)
+{
+    struct ck_recipe recipe;
+    struct ck_features *f = NULL;
+    int64_t bad = 0;
+    int rc = COKE_OK;
+    CK_TRY(ck_recipe_init(&recipe, r->data, &run->o.loader.view, run->o.loader.normalize));
+    CK_TRY(ck_features_new(&f, &run->encoder, r->data, &recipe, BATCH));
+    r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
+    if (!r->x)
+        CK_FAIL(COKE_ENOMEM, "out of memory for the features of %lld images",
+                (long long)r->rows);
+    for (int64_t at = 0; at < r->rows; at += BATCH) {
+        CK_TRY(ck_report_progress(q, "features", at, r->rows, "images"));
+        int64_t n = r->rows - at < BATCH ? r->rows - at : BATCH;
+        CK_TRY(get_features(r, f, at, n, &bad));
+    }
+    if (bad)
+        ck_report_warn(q, "%lld of %lld images could not be read", (long long)bad,
+                       (long long)r->rows);
+done:
+    ck_features_free(f);
+    return rc;
+}
+
+int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
+{
+    struct ck_run run;
+    int rc = COKE_OK;
+    if (q->nvectors)
+        return ck_fail(COKE_EUSAGE,
+                       "%s is a training, whose vectors its encoder makes: "
+                       "--vectors goes with a folder of 'coke cluster'",
+                       q->source);
+    CK_TRY(ck_run_open(&run, q->source, q->o.best));
+    rc = take_run(r, &run);
+    if (!rc)
+        rc = read_lines(r, "metrics.jsonl", take_metrics);
+    if (!rc)
+        rc = read_lines(r, "timing.jsonl", take_timing);
+    if (!rc)
+        rc = ck_report_choose_rows(r, q->o.sample);
+    if (!rc && (q->images || run.data[0]))
+        rc = ck_report_open_images(r, q, q->images ? q->images : run.data, &run.o.data);
+    if (!rc && r->data)
+        rc = make_features(r, q, &run);
+    place_steps(&r->steps);
+    ck_run_close(&run);
+done:
+    return rc;
+}

@@ -1,0 +1,461 @@
+/* report.c - from the files of a run or a clustering to the numbers of a page. */
+#include "report/report.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/rng.h"
+#include "data/fetch.h"
+#include "eval/pca.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A table of classes and clusters larger than this is not made. */
+static const double most_counts = 64e6;
+
+static void release_head(struct ck_report_head *h)
+{
+    ck_free(h->label);
+    ck_free(h->center);
+    ck_free(h->dual);
+    ck_free(h->least);
+    ck_free(h->size);
+    ck_exemplars_release(&h->look);
+    ck_table_release(&h->history);
+    ck_free(h->spot);
+    ck_free(h->count);
+    ck_free(h->purity);
+    ck_free(h->major);
+    ck_free(h->match);
+}
+
+void ck_report_release(struct ck_report *r)
+{
+    for (int h = 0; h < COKE_MAX_HEADS; h++)
+        release_head(&r->head[h]);
+    ck_names_release(&r->facts);
+    ck_names_release(&r->options);
+    ck_table_release(&r->steps);
+    ck_table_release(&r->history);
+    coke_data_free(r->data);
+    ck_free(r->row);
+    ck_free(r->x);
+    ck_free(r->dot);
+    ck_free(r->spot);
+    ck_sheets_release(&r->sheets);
+    memset(r, 0, sizeof *r);
+}
+
+void ck_report_warn(const struct ck_report_request *q, const char *fmt, ...)
+{
+    char line[1024];
+    va_list args;
+    if (!q->callbacks || !q->callbacks->warn)
+        return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    q->callbacks->warn(q->callbacks->user, line);
+}
+
+int ck_report_progress(const struct ck_report_request *q, const char *phase, int64_t done,
+                       int64_t total, const char *unit)
+{
+    struct coke_progress p = {.phase = phase, .done = done, .total = total, .unit = unit};
+    if (q->callbacks && q->callbacks->progress &&
+        q->callbacks->progress(q->callbacks->user, &p))
+        return ck_fail(COKE_ESTOPPED, "stopped");
+    return COKE_OK;
+}
+
+void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size)
+{
+    if (r->data)
+        ck_dataset_name(r->data->set, i, text, size);
+    else
+        snprintf(text, size, "row %lld", (long long)i);
+}
+
+/* ---- images --------------------------------------------------------------------------------
+ */
+
+/* Images that the user named must be there; those that the run names may have moved. */
+int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
+                          const char *source, const struct coke_data_options *o)
+{
+    int rc = COKE_OK;
+    CK_TRY(coke_data_open(&r->data, source, o));
+    if (r->data->set->n != r->n)
+        CK_FAIL(COKE_EUSAGE, "%s has %lld images, %s has labels of %lld", source,
+                (long long)r->data->set->n, r->source, (long long)r->n);
+    snprintf(r->images, sizeof r->images, "%s", source);
+done:
+    if (rc == COKE_OK || q->images || rc == COKE_ENOMEM)
+        return rc;
+    ck_report_warn(q, "no pictures: %s; --images says where they are now", coke_last_error());
+    coke_data_free(r->data);
+    r->data = NULL;
+    return COKE_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------
+ */
+
+/* All rows, or that many spread at random; in ascending order, as files like to be read. */
+int ck_report_choose_rows(struct ck_report *r, int64_t most)
+{
+    struct ck_perm perm;
+    uint8_t *chosen = ck_calloc_array((size_t)r->n, 1);
+    int64_t wanted = r->n < most ? r->n : most;
+    r->row = ck_alloc_array((size_t)wanted, sizeof *r->row);
+    if (!chosen || !r->row) {
+        ck_free(chosen);
+        return COKE_ENOMEM;
+    }
+    ck_perm_init(&perm, 0, CK_RNG_SAMPLE, 3, (uint64_t)r->n);
+    for (int64_t i = 0; i < wanted; i++)
+        chosen[ck_perm_at(&perm, (uint64_t)i)] = 1;
+    for (int64_t i = 0; i < r->n; i++)
+        if (chosen[i])
+            r->row[r->rows++] = i;
+    ck_free(chosen);
+    return COKE_OK;
+}
+
+/* ---- classes -------------------------------------------------------------------------------
+ */
+
+static int compare_classes(struct ck_report *r, struct ck_report_head *h)
+{
+    int rc = COKE_OK;
+    size_t k = (size_t)h->k, classes = (size_t)r->classes;
+    if (!r->truth || r->classes < 1 || (double)k * (double)classes > most_counts)
+        return COKE_OK;
+    h->count = ck_calloc_array(k * classes, sizeof *h->count);
+    h->purity = ck_alloc_array(k, sizeof *h->purity);
+    h->major = ck_alloc_array(k, sizeof *h->major);
+    h->match = ck_alloc_array(k, sizeof *h->match);
+    if (!h->count || !h->purity || !h->major || !h->match)
+        return COKE_ENOMEM;
+    CK_TRY(ck_confusion(r->truth, h->label, r->n, r->classes, (int32_t)h->k, h->count));
+    CK_TRY(ck_agreement_of_counts(h->count, r->classes, (int32_t)h->k, &h->agreement));
+    CK_TRY(ck_match(h->count, r->classes, (int32_t)h->k, h->match, NULL));
+    ck_purity(h->count, r->classes, (int32_t)h->k, h->purity, h->major);
+done:
+    return rc;
+}
+
+/* ---- clusters ------------------------------------------------------------------------------
+ */
+
+static int count_sizes(struct ck_report *r, struct ck_report_head *h, int index)
+{
+    h->size = ck_calloc_array((size_t)h->k, sizeof *h->size);
+    if (!h->size)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < r->n; i++) {
+        if (h->label[i] >= h->k)
+            return ck_fail(COKE_EFORMAT, "%s: head %d: label %d of row %lld, of %lld clusters",
+                           r->source, index, h->label[i], (long long)i, (long long)h->k);
+        if (h->label[i] >= 0)
+            h->size[h->label[i]]++;
+    }
+    return COKE_OK;
+}
+
+/* Rows that could not be read are vectors of zeros: they show nothing. */
+static int is_zero(const float *x, int dim)
+{
+    for (int j = 0; j < dim; j++)
+        if (x[j] < 0 || x[j] > 0)
+            return 0;
+    return 1;
+}
+
+static int look_at_clusters(struct ck_report *r, struct ck_report_head *h)
+{
+    int32_t *label = ck_alloc_array((size_t)r->rows, sizeof *label);
+    struct ck_exemplar_job job = {.n = r->rows,
+                                  .k = h->k,
+                                  .dim = r->dim,
+                                  .center = h->center,
+                                  .label = label,
+                                  .x = r->x,
+                                  .members = CK_REPORT_MEMBERS,
+                                  .neighbours = CK_REPORT_NEIGHBOURS};
+    if (!label)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < r->rows; i++)
+        label[i] = r->x && is_zero(r->x + i * r->dim, r->dim) ? -1 : h->label[r->row[i]];
+    int rc = ck_exemplars(&h->look, &job);
+    ck_free(label);
+    if (rc || !r->x || isfinite(h->objective))
+        return rc;
+    double sum = 0, n = 0;
+    for (int64_t c = 0; c < h->k; c++)
+        if (h->look.size[c]) {
+            sum += h->look.tightness[c] * (double)h->look.size[c];
+            n += (double)h->look.size[c];
+        }
+    h->objective = n > 0 ? sum / n : (double)NAN;
+    return COKE_OK;
+}
+
+/* ---- map -----------------------------------------------------------------------------------
+ */
+
+static int choose_dots(struct ck_report *r)
+{
+    struct ck_perm perm;
+    if (!r->x)
+        return COKE_OK;
+    int64_t wanted = r->rows < CK_REPORT_DOTS ? r->rows : CK_REPORT_DOTS;
+    r->dot = ck_alloc_array((size_t)wanted, sizeof *r->dot);
+    r->spot = ck_alloc_array((size_t)wanted, 2 * sizeof *r->spot);
+    if (!r->dot || !r->spot)
+        return COKE_ENOMEM;
+    ck_perm_init(&perm, 0, CK_RNG_SAMPLE, 4, (uint64_t)r->rows);
+    for (int64_t i = 0; i < wanted; i++) {
+        int64_t at = (int64_t)ck_perm_at(&perm, (uint64_t)i);
+        if (!is_zero(r->x + at * r->dim, r->dim))
+            r->dot[r->dots++] = at;
+    }
+    return COKE_OK;
+}
+
+/* One map for all heads: of the sample and of all centers. */
+static int draw_map(struct ck_report *r)
+{
+    int rc = COKE_OK;
+    struct ck_pca p = {0};
+    int64_t n = 0, at = 0;
+    size_t line = (size_t)r->dim * sizeof(float);
+    CK_TRY(choose_dots(r));
+    n = r->dots;
+    for (int h = 0; h < r->heads; h++)
+        n += r->head[h].k;
+    float *x = ck_alloc_array((size_t)n, line);
+    if (!x)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < r->dots; i++, at++)
+        memcpy(x + at * r->dim, r->x + r->dot[i] * r->dim, line);
+    for (int h = 0; h < r->heads; at += r->head[h++].k)
+        memcpy(x + at * r->dim, r->head[h].center, (size_t)r->head[h].k * line);
+    rc = ck_pca_fit(&p, x, n, r->dim, 2);
+    ck_free(x);
+    if (rc)
+        return rc;
+    for (int c = 0; c < 2; c++)
+        r->shown[c] = p.total > 0 ? p.variance[c] / p.total : 0;
+    for (int64_t i = 0; i < r->dots; i++)
+        ck_pca_project(&p, r->x + r->dot[i] * r->dim, 1, r->spot + 2 * i);
+    for (int h = 0; h < r->heads; h++) {
+        r->head[h].spot = ck_alloc_array((size_t)r->head[h].k, 2 * sizeof(float));
+        if (!r->head[h].spot)
+            CK_FAIL(COKE_ENOMEM, "out of memory for the map");
+        ck_pca_project(&p, r->head[h].center, r->head[h].k, r->head[h].spot);
+    }
+done:
+    ck_pca_release(&p);
+    return rc;
+}
+
+/* ---- pictures ------------------------------------------------------------------------------
+ */
+
+/* How much of each cluster is shown, the richest first. */
+static const struct plan {
+    int side, nearest, borderline, random, dots;
+} plans[] = {{64, 12, 12, 12, 1}, {64, 12, 8, 8, 1}, {48, 12, 8, 8, 1}, {48, 10, 6, 6, 0},
+             {40, 10, 6, 6, 0},   {40, 8, 4, 4, 0},  {32, 8, 4, 4, 0},  {32, 6, 3, 3, 0},
+             {32, 5, 2, 2, 0},    {24, 5, 2, 2, 0},  {24, 4, 1, 1, 0},  {24, 3, 0, 0, 0},
+             {16, 2, 0, 0, 0},    {16, 1, 0, 0, 0},  {8, 1, 0, 0, 0}};
+enum { PLANS = sizeof plans / sizeof plans[0] };
+
+static int add_members(struct ck_report *r, const struct ck_exemplar *list, int64_t k,
+                       int shown)
+{
+    int rc = COKE_OK;
+    for (int64_t c = 0; c < k && !rc; c++)
+        for (int m = 0; m < shown && !rc; m++) {
+            int64_t row = list[c * CK_REPORT_MEMBERS + m].row;
+            if (row >= 0)
+                rc = ck_sheets_add(&r->sheets, r->row[row]);
+        }
+    return rc;
+}
+
+/* Rows of nearest ones lie together on the sheets: what a reader sees first is decoded first.
+ */
+static int add_pictures(struct ck_report *r, const struct plan *p)
+{
+    int rc = COKE_OK;
+    ck_sheets_clear(&r->sheets);
+    for (int h = 0; h < r->heads && !rc; h++) {
+        const struct ck_exemplars *e = &r->head[h].look;
+        rc = add_members(r, e->nearest, e->k, p->nearest);
+        if (!rc)
+            rc = add_members(r, e->borderline, e->k, p->borderline);
+        if (!rc)
+            rc = add_members(r, e->random, e->k, r->x ? p->random : p->nearest);
+    }
+    for (int64_t i = 0; i < r->dots && p->dots && !rc; i++)
+        rc = ck_sheets_add(&r->sheets, r->row[r->dot[i]]);
+    r->sheets.side = p->side;
+    r->sheets.nearest = p->nearest;
+    r->sheets.borderline = p->borderline;
+    r->sheets.random = r->x ? p->random : p->nearest;
+    r->sheets.dots = p->dots;
+    return rc;
+}
+
+/* No picture is made larger than the images are. */
+static int side_of(const struct plan *p, int32_t largest)
+{
+    return largest > 0 && largest < p->side ? largest : p->side;
+}
+
+static int choose_plan(struct ck_report *r, double bytes, int *chosen, int32_t *largest)
+{
+    double each = 0;
+    int rc = COKE_OK, known = 0;
+    for (*chosen = 0; *chosen < PLANS; ++*chosen) {
+        CK_TRY(add_pictures(r, &plans[*chosen]));
+        if (*chosen == 0)
+            *largest = ck_sheets_largest(&r->sheets, r->data);
+        int side = side_of(&plans[*chosen], *largest);
+        if (side != known)
+            CK_TRY(ck_sheets_estimate(&r->sheets, r->data, side, &each));
+        known = side;
+        if (each * (double)r->sheets.n <= 0.95 * bytes)
+            goto done;
+    }
+    *chosen = PLANS - 1;
+done:
+    return rc;
+}
+
+static void forget_sheets(struct ck_sheets *s)
+{
+    for (int64_t i = 0; i < s->sheets; i++)
+        ck_free(s->sheet[i].bytes);
+    ck_free(s->sheet);
+    s->sheet = NULL;
+    s->sheets = s->bytes = 0;
+}
+
+/* The estimate may be wrong: then the next plan is tried. */
+static int make_pictures(struct ck_report *r, const struct ck_report_request *q, double bytes)
+{
+    int32_t largest = 0;
+    int rc = COKE_OK, plan;
+    CK_TRY(choose_plan(r, bytes, &plan, &largest));
+    for (;; plan++) {
+        CK_TRY(add_pictures(r, &plans[plan]));
+        r->sheets.side = side_of(&plans[plan], largest);
+        CK_TRY(ck_sheets_make(&r->sheets, r->data, q->callbacks));
+        if ((double)r->sheets.bytes <= bytes)
+            break;
+        forget_sheets(&r->sheets);
+        if (plan == PLANS - 1)
+            CK_FAIL(
+                COKE_EUSAGE,
+                "budget: %g MB cannot hold a picture of each cluster; --images-dir puts them "
+                "in a folder beside the page",
+                q->o.budget);
+    }
+    if (r->sheets.bad)
+        ck_report_warn(q, "%lld of %lld pictures could not be read and are grey",
+                       (long long)r->sheets.bad, (long long)r->sheets.n);
+done:
+    return rc;
+}
+
+static int choose_items(struct ck_report *r, const struct ck_report_request *q)
+{
+    /* base64 makes four bytes of three */
+    double bytes = q->o.budget * 1e6 * (q->embed ? 0.75 : 1);
+    int rc = ck_sheets_begin(&r->sheets, r->n);
+    if (rc)
+        return rc;
+    if (r->data)
+        return make_pictures(r, q, bytes);
+    rc = add_pictures(r, &plans[r->rows > 20000 ? 5 : 1]);
+    r->sheets.side = 0;
+    return rc;
+}
+
+/* ---- all of it -----------------------------------------------------------------------------
+ */
+
+/* The head with as many clusters as there are classes, else the one with fewest. */
+static void choose_first(struct ck_report *r)
+{
+    for (int h = 1; h < r->heads; h++)
+        if (r->head[h].k < r->head[r->first].k)
+            r->first = h;
+    for (int h = r->heads - 1; h >= 0; h--)
+        if (r->head[h].k == r->classes)
+            r->first = h;
+}
+
+static int has_file(const char *folder, const char *name)
+{
+    char path[CK_REPORT_PATH + 64];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return stat(path, &st) == 0;
+}
+
+static int read_files(struct ck_report *r, const struct ck_report_request *q)
+{
+    struct stat st;
+    if (strlen(q->source) >= CK_REPORT_PATH)
+        return ck_fail(COKE_EUSAGE, "a path of %zu bytes is too long", strlen(q->source));
+    snprintf(r->source, sizeof r->source, "%s", q->source);
+    if (stat(q->source, &st) != 0)
+        return ck_fail(COKE_EIO, "%s: %s", q->source, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return ck_fail(COKE_EUSAGE,
+                       "%s is a file; a report is made of the folder of 'coke train' or 'coke "
+                       "cluster'",
+                       q->source);
+    if (has_file(q->source, "config.json") || has_file(q->source, "last.safetensors"))
+        return ck_report_read_run(r, q);
+    if (has_file(q->source, "summary.json"))
+        return ck_report_read_cluster(r, q);
+    return ck_fail(COKE_EFORMAT,
+                   "%s has neither last.safetensors of 'coke train' nor summary.json of 'coke "
+                   "cluster'",
+                   q->source);
+}
+
+int ck_report_read(struct ck_report *r, const struct ck_report_request *q)
+{
+    int rc = COKE_OK;
+    memset(r, 0, sizeof *r);
+    r->seconds = r->speed = (double)NAN;
+    for (int h = 0; h < COKE_MAX_HEADS; h++)
+        r->head[h].objective = r->head[h].gap = (double)NAN;
+    CK_TRY(read_files(r, q));
+    if (r->data && r->data->set->label) {
+        r->classes = r->data->set->classes;
+        r->truth = r->data->set->label;
+    }
+    for (int h = 0; h < r->heads; h++) {
+        CK_TRY(ck_report_progress(q, "clusters", h, r->heads, "heads"));
+        CK_TRY(count_sizes(r, &r->head[h], h));
+        CK_TRY(compare_classes(r, &r->head[h]));
+        CK_TRY(look_at_clusters(r, &r->head[h]));
+    }
+    choose_first(r);
+    CK_TRY(draw_map(r));
+    CK_TRY(choose_items(r, q));
+done:
+    if (rc)
+        ck_report_release(r);
+    return rc;
+}

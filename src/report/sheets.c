@@ -1,0 +1,228 @@
+/* sheets.c - small pictures of some images of a data set, many to a sheet. */
+#include "report/sheets.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/workers.h"
+#include "data/fetch.h"
+#include "image/resize.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { QUALITY = 80, GREY = 128, LOOK = 64 };
+
+/* Working memory of one thread. */
+struct worker {
+    struct ck_fetcher fetcher;
+    struct ck_resizer resizer;
+    struct ck_planes small;
+};
+
+struct maker {
+    struct coke_data *data;
+    const int64_t *image; /* of the tiles of this sheet */
+    int side;
+    struct ck_image out;
+    struct worker *worker;
+    int workers;
+    _Atomic int64_t bad;
+    _Atomic int status;
+};
+
+void ck_sheets_release(struct ck_sheets *s)
+{
+    for (int64_t i = 0; i < s->sheets; i++)
+        ck_free(s->sheet[i].bytes);
+    ck_free(s->sheet);
+    ck_free(s->image);
+    ck_free(s->place);
+    memset(s, 0, sizeof *s);
+}
+
+int ck_sheets_begin(struct ck_sheets *s, int64_t images)
+{
+    s->image = ck_alloc_array((size_t)images, sizeof *s->image);
+    s->place = ck_alloc_array((size_t)images, sizeof *s->place);
+    if (!s->image || !s->place)
+        return COKE_ENOMEM;
+    s->places = images;
+    ck_sheets_clear(s);
+    return COKE_OK;
+}
+
+void ck_sheets_clear(struct ck_sheets *s)
+{
+    for (int64_t i = 0; i < s->places; i++)
+        s->place[i] = -1;
+    s->n = 0;
+}
+
+int ck_sheets_add(struct ck_sheets *s, int64_t image)
+{
+    if (image < 0 || image >= s->places)
+        return ck_fail(COKE_EUSAGE, "image %lld of %lld", (long long)image,
+                       (long long)s->places);
+    if (s->place[image] < 0) {
+        s->place[image] = (int32_t)s->n;
+        s->image[s->n++] = image;
+    }
+    return COKE_OK;
+}
+
+/* ---- one picture ---------------------------------------------------------------------------
+ */
+
+/* Grey, colour, or the first channels of more. */
+static uint8_t value_at(const struct ck_planes *p, int channel, int at)
+{
+    int c = p->channels >= 3 ? channel : 0;
+    return p->data[(size_t)c * (size_t)p->width * (size_t)p->height + (size_t)at];
+}
+
+static void paste(struct maker *m, const struct ck_planes *p, int64_t tile)
+{
+    int left = (int)(tile % CK_SHEET_COLUMNS) * m->side;
+    int top = (int)(tile / CK_SHEET_COLUMNS) * m->side;
+    for (int y = 0; y < m->side; y++) {
+        uint8_t *to =
+            m->out.data + ((size_t)(top + y) * (size_t)m->out.width + (size_t)left) * 3;
+        for (int x = 0; x < m->side; x++)
+            for (int c = 0; c < 3; c++)
+                *to++ = value_at(p, c, y * m->side + x);
+    }
+}
+
+/* The square in the middle of image i. */
+static int make_picture(struct maker *m, struct worker *w, int64_t i)
+{
+    struct ck_box part, box;
+    int scale = 8, scaled, rc = COKE_OK;
+    CK_TRY(ck_fetch_open(&w->fetcher, m->data, i));
+    int32_t shorter =
+        w->fetcher.width < w->fetcher.height ? w->fetcher.width : w->fetcher.height;
+    while (scale > 1 && shorter / scale < 2 * m->side)
+        scale /= 2;
+    CK_TRY(ck_fetch_decode(&w->fetcher, m->data, NULL, scale, &part, &scaled));
+    const struct ck_image *im = &w->fetcher.image;
+    box.width = box.height = im->width < im->height ? im->width : im->height;
+    box.x = (im->width - box.width) / 2;
+    box.y = (im->height - box.height) / 2;
+    CK_TRY(ck_resize(&w->resizer, im, box, CK_BICUBIC, m->side, m->side, &w->small));
+done:
+    return rc;
+}
+
+static void make_tile(void *arg, int64_t tile, int worker)
+{
+    struct maker *m = arg;
+    struct worker *w = &m->worker[worker];
+    int rc = make_picture(m, w, m->image[tile]);
+    if (rc == COKE_OK)
+        paste(m, &w->small, tile);
+    else if (rc == COKE_ENOMEM)
+        m->status = rc;
+    else
+        m->bad++;
+}
+
+/* ---- sheets --------------------------------------------------------------------------------
+ */
+
+static int maker_init(struct maker *m, struct coke_data *d, int side)
+{
+    memset(m, 0, sizeof *m);
+    m->data = d;
+    m->side = side;
+    m->workers = ck_threads();
+    m->worker = ck_calloc_array((size_t)m->workers, sizeof *m->worker);
+    return m->worker ? COKE_OK : COKE_ENOMEM;
+}
+
+static void maker_release(struct maker *m)
+{
+    for (int i = 0; m->worker && i < m->workers; i++) {
+        ck_fetcher_release(&m->worker[i].fetcher);
+        ck_resizer_release(&m->worker[i].resizer);
+        ck_planes_release(&m->worker[i].small);
+    }
+    ck_free(m->worker);
+    ck_image_release(&m->out);
+}
+
+static int make_sheet(struct maker *m, const int64_t *image, int64_t n, struct ck_sheet *out)
+{
+    int rc = COKE_OK;
+    int64_t columns = CK_SHEET_COLUMNS; /* all sheets are as wide: the page counts on it */
+    int64_t rows = (n + CK_SHEET_COLUMNS - 1) / CK_SHEET_COLUMNS;
+    m->image = image;
+    CK_TRY(
+        ck_image_reshape(&m->out, (int32_t)(columns * m->side), (int32_t)(rows * m->side), 3));
+    memset(m->out.data, GREY, (size_t)(columns * rows * m->side * m->side) * 3);
+    ck_parallel(n, make_tile, m);
+    if (m->status)
+        CK_FAIL(COKE_ENOMEM, "out of memory for pictures");
+    CK_TRY(ck_jpeg_encode(&m->out, QUALITY, &out->bytes, &out->size));
+done:
+    return rc;
+}
+
+int ck_sheets_make(struct ck_sheets *s, struct coke_data *d,
+                   const struct coke_callbacks *callbacks)
+{
+    struct maker m;
+    int rc = COKE_OK;
+    int64_t sheets = (s->n + CK_SHEET_TILES - 1) / CK_SHEET_TILES;
+    CK_TRY(maker_init(&m, d, s->side));
+    s->sheet = ck_calloc_array((size_t)sheets, sizeof *s->sheet);
+    if (!s->sheet)
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld pictures", (long long)s->n);
+    for (int64_t at = 0; at < s->n; at += CK_SHEET_TILES) {
+        struct coke_progress p = {
+            .phase = "pictures", .done = at, .total = s->n, .unit = "pictures"};
+        int64_t n = s->n - at < CK_SHEET_TILES ? s->n - at : CK_SHEET_TILES;
+        if (callbacks && callbacks->progress && callbacks->progress(callbacks->user, &p))
+            CK_FAIL(COKE_ESTOPPED, "stopped");
+        struct ck_sheet *sheet = &s->sheet[s->sheets++];
+        CK_TRY(make_sheet(&m, s->image + at, n, sheet));
+        s->bytes += (int64_t)sheet->size;
+    }
+    s->bad = m.bad;
+done:
+    maker_release(&m);
+    return rc;
+}
+
+int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_data *d)
+{
+    struct ck_fetcher f = {0};
+    int32_t largest = 0;
+    int64_t n = s->n < LOOK ? s->n : LOOK;
+    for (int64_t i = 0; i < n; i++) {
+        if (ck_fetch_open(&f, d, s->image[i * s->n / n]))
+            continue; /* told when its picture is made */
+        int32_t shorter = f.width < f.height ? f.width : f.height;
+        largest = shorter > largest ? shorter : largest;
+    }
+    ck_fetcher_release(&f);
+    return largest;
+}
+
+int ck_sheets_estimate(const struct ck_sheets *s, struct coke_data *d, int side, double *bytes)
+{
+    struct maker m;
+    struct ck_sheet sheet = {0};
+    int64_t image[LOOK], n = s->n < LOOK ? s->n : LOOK;
+    int rc = COKE_OK;
+    *bytes = 0;
+    CK_TRY(maker_init(&m, d, side));
+    for (int64_t i = 0; i < n; i++)
+        image[i] = s->image[i * s->n / n];
+    if (n == 0)
+        goto done;
+    CK_TRY(make_sheet(&m, image, n, &sheet));
+    *bytes = (double)sheet.size / (double)n;
+done:
+    ck_free(sheet.bytes);
+    maker_release(&m);
+    return rc;
+}
