@@ -39,8 +39,8 @@ struct command {
     int (*run)(const void *options, int n, const char *const *operands);
 };
 
-extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_train,
-    cmd_data_info, cmd_data_verify, cmd_data_pack, cmd_data_preview;
+extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_train, cmd_export,
+    cmd_import, cmd_data_info, cmd_data_verify, cmd_data_pack, cmd_data_preview;
 
 /* A text option is a row of type FLAG on a `const char *`: zero is its default, and its name
  * takes part when the library looks for the nearest one. args.c sets it. */

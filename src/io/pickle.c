@@ -147,7 +147,7 @@ static int take(struct machine *m, size_t n, const unsigned char **out)
 
 static int take_number(struct machine *m, int bytes, uint64_t *out)
 {
-    const unsigned char *b;
+    const unsigned char *b = NULL;
     int rc = take(m, (size_t)bytes, &b);
     *out = 0;
     for (int i = bytes - 1; !rc && i >= 0; i--)
@@ -158,7 +158,7 @@ static int take_number(struct machine *m, int bytes, uint64_t *out)
 static int push_text(struct machine *m, int length_bytes)
 {
     uint64_t n;
-    const unsigned char *b;
+    const unsigned char *b = NULL;
     int rc = take_number(m, length_bytes, &n);
     size_t at = m->at;
     if (!rc)
@@ -188,7 +188,7 @@ static int push_int32(struct machine *m)
 static int push_long(struct machine *m)
 {
     uint64_t n, x = 0;
-    const unsigned char *b;
+    const unsigned char *b = NULL;
     int rc = take_number(m, 1, &n);
     if (!rc)
         rc = take(m, n, &b);
@@ -204,7 +204,7 @@ static int push_long(struct machine *m)
 /* Big-endian; nobody here asks for its value. */
 static int push_float(struct machine *m)
 {
-    const unsigned char *b;
+    const unsigned char *b = NULL;
     int rc = take(m, 8, &b);
     return rc ? rc : push_kind(m, CK_PICKLE_FLOAT, 0);
 }
@@ -245,8 +245,8 @@ static int take_line(struct machine *m, const unsigned char **out, size_t *n)
 
 static int push_global(struct machine *m)
 {
-    const unsigned char *module, *name;
-    size_t module_size, name_size;
+    const unsigned char *module = NULL, *name = NULL;
+    size_t module_size = 0, name_size = 0;
     int rc = take_line(m, &module, &module_size);
     if (!rc)
         rc = take_line(m, &name, &name_size);
@@ -534,7 +534,7 @@ int ck_pickle_read(struct ck_pickle *p, const char *path, const unsigned char *d
                    size_t size, size_t *used)
 {
     struct machine m = {.p = p};
-    const unsigned char *opcode;
+    const unsigned char *opcode = NULL;
     int rc = COKE_OK;
     *p = (struct ck_pickle){.path = path, .data = data, .root = -1};
     p->size = size < CK_PICKLE_MAX ? size : CK_PICKLE_MAX;
