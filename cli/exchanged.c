@@ -46,8 +46,10 @@ static void print_text(const struct coke_exchanged *x, const char *path, int64_t
             !coke_options_get(coke_encoder_option_table(), &x->encoder, options[i], value,
                               sizeof value))
             fprintf(to, "%s%s %s", i ? ", " : "", options[i], value);
-    fprintf(to, "\n%-12s%lld, %s numbers\n", "tensors", (long long)x->tensors,
-            talk_count((double)x->numbers, value, sizeof value));
+    fputc('\n', to);
+    if (x->tensors)
+        fprintf(to, "%-12s%lld, %s numbers\n", "tensors", (long long)x->tensors,
+                talk_count((double)x->numbers, value, sizeof value));
     fprintf(to, "%-12s%s", "written to", path);
     if (bytes > 0)
         fprintf(to, " (%sB)", talk_count((double)bytes, value, sizeof value));

@@ -357,7 +357,7 @@ COKE_API void coke_encoder_free(struct coke_encoder *e);
 COKE_API struct coke_encoder_options coke_encoder_options_of(const struct coke_encoder *e);
 COKE_API int64_t coke_encoder_size(const struct coke_encoder *e); /* numbers learned */
 
-/* An encoder as it was saved, weights and options. safetensors. */
+/* An encoder as it was saved, weights and options, or the one in a checkpoint. safetensors. */
 COKE_API int coke_encoder_open(struct coke_encoder **out, const char *path);
 COKE_API int coke_encoder_save(const struct coke_encoder *e, const char *path, int force);
 /* Weights from anywhere, all or nothing: a tensor that is missing, unexpected or of another
@@ -713,9 +713,9 @@ struct coke_import_options {
 
 struct coke_exchanged {
     struct coke_encoder_options encoder; /* what it is */
-    int64_t tensors, numbers;
-    char weights[1024]; /* the file that was read */
-    char note[1024];    /* for the user: what was left out; or "" */
+    int64_t tensors, numbers;            /* of ONNX 0 */
+    char weights[4096];                  /* the file that was read */
+    char note[1024];                     /* for the user: what was left out; or "" */
 };
 
 /* source: the folder of a training (its final weights, or the last while it runs), a checkpoint

@@ -21,7 +21,7 @@ static int fail_file(const char *path, const char *words)
 /* Reads a pickle at *at into *p, in the place of what was in it. */
 static int next(const char *path, const struct ck_map *map, size_t *at, struct ck_pickle *p)
 {
-    size_t used;
+    size_t used = 0;
     ck_pickle_release(p);
     int rc = ck_pickle_read(p, path, map->data + *at, map->size - *at, &used);
     if (!rc)
@@ -73,7 +73,7 @@ static int list_storages(const struct ck_pickle *p, struct ck_zip *z)
     if (!z->entry)
         return COKE_ENOMEM;
     for (int32_t i = 0; i < p->nodes; i++) {
-        struct ck_pickle_storage s;
+        struct ck_pickle_storage s = {0};
         if (p->node[i].kind != CK_PICKLE_STORAGE)
             continue;
         CK_TRY(ck_pickle_storage(p, i, &s));

@@ -80,7 +80,7 @@ static int check_kind(const struct reader *r)
 static int open_archive(struct reader *r)
 {
     int rc = COKE_OK;
-    size_t used;
+    size_t used = 0;
     const struct ck_map *map = &r->backing->map;
     CK_TRY(ck_zip_init(&r->storage, r->path, map->data, map->size));
     const struct ck_zip_entry *e = find_pickle(r);
@@ -117,15 +117,14 @@ static int find_storage(struct reader *r, const char *name, const struct ck_pick
     if (!e)
         return ck_fail(COKE_EFORMAT, "%s: tensor '%s' lies in storage '%s', which is missing",
                        r->path, name, key);
-    if (s->elements < 0 || (uint64_t)s->elements > e->size / ck_dtype_size(s->dtype) ||
-        (size_t)s->elements * ck_dtype_size(s->dtype) != e->size)
-        return ck_fail(COKE_EFORMAT,
-                       "%s: tensor '%s': its storage has %zu bytes, not %lld numbers %s",
-                       r->path, name, e->size, (long long)s->elements, ck_dtype_name(s->dtype));
     if (r->checked && !r->checked[e - r->storage.entry]) {
         CK_TRY(ck_zip_check(&r->storage, e));
         r->checked[e - r->storage.entry] = 1;
     }
+    if (s->elements < 0 || (uint64_t)s->elements > e->size / ck_dtype_size(s->dtype) ||
+        (size_t)s->elements * ck_dtype_size(s->dtype) != e->size)
+        CK_FAIL(COKE_EFORMAT, "%s: tensor '%s': its storage has %zu bytes, not %lld numbers %s",
+                r->path, name, e->size, (long long)s->elements, ck_dtype_name(s->dtype));
     *out = e;
 done:
     return rc;
@@ -201,9 +200,9 @@ static int copy_scattered(struct reader *r, const char *name, const struct ck_pi
 
 static int add_tensor(struct reader *r, const char *name, int32_t node, struct ck_state *out)
 {
-    struct ck_pickle_tensor t;
-    const struct ck_zip_entry *e;
-    int64_t n;
+    struct ck_pickle_tensor t = {0};
+    const struct ck_zip_entry *e = NULL;
+    int64_t n = 0;
     int rc = COKE_OK;
     CK_TRY(ck_pickle_tensor(&r->pickle, node, &t));
     CK_TRY(find_storage(r, name, &t.storage, &e));
@@ -291,7 +290,7 @@ static int check_names(const struct reader *r, const struct ck_state *s)
 
 static int read_weights(struct reader *r, struct ck_state *out)
 {
-    int32_t dict;
+    int32_t dict = -1;
     char *name = NULL;
     int rc = COKE_OK;
     CK_TRY(find_weights(r, &dict));

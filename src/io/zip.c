@@ -160,12 +160,12 @@ static int locate(const struct ck_zip *z, struct ck_zip_entry *e, struct bytes b
         return fail_entry(z, e, "is not where the directory says");
     const unsigned char *p = b.at + n->offset;
     uint64_t name = get(p + 26, 2), before = name + get(p + 28, 2) + LOCAL_SIZE;
-    if (before > limit - n->offset || n->size > limit - n->offset - before)
+    if (before > limit - n->offset || n->packed > limit - n->offset - before)
         return fail_entry(z, e, "reaches beyond the archive");
     if (name != e->name_size || memcmp(p + LOCAL_SIZE, e->name, e->name_size) != 0)
         return fail_entry(z, e, "has another name in the directory than before its bytes");
     e->data = p + before;
-    e->size = n->size;
+    e->size = n->packed;
     return COKE_OK;
 }
 
@@ -189,10 +189,7 @@ static int read_entry(const struct ck_zip *z, struct ck_zip_entry *e, struct byt
         return fail_entry(z, e, "lacks its numbers of 64 bits");
     if (get(p + 8, 2) & ENCRYPTED)
         return fail_entry(z, e, "is encrypted");
-    if (get(p + 10, 2) != 0 || n.size != n.packed)
-        return fail_entry(z, e,
-                          "is compressed; torch.save stores it as it is, and so does "
-                          "'zip -0'");
+    e->stored = get(p + 10, 2) == 0 && n.size == n.packed;
     return locate(z, e, b, &n, limit);
 }
 
@@ -229,13 +226,13 @@ int ck_zip_init(struct ck_zip *z, const char *path, const unsigned char *data, s
 {
     int rc = COKE_OK;
     struct bytes b = {data, size};
-    struct directory d;
+    struct directory d = {0};
     *z = (struct ck_zip){.path = path};
     CK_TRY(find_directory(path, b, &d));
     z->entry = ck_calloc_array(d.entries + 1, sizeof *z->entry);
     if (!z->entry)
         return COKE_ENOMEM;
-    for (uint64_t i = 0, at = 0, used; i < d.entries; i++, at += used) {
+    for (uint64_t i = 0, at = 0, used = 0; i < d.entries; i++, at += used) {
         CK_TRY(
             read_entry(z, &z->entry[i], b, data + d.offset + at, d.size - at, d.offset, &used));
         z->n++;
@@ -281,6 +278,10 @@ const struct ck_zip_entry *ck_zip_find(const struct ck_zip *z, const char *prefi
 
 int ck_zip_check(const struct ck_zip *z, const struct ck_zip_entry *e)
 {
+    if (!e->stored)
+        return fail_entry(z, e,
+                          "is compressed; torch.save stores it as it is, and so does "
+                          "'zip -0'");
     uint32_t crc = (uint32_t)crc32_z(0, e->data, e->size);
     return crc == e->crc ? COKE_OK
                          : fail_entry(z, e, "is damaged: its checksum does not match");

@@ -12,8 +12,9 @@ struct ck_zip_entry {
     const char *name; /* in the archive, without a final zero */
     size_t name_size;
     const unsigned char *data;
-    size_t size;
+    size_t size; /* in the archive */
     uint32_t crc;
+    int stored; /* not compressed */
 };
 
 struct ck_zip {
@@ -23,14 +24,14 @@ struct ck_zip {
 };
 
 /* Entries lie within the archive, do not overlap and have different names: else, and where one
- * is compressed or encrypted, COKE_EFORMAT. */
+ * is encrypted, COKE_EFORMAT. */
 int ck_zip_init(struct ck_zip *z, const char *path, const unsigned char *data, size_t size);
 void ck_zip_release(struct ck_zip *z);
 
 /* The entry PREFIX + NAME, or NULL. */
 const struct ck_zip_entry *ck_zip_find(const struct ck_zip *z, const char *prefix,
                                        size_t prefix_size, const char *name);
-/* COKE_EFORMAT if the entry's bytes are not those that were written. */
+/* COKE_EFORMAT if the entry's bytes are compressed, or not those that were written. */
 int ck_zip_check(const struct ck_zip *z, const struct ck_zip_entry *e);
 
 /* ---- writing -------------------------------------------------------------------------------

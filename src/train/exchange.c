@@ -118,7 +118,8 @@ static int make_output(struct export *x)
     enum ck_naming naming = x->o->format == COKE_EXPORT_DETECTRON2 ? CK_NAMES_DETECTRON2
                             : x->o->names == COKE_NAMES_AUTHORS    ? CK_NAMES_AUTHORS
                                                                    : CK_NAMES_TORCHVISION;
-    CK_TRY(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
+    if (x->o->format != COKE_EXPORT_ONNX) /* which takes them from the network itself */
+        CK_TRY(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
     if (naming == CK_NAMES_TORCHVISION)
         CK_TRY(ck_encoder_save_options(&x->encoder, &x->out));
     CK_TRY(copy_image_meta(&x->meta, &x->out));
