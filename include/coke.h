@@ -357,7 +357,7 @@ COKE_API void coke_encoder_free(struct coke_encoder *e);
 COKE_API struct coke_encoder_options coke_encoder_options_of(const struct coke_encoder *e);
 COKE_API int64_t coke_encoder_size(const struct coke_encoder *e); /* numbers learned */
 
-/* An encoder as it was saved, weights and options. safetensors. */
+/* An encoder as it was saved, weights and options, or the one in a checkpoint. safetensors. */
 COKE_API int coke_encoder_open(struct coke_encoder **out, const char *path);
 COKE_API int coke_encoder_save(const struct coke_encoder *e, const char *path, int force);
 /* Weights from anywhere, all or nothing: a tensor that is missing, unexpected or of another
@@ -872,6 +872,56 @@ COKE_API int coke_report_write(const struct coke_report_input *input,
                                const char *images_dir, int force,
                                const struct coke_callbacks *callbacks,
                                struct coke_report_summary *out);
+
+/* ---- exchange: encoders to and from other programs
+ * -------------------------------------------
+ */
+
+enum coke_export_format {
+    COKE_EXPORT_SAFETENSORS,
+    COKE_EXPORT_PTH,       /* as torch.save writes it */
+    COKE_EXPORT_ONNX,      /* opset 13; any batch and image size */
+    COKE_EXPORT_DETECTRON2 /* a .pth with its names */
+};
+enum coke_part {
+    COKE_PART_BACKBONE,
+    COKE_PART_ALL /* and the projection and prediction MLPs; of ONNX the projection */
+};
+enum coke_names {
+    COKE_NAMES_TORCHVISION, /* conv1.weight, layer1.0.bn1.bias, ..., fc.*, predictor.* */
+    COKE_NAMES_AUTHORS      /* module.encoder.*, as the authors' scripts expect it */
+};
+
+struct coke_export_options {
+    int32_t format; /* enum coke_export_format */
+    int32_t part;   /* enum coke_part */
+    int32_t names;  /* enum coke_names: of safetensors and .pth */
+    int32_t best;   /* of a run folder: best.safetensors */
+};
+
+struct coke_import_options {
+    int32_t part;       /* enum coke_part */
+    const char *prefix; /* what stands before conv1.weight; NULL = found out */
+};
+
+struct coke_exchanged {
+    struct coke_encoder_options encoder; /* what it is */
+    int64_t tensors, numbers;            /* of ONNX 0 */
+    char weights[4096];                  /* the file that was read */
+    char note[1024];                     /* for the user: what was left out; or "" */
+};
+
+/* source: the folder of a training (its final weights, or the last while it runs), a checkpoint
+ * or an encoder. path: the file that is written, whole or not at all. */
+COKE_API int coke_export(const char *source, const char *path,
+                         const struct coke_export_options *options, int force,
+                         struct coke_exchanged *out);
+/* source: a .pth or .safetensors of torchvision's, MoCo's or the authors' ResNet-18, 34 or 50,
+ * whatever their names begin with. Nothing in a .pth is run. path: an encoder that
+ * coke_encoder_open reads. */
+COKE_API int coke_import(const char *source, const char *path,
+                         const struct coke_import_options *options, int force,
+                         struct coke_exchanged *out);
 
 #ifdef __cplusplus
 }

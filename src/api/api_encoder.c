@@ -6,6 +6,7 @@
 #include "nn/encoder.h"
 #include "nn/optim.h"
 #include "nn/plan.h"
+#include "train/checkpoint.h"
 
 #include <string.h>
 
@@ -53,7 +54,10 @@ int coke_encoder_open(struct coke_encoder **out, const char *path)
     CK_TRY(ck_safetensors_read(path, &s));
     CK_TRY(ck_encoder_options_from(&o, &s, path));
     CK_TRY(coke_encoder_new(&e, &o));
-    CK_TRY(ck_net_load(&e->net, &s, path, NULL));
+    if (ck_checkpoint_is(&s))
+        CK_TRY(ck_checkpoint_encoder(&s, &e->net, path));
+    else
+        CK_TRY(ck_net_load(&e->net, &s, path, NULL));
     *out = e;
     e = NULL;
 done:

@@ -328,6 +328,13 @@ static int make_parts(struct coke_loader *l)
 int coke_loader_new(struct coke_loader **out, struct coke_data *data,
                     const struct coke_loader_options *options)
 {
+    return ck_loader_new_like(out, data, options, NULL);
+}
+
+int ck_loader_new_like(struct coke_loader **out, struct coke_data *data,
+                       const struct coke_loader_options *options,
+                       const struct ck_recipe *normed)
+{
     int rc = COKE_OK;
     struct coke_loader *l = NULL;
     *out = NULL;
@@ -344,6 +351,10 @@ int coke_loader_new(struct coke_loader **out, struct coke_data *data,
                                      .shuffle = options->shuffle,
                                      .seed = (uint64_t)options->view.seed};
     CK_TRY(ck_recipe_init(&l->recipe, data, &options->view, options->normalize));
+    if (normed) {
+        memcpy(l->recipe.mean, normed->mean, sizeof normed->mean);
+        memcpy(l->recipe.std, normed->std, sizeof normed->std);
+    }
     CK_TRY(make_parts(l));
     CK_TRY(ck_monitor_init(&l->monitor));
     l->monitor_ready = 1;

@@ -119,7 +119,6 @@ static void set_norm(struct ck_recipe *r, int norm, int fallback)
                                                    : CK_NORM_IMAGENET;
     if (r->channels != 3) /* the others are statistics of colours */
         norm = CK_NORM_HALF;
-    r->norm = norm;
     for (int c = 0; c < r->channels; c++) {
         r->mean[c] = norms[norm].mean[c % 3];
         r->std[c] = norms[norm].std[c % 3];

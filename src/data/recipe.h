@@ -12,7 +12,6 @@ struct ck_recipe {
     int32_t views, channels;
     struct ck_view view[COKE_MAX_VIEWS];
     float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS];
-    int32_t norm; /* enum ck_norm, what mean and std are */
     int exact; /* no decoding at a smaller size */
     uint64_t seed;
 };

@@ -2,6 +2,7 @@
 #include "eval/trials.h"
 #include "core/error.h"
 #include "data/data_options.h"
+#include "data/loader.h"
 
 #include <math.h>
 
@@ -42,11 +43,10 @@ int ck_trials_loader(struct coke_loader **out, struct coke_data *d,
     o.view.filter = v->filter == CK_BICUBIC;
     o.view.decode = like->exact;
     o.view.seed = seed;
-    o.normalize = like->norm;
     o.batch = batch;
     o.bad = skip ? CK_BAD_SKIP : CK_BAD_ERROR;
     o.max_bad = 1;
-    return coke_loader_new(out, d, &o);
+    return ck_loader_new_like(out, d, &o, like);
 }
 
 int ck_trials_tell(const struct coke_callbacks *c, struct coke_progress p)

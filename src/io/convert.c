@@ -60,6 +60,15 @@ static void from_half(const unsigned char *src, int64_t n, float *out)
     }
 }
 
+/* The upper half of a single. */
+static void from_bfloat(const unsigned char *src, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)src[2 * i] << 16 | (uint32_t)src[2 * i + 1] << 24;
+        memcpy(&out[i], &bits, 4);
+    }
+}
+
 static void from_double(const unsigned char *src, int64_t n, float *out)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -89,6 +98,9 @@ void ck_convert_f32(enum ck_dtype t, const void *src, int64_t n, float *out)
         break;
     case CK_F16:
         from_half(src, n, out);
+        break;
+    case CK_BF16:
+        from_bfloat(src, n, out);
         break;
     case CK_F64:
         from_double(src, n, out);

@@ -14,7 +14,7 @@ void ck_shape_text(int ndim, const int64_t *shape, char text[CK_SHAPE_TEXT]);
 
 int ck_convert_is_row(enum ck_dtype t); /* F32 F16 F64 U8 I8: what rows may be made of */
 
-/* n elements at src (any alignment) as f32; t is one of the above. */
+/* n elements at src (any alignment) as f32; t is one of the above, or BF16. */
 void ck_convert_f32(enum ck_dtype t, const void *src, int64_t n, float *out);
 /* The same as f64, from any type but BF16. */
 void ck_convert_f64(enum ck_dtype t, const void *src, int64_t n, double *out);

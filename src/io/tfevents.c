@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "io/crc32c.h"
 #include "io/file.h"
+#include "io/protobuf.h"
 #include "io/tfevents_dir.h"
 
 #include <errno.h>
@@ -34,113 +35,56 @@ struct event {
     const struct ck_tfevents_image *image;
 };
 
-/* ---- protocol buffers ------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------- */
 
-/* Takes bytes; without `at` it only counts them. */
-struct sink {
-    unsigned char *at;
-    size_t n;
-};
-
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-static void put(struct sink *s, const void *data, size_t n)
+static void fill_histogram(struct ck_proto *s, const void *event)
 {
-    if (s->at && n)
-        memcpy(s->at + s->n, data, n);
-    s->n += n;
+    const struct histogram *h = ((const struct event *)event)->histogram;
+    ck_proto_double(s, 1, h->min);
+    ck_proto_double(s, 2, h->max);
+    ck_proto_double(s, 3, h->num);
+    ck_proto_double(s, 4, h->sum);
+    ck_proto_double(s, 5, h->squares);
+    ck_proto_bytes(s, 6, h->limit, (size_t)h->buckets * sizeof *h->limit);
+    ck_proto_bytes(s, 7, h->count, (size_t)h->buckets * sizeof *h->count);
 }
 
-static void put_varint(struct sink *s, uint64_t x)
+static void fill_image(struct ck_proto *s, const void *event)
 {
-    for (; x >= 128; x >>= 7)
-        put(s, &(unsigned char){(unsigned char)(x | 128)}, 1);
-    put(s, &(unsigned char){(unsigned char)x}, 1);
+    const struct event *e = event;
+    ck_proto_int(s, 1, e->image->height);
+    ck_proto_int(s, 2, e->image->width);
+    ck_proto_int(s, 3, e->image->channels); /* the numbers of the colour spaces are these */
+    ck_proto_bytes(s, 4, e->image->png, e->image->size);
 }
 
-static void put_key(struct sink *s, int field, enum wire type)
+static void fill_value(struct ck_proto *s, const void *event)
 {
-    put_varint(s, (uint64_t)field << 3 | (uint64_t)type);
-}
-
-static void put_integer(struct sink *s, int field, int64_t x)
-{
-    put_key(s, field, VARINT);
-    put_varint(s, (uint64_t)x);
-}
-
-/* Floats are little-endian, as are the machines this runs on. */
-static void put_double(struct sink *s, int field, double x)
-{
-    put_key(s, field, FIXED64);
-    put(s, &x, sizeof x);
-}
-
-static void put_bytes(struct sink *s, int field, const void *data, size_t n)
-{
-    put_key(s, field, BYTES);
-    put_varint(s, n);
-    put(s, data, n);
-}
-
-/* A message within a message: its length goes first. */
-static void put_message(struct sink *s, int field, const struct event *e,
-                        void (*fill)(struct sink *s, const struct event *e))
-{
-    struct sink counted = {NULL, 0};
-    fill(&counted, e);
-    put_key(s, field, BYTES);
-    put_varint(s, counted.n);
-    fill(s, e);
-}
-
-static void fill_histogram(struct sink *s, const struct event *e)
-{
-    const struct histogram *h = e->histogram;
-    put_double(s, 1, h->min);
-    put_double(s, 2, h->max);
-    put_double(s, 3, h->num);
-    put_double(s, 4, h->sum);
-    put_double(s, 5, h->squares);
-    put_bytes(s, 6, h->limit, (size_t)h->buckets * sizeof *h->limit);
-    put_bytes(s, 7, h->count, (size_t)h->buckets * sizeof *h->count);
-}
-
-static void fill_image(struct sink *s, const struct event *e)
-{
-    put_integer(s, 1, e->image->height);
-    put_integer(s, 2, e->image->width);
-    put_integer(s, 3, e->image->channels); /* the numbers of the colour spaces are these */
-    put_bytes(s, 4, e->image->png, e->image->size);
-}
-
-static void fill_value(struct sink *s, const struct event *e)
-{
-    put_bytes(s, 1, e->tag, strlen(e->tag));
-    if (e->scalar) {
-        put_key(s, 2, FIXED32);
-        put(s, e->scalar, sizeof *e->scalar);
-    }
+    const struct event *e = event;
+    ck_proto_text(s, 1, e->tag);
+    if (e->scalar)
+        ck_proto_float(s, 2, *e->scalar);
     if (e->image)
-        put_message(s, 4, e, fill_image);
+        ck_proto_message(s, 4, fill_image, e);
     if (e->histogram)
-        put_message(s, 5, e, fill_histogram);
+        ck_proto_message(s, 5, fill_histogram, e);
 }
 
-static void fill_summary(struct sink *s, const struct event *e)
+static void fill_summary(struct ck_proto *s, const void *event)
 {
-    put_message(s, 1, e, fill_value);
+    ck_proto_message(s, 1, fill_value, event);
 }
 
-static void fill_event(struct sink *s, const struct event *e)
+static void fill_event(struct ck_proto *s, const void *event)
 {
-    put_double(s, 1, e->wall_time);
+    const struct event *e = event;
+    ck_proto_double(s, 1, e->wall_time);
     if (e->step)
-        put_integer(s, 2, e->step);
+        ck_proto_int(s, 2, e->step);
     if (e->version)
-        put_bytes(s, 3, e->version, strlen(e->version));
+        ck_proto_text(s, 3, e->version);
     else
-        put_message(s, 5, e, fill_summary);
+        ck_proto_message(s, 5, fill_summary, e);
 }
 
 /* ---- records ---------------------------------------------------------------------------- */
@@ -160,14 +104,14 @@ static int reserve(struct ck_tfevents *t, size_t more)
 
 static int append(struct ck_tfevents *t, const struct event *e)
 {
-    struct sink counted = {NULL, 0};
+    struct ck_proto counted = {0};
     fill_event(&counted, e);
     uint64_t length = counted.n;
     int rc = reserve(t, HEAD + counted.n + TAIL);
     if (rc)
         return rc;
     unsigned char *p = t->buffer + t->used;
-    struct sink s = {p + HEAD, 0};
+    struct ck_proto s = {.at = p + HEAD};
     uint32_t crc = ck_crc32c_masked(&length, sizeof length);
     memcpy(p, &length, sizeof length);
     memcpy(p + sizeof length, &crc, sizeof crc);

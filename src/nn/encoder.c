@@ -110,19 +110,24 @@ void ck_encoder_release(struct coke_encoder *e)
 
 #define PREFIX "encoder."
 
-int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s)
+int ck_encoder_save_options(const struct coke_encoder_options *o, struct ck_state *s)
 {
     int rc = COKE_OK;
     const struct coke_option_table *t = coke_encoder_option_table();
     for (int i = 0; i < t->n; i++) {
         char key[64], value[64];
         snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
-        CK_TRY(coke_options_get(t, &e->o, t->row[i].name, value, sizeof value));
+        CK_TRY(coke_options_get(t, o, t->row[i].name, value, sizeof value));
         CK_TRY(ck_state_add_meta(s, key, value));
     }
-    CK_TRY(ck_net_save(&e->net, s));
 done:
     return rc;
+}
+
+int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s)
+{
+    int rc = ck_encoder_save_options(&e->o, s);
+    return rc ? rc : ck_net_save(&e->net, s);
 }
 
 int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_state *s,
@@ -136,8 +141,8 @@ int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_stat
         const char *value = ck_state_meta(s, key);
         if (!value)
             return ck_fail(COKE_EFORMAT,
-                           "%s: its metadata have no %s; it was not saved as an encoder (load "
-                           "its weights into a new encoder instead)",
+                           "%s: its metadata have no %s; it was not saved as an encoder ('coke "
+                           "import' makes one of other weights)",
                            source, key);
         int rc = coke_options_set(t, o, t->row[i].name, value);
         if (rc)

@@ -17,6 +17,7 @@ void ck_encoder_release(struct coke_encoder *e);
 
 /* Weights, running statistics and, in the metadata, the options. `s` borrows from e. */
 int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s);
+int ck_encoder_save_options(const struct coke_encoder_options *o, struct ck_state *s);
 /* The options that a state's metadata name; COKE_EFORMAT if it has none. */
 int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_state *s,
                             const char *source);

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define EPS 1e-5
 #define MOMENTUM 0.1
 
 /* One batch norm: coefficients by channel, [padded] each. */
@@ -115,7 +114,7 @@ static int batch_statistics(struct ck_op *op, struct norm *m)
     for (int i = 0; i < m->units; i++) {
         struct unit *u = &m->unit[i];
         struct ck_param *running = &net->buffer[u->node->buffer];
-        ck_bn_finish(u->channels, u->padded, count, u->sums, u->sums + u->padded, EPS, u->mean,
+        ck_bn_finish(u->channels, u->padded, count, u->sums, u->sums + u->padded, CK_NORM_EPS, u->mean,
                      u->var, u->invstd);
         ck_bn_running(u->channels, count, MOMENTUM, u->mean, u->var, running[0].value,
                       running[1].value);
@@ -130,7 +129,7 @@ static void running_statistics(struct ck_op *op, struct norm *m)
         struct unit *u = &m->unit[i];
         const struct ck_param *running = &op->plan->net->buffer[u->node->buffer];
         memcpy(u->mean, running[0].value, (size_t)u->channels * sizeof *u->mean);
-        ck_bn_invstd(u->channels, u->padded, running[1].value, EPS, u->invstd);
+        ck_bn_invstd(u->channels, u->padded, running[1].value, CK_NORM_EPS, u->invstd);
     }
 }
 

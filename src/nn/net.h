@@ -22,6 +22,7 @@ enum ck_layer {
 };
 
 enum { CK_NET_NAME = 48 };
+#define CK_NORM_EPS 1e-5 /* added to the variance */
 
 struct ck_node {
     enum ck_layer kind;

@@ -5,7 +5,7 @@
 #include "core/mem.h"
 #include "eval/features.h"
 #include "io/record.h"
-#include "train/run_files.h"
+#include "train/run_use.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -175,35 +175,25 @@ done:
 /* ---- features ------------------------------------------------------------------------------
  */
 
-/* One by one where a batch has an image that cannot be read: that one stays zero. */
+/* Images that cannot be read stay zero. */
 static int get_features(struct ck_report *r, struct ck_features *f, int64_t at, int64_t n,
                         int64_t *bad)
 {
-    float *x = r->x + at * r->dim;
-    int rc = ck_features_get(f, r->row + at, n, NULL, x);
-    if (rc != COKE_EFORMAT)
-        return rc;
-    for (int64_t i = 0; i < n; i++) {
-        rc = ck_features_get(f, r->row + at + i, 1, NULL, x + i * r->dim);
-        if (rc && rc != COKE_EFORMAT)
-            return rc;
-        if (rc) {
-            memset(x + i * r->dim, 0, (size_t)r->dim * sizeof *x);
-            ++*bad;
-        }
-    }
-    return COKE_OK;
+    uint8_t is_bad[BATCH];
+    int rc = ck_features_get(f, r->row + at, n, NULL, r->x + at * r->dim, is_bad);
+    for (int64_t i = 0; i < n && !rc; i++)
+        *bad += is_bad[i];
+    return rc;
 }
 
 static int make_features(struct ck_report *r, const struct ck_report_request *q,
                          struct ck_run *run)
 {
-    struct ck_recipe recipe;
+    struct coke_use_options as_trained = coke_use_options_default();
     struct ck_features *f = NULL;
     int64_t bad = 0;
     int rc = COKE_OK;
-    CK_TRY(ck_recipe_init(&recipe, r->data, &run->o.loader.view, run->o.loader.normalize));
-    CK_TRY(ck_features_new(&f, &run->encoder, r->data, &recipe, BATCH));
+    CK_TRY(ck_use_features(run, r->data, &as_trained, &f));
     r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
     if (!r->x)
         CK_FAIL(COKE_ENOMEM, "out of memory for the features of %lld images",

@@ -5,6 +5,7 @@
 #include "core/mem.h"
 #include "core/workers.h"
 #include "data/loader.h"
+#include "data/recipe.h"
 #include "io/safetensors.h"
 #include "nn/dnn.h"
 
@@ -74,12 +75,22 @@ done:
     return rc;
 }
 
-int ck_checkpoint_add_view(struct ck_state *s, const struct coke_loader *loader)
+static int add_list(struct ck_state *s, const char *key, const float *x, int n)
 {
-    const struct ck_recipe *r = ck_loader_recipe(loader);
+    char text[CK_MAX_CHANNELS * 16];
+    size_t at = 0;
+    for (int i = 0; i < n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.9g", i ? "," : "", x[i]);
+    return ck_state_add_meta(s, key, text);
+}
+
+int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s)
+{
+    const struct ck_recipe *r = ck_loader_recipe(s->loader);
     int rc = COKE_OK;
-    CK_TRY(add_number(s, "view_size", r->view[0].width));
-    CK_TRY(add_number(s, "view_norm", r->norm));
+    CK_TRY(add_list(state, "image.mean", r->mean, r->channels));
+    CK_TRY(add_list(state, "image.std", r->std, r->channels));
+    CK_TRY(add_number(state, "image.size", r->view[0].width));
 done:
     return rc;
 }
@@ -97,7 +108,7 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
     CK_TRY(ck_state_add(&state, "image_ids", CK_U64, 1, &n, s->data->set->id));
     CK_TRY(ck_state_add(&state, "feature_sum", CK_F64, 1, &(int64_t){s->dim}, s->feature_sum));
     CK_TRY(add_position(&state, at));
-    CK_TRY(ck_checkpoint_add_view(&state, s->loader));
+    CK_TRY(ck_checkpoint_add_images(&state, s));
     CK_TRY(add_circumstances(&state));
     CK_TRY(add_options(&state, &s->o));
     CK_TRY(ck_safetensors_write(path, &state, 1));

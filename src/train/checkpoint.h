@@ -19,8 +19,9 @@ struct ck_position {
 int ck_checkpoint_write(const char *path, const struct ck_session *s,
                         const struct ck_position *at);
 
-/* Size and normalisation of the views, which options leave open: "view_size", "view_norm". */
-int ck_checkpoint_add_view(struct ck_state *s, const struct coke_loader *loader);
+/* What images the encoder takes, as metadata: image.mean and image.std, a number a channel, of
+ * pixels between 0 and 1; image.size. */
+int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s);
 
 /* Continues from it. Another data set, other options, threads or versions are errors in words;
  * anyway: of these only what makes it impossible. What differs then goes to say. */

@@ -458,7 +458,7 @@ static int finish(struct loop *l)
     for (int h = 0; h < l->s.heads.n; h++)
         CK_TRY(write_labels(l, h));
     CK_TRY(ck_encoder_save(&l->s.encoder, &state));
-    CK_TRY(ck_checkpoint_add_view(&state, l->s.loader));
+    CK_TRY(ck_checkpoint_add_images(&state, &l->s));
     path_of(l, "final.safetensors", path);
     CK_TRY(ck_safetensors_write(path, &state, 1));
 done:

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,18 +176,38 @@ static int read_source(struct ck_run *r, const char *run)
     return ck_json_read_text(path, "data", r->data, sizeof r->data);
 }
 
-/* Files from elsewhere and older ones have no such note. */
-static int read_view(struct ck_run *r, const struct ck_state *s)
+/* Numbers with commas between them; how many, at most CK_MAX_CHANNELS, 0 where it is no list.
+ */
+static int read_list(const char *text, float *out)
 {
-    const char *size = ck_state_meta(s, "view_size"), *norm = ck_state_meta(s, "view_norm");
+    int n = 0;
+    char *end;
+    while (text && n < CK_MAX_CHANNELS) {
+        out[n++] = strtof(text, &end);
+        if (end == text)
+            return 0;
+        text = *end == ',' ? end + 1 : NULL;
+    }
+    return n;
+}
+
+/* What ck_checkpoint_add_images noted; files from elsewhere may have none of it. */
+static int read_images(struct ck_run *r, const struct ck_state *s)
+{
+    const char *size = ck_state_meta(s, "image.size"), *mean = ck_state_meta(s, "image.mean");
+    int good = 1;
     r->view_size = size ? strtoll(size, NULL, 10) : 0;
-    r->view_norm = norm ? (int)strtol(norm, NULL, 10) : CK_NORM_AUTO;
-    if (r->view_size < 0 || r->view_size > 4096 || r->view_norm < CK_NORM_AUTO ||
-        r->view_norm > CK_NORM_HALF)
+    r->normed = read_list(mean, r->mean);
+    if (mean)
+        good = r->normed == r->encoder.o.channels &&
+               read_list(ck_state_meta(s, "image.std"), r->std) == r->normed;
+    for (int c = 0; c < r->normed && good; c++)
+        good = isfinite(r->mean[c]) && r->std[c] > 0 && isfinite(r->std[c]);
+    if (!good || r->view_size < 0 || r->view_size > 4096)
         return ck_fail(COKE_EFORMAT,
-                       "%s: views of %lld pixels, normalised in way %d: that "
-                       "cannot be",
-                       r->weights, (long long)r->view_size, r->view_norm);
+                       "%s: its metadata image.size, image.mean and image.std are not those of "
+                       "images with %lld channels",
+                       r->weights, (long long)r->encoder.o.channels);
     return COKE_OK;
 }
 
@@ -205,8 +226,8 @@ int ck_run_open(struct ck_run *r, const char *path, int best)
         r->epoch = epoch ? strtoll(epoch, NULL, 10) : -1;
         r->has_options = 1;
     }
-    CK_TRY(read_view(r, &s));
     CK_TRY(read_encoder(r, &s));
+    CK_TRY(read_images(r, &s));
     r->o.encoder = r->encoder.o;
     CK_TRY(read_heads(r, &s));
     if (is_run)

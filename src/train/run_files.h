@@ -2,7 +2,7 @@
 #ifndef CK_RUN_FILES_H
 #define CK_RUN_FILES_H
 
-#include "data/dataset.h"
+#include "data/recipe.h"
 #include "nn/encoder.h"
 #include "train/train_options.h"
 
@@ -13,8 +13,9 @@ struct ck_run {
     char data[CK_RUN_PATH];    /* the images it was trained on, as the training was given them;
                                 * "" = not known */
     int64_t view_size;         /* side of the (large) views in training; 0 = not known */
-    int view_norm;             /* enum ck_norm of them; 0 = not known */
-    int64_t epoch;             /* epochs that are done; -1 = not known */
+    int normed;                /* channels of mean and std; 0 = not known */
+    float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS]; /* taken from the pixels in training */
+    int64_t epoch;   /* epochs that are done; -1 = not known */
     int has_options; /* o is that of the training; else the defaults but for o.encoder */
     struct coke_train_options o;
     struct coke_encoder encoder;

@@ -164,9 +164,7 @@ int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke
                   struct ck_recipe *out)
 {
     struct coke_view_options v = r->o.loader.view;
-    int normalize = o->normalize   ? o->normalize
-                    : r->view_norm ? r->view_norm
-                                   : r->o.loader.normalize;
+    int normalize = o->normalize ? o->normalize : r->o.loader.normalize;
     int64_t channels = r->encoder.o.channels;
     if (d->set->n < 0)
         return ck_fail(COKE_EUSAGE,
@@ -189,7 +187,12 @@ int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke
         v.size = r->view_size;
     else if (d->set->width == d->set->height && d->set->width <= SMALL_PICTURE)
         v.size = d->set->width; /* 0: the recipe's */
-    return ck_recipe_init(out, d, &v, normalize);
+    int rc = ck_recipe_init(out, d, &v, normalize);
+    if (!rc && !o->normalize && r->normed) {
+        memcpy(out->mean, r->mean, sizeof out->mean);
+        memcpy(out->std, r->std, sizeof out->std);
+    }
+    return rc;
 }
 
 int ck_use_features(struct ck_run *r, struct coke_data *d, const struct coke_use_options *o,

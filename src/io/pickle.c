@@ -1,0 +1,563 @@
+/* pickle.c - the data in a pickle of Python, read without running anything.
+ *
+ * A pickle is a program for a machine with a stack and a memo; Python's module pickletools
+ * describes it. Here it can only make data. */
+#include "io/pickle.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/pickle_names.h"
+
+#include <string.h>
+
+/* ---- what a pickle may name -----------------------------------------------------------------
+ */
+
+enum meaning { MAKE_DICT, MAKE_TENSOR, MAKE_FIRST, STORAGE };
+
+static const struct {
+    const char *module, *name;
+    enum meaning meaning;
+    enum ck_dtype dtype; /* of storages */
+} globals[] = {
+    {"collections", "OrderedDict", MAKE_DICT, 0},
+    {"torch._utils", "_rebuild_tensor_v2", MAKE_TENSOR, 0},
+    {"torch._utils", "_rebuild_tensor", MAKE_TENSOR, 0},
+    {"torch._utils", "_rebuild_parameter", MAKE_FIRST, 0},
+    {"torch", "Size", MAKE_FIRST, 0},
+    {"torch", "FloatStorage", STORAGE, CK_F32},
+    {"torch", "DoubleStorage", STORAGE, CK_F64},
+    {"torch", "HalfStorage", STORAGE, CK_F16},
+    {"torch", "BFloat16Storage", STORAGE, CK_BF16},
+    {"torch", "LongStorage", STORAGE, CK_I64},
+    {"torch", "IntStorage", STORAGE, CK_I32},
+    {"torch", "ShortStorage", STORAGE, CK_I16},
+    {"torch", "CharStorage", STORAGE, CK_I8},
+    {"torch", "ByteStorage", STORAGE, CK_U8},
+    {"torch", "BoolStorage", STORAGE, CK_BOOL},
+};
+enum { GLOBALS = sizeof globals / sizeof globals[0] };
+
+int ck_pickle_storage_dtype(int64_t number, enum ck_dtype *out)
+{
+    *out = globals[number].dtype;
+    return globals[number].meaning == STORAGE;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------
+ */
+
+struct machine {
+    struct ck_pickle *p;
+    size_t at;
+    int32_t *stack, *mark, *memo; /* marks are heights of the stack */
+    int32_t height, marks, memos;
+    int32_t room_stack, room_marks, room_memo;
+    int ended;
+};
+
+static int fail_at(const struct machine *m, const char *words)
+{
+    return ck_fail(COKE_EFORMAT, "%s: byte %zu of its pickle: %s", m->p->path, m->at, words);
+}
+
+static int grow(void **list, int32_t n, int32_t *room, size_t size)
+{
+    if (n < *room)
+        return COKE_OK;
+    int32_t more = n < 32 ? 64 : 2 * n;
+    void *grown = ck_realloc_array(*list, (size_t)more, size);
+    if (!grown)
+        return COKE_ENOMEM;
+    *list = grown;
+    *room = more;
+    return COKE_OK;
+}
+
+static int push(struct machine *m, int32_t node)
+{
+    int rc = grow((void **)&m->stack, m->height, &m->room_stack, sizeof *m->stack);
+    if (!rc)
+        m->stack[m->height++] = node;
+    return rc;
+}
+
+static int push_new(struct machine *m, struct ck_pickle_node node)
+{
+    struct ck_pickle *p = m->p;
+    int rc = grow((void **)&p->node, p->nodes, &p->room_nodes, sizeof *p->node);
+    if (rc)
+        return rc;
+    p->node[p->nodes] = node;
+    return push(m, p->nodes++);
+}
+
+static int push_kind(struct machine *m, enum ck_pickle_kind kind, int64_t number)
+{
+    return push_new(m, (struct ck_pickle_node){kind, -1, -1, 0, number});
+}
+
+/* Appends to the items of a node. What is said takes a byte or more for each item; only a dict
+ * made of a remembered list, again and again, could have more. */
+static int append(struct machine *m, int32_t to, int32_t key, int32_t value)
+{
+    struct ck_pickle *p = m->p;
+    if ((size_t)p->items > p->size)
+        return fail_at(m, "it has more items than bytes");
+    int rc = grow((void **)&p->item, p->items, &p->room_items, sizeof *p->item);
+    if (rc)
+        return rc;
+    struct ck_pickle_node *v = &p->node[to];
+    p->item[p->items] = (struct ck_pickle_item){key, value, -1};
+    if (v->count++)
+        p->item[v->last].next = p->items;
+    else
+        v->first = p->items;
+    v->last = p->items++;
+    return COKE_OK;
+}
+
+/* The lowest height that this opcode may pop down to. */
+static int32_t floor_of(const struct machine *m)
+{
+    return m->marks ? m->mark[m->marks - 1] : 0;
+}
+
+/* The node on top, without taking it; -1 = none. */
+static int32_t top(const struct machine *m)
+{
+    return m->height > floor_of(m) ? m->stack[m->height - 1] : -1;
+}
+
+static int is_kind(const struct machine *m, int32_t node, enum ck_pickle_kind kind)
+{
+    return node >= 0 && m->p->node[node].kind == kind;
+}
+
+/* ---- arguments in the bytes -----------------------------------------------------------------
+ */
+
+static int take(struct machine *m, size_t n, const unsigned char **out)
+{
+    if (n > m->p->size - m->at)
+        return fail_at(m, "it ends here, in the middle");
+    *out = m->p->data + m->at;
+    m->at += n;
+    return COKE_OK;
+}
+
+static int take_number(struct machine *m, int bytes, uint64_t *out)
+{
+    const unsigned char *b = NULL;
+    int rc = take(m, (size_t)bytes, &b);
+    *out = 0;
+    for (int i = bytes - 1; !rc && i >= 0; i--)
+        *out = *out << 8 | b[i];
+    return rc;
+}
+
+static int push_text(struct machine *m, int length_bytes)
+{
+    uint64_t n;
+    const unsigned char *b = NULL;
+    int rc = take_number(m, length_bytes, &n);
+    size_t at = m->at;
+    if (!rc)
+        rc = take(m, n, &b);
+    if (rc)
+        return rc;
+    return push_new(m,
+                    (struct ck_pickle_node){CK_PICKLE_TEXT, -1, -1, (int32_t)n, (int64_t)at});
+}
+
+static int push_unsigned(struct machine *m, int bytes)
+{
+    uint64_t x;
+    int rc = take_number(m, bytes, &x);
+    return rc ? rc : push_kind(m, CK_PICKLE_INT, (int64_t)x);
+}
+
+static int push_int32(struct machine *m)
+{
+    uint64_t x;
+    int rc = take_number(m, 4, &x);
+    return rc ? rc : push_kind(m, CK_PICKLE_INT, (int32_t)x);
+}
+
+/* Any number of bytes, the last with the sign. Beyond 64 bits: only torch's own signature is,
+ * of which the low ones are kept. */
+static int push_long(struct machine *m)
+{
+    uint64_t n, x = 0;
+    const unsigned char *b = NULL;
+    int rc = take_number(m, 1, &n);
+    if (!rc)
+        rc = take(m, n, &b);
+    if (rc)
+        return rc;
+    if (n && b[n - 1] & 128)
+        x = UINT64_MAX;
+    for (uint64_t i = n < 8 ? n : 8; i-- > 0;)
+        x = x << 8 | b[i];
+    return push_kind(m, CK_PICKLE_INT, (int64_t)x);
+}
+
+/* Big-endian; nobody here asks for its value. */
+static int push_float(struct machine *m)
+{
+    const unsigned char *b = NULL;
+    int rc = take(m, 8, &b);
+    return rc ? rc : push_kind(m, CK_PICKLE_FLOAT, 0);
+}
+
+/* ---- globals --------------------------------------------------------------------------------
+ */
+
+static int same(const unsigned char *a, size_t n, const char *b)
+{
+    return strlen(b) == n && memcmp(a, b, n) == 0;
+}
+
+static int push_named(struct machine *m, const unsigned char *module, size_t module_size,
+                      const unsigned char *name, size_t name_size)
+{
+    for (int i = 0; i < GLOBALS; i++)
+        if (same(module, module_size, globals[i].module) &&
+            same(name, name_size, globals[i].name))
+            return push_kind(m, CK_PICKLE_GLOBAL, i);
+    return ck_fail(COKE_EFORMAT,
+                   "%s asks for Python's %.*s.%.*s, which tensors do not need: refused. If you "
+                   "trust the file, load it in Python and save its state_dict alone",
+                   m->p->path, (int)(module_size < 80 ? module_size : 80), module,
+                   (int)(name_size < 80 ? name_size : 80), name);
+}
+
+static int take_line(struct machine *m, const unsigned char **out, size_t *n)
+{
+    const unsigned char *from = m->p->data + m->at;
+    const unsigned char *end = memchr(from, '\n', m->p->size - m->at);
+    if (!end)
+        return fail_at(m, "it ends here, in the middle");
+    *out = from;
+    *n = (size_t)(end - from);
+    m->at += *n + 1;
+    return COKE_OK;
+}
+
+static int push_global(struct machine *m)
+{
+    const unsigned char *module = NULL, *name = NULL;
+    size_t module_size = 0, name_size = 0;
+    int rc = take_line(m, &module, &module_size);
+    if (!rc)
+        rc = take_line(m, &name, &name_size);
+    return rc ? rc : push_named(m, module, module_size, name, name_size);
+}
+
+static int push_stack_global(struct machine *m)
+{
+    if (m->height - floor_of(m) < 2)
+        return fail_at(m, "a name is missing");
+    size_t module_size, name_size;
+    const char *module = ck_pickle_text(m->p, m->stack[m->height - 2], &module_size);
+    const char *name = ck_pickle_text(m->p, m->stack[m->height - 1], &name_size);
+    if (!module || !name)
+        return fail_at(m, "a name is no text");
+    m->height -= 2;
+    return push_named(m, (const unsigned char *)module, module_size,
+                      (const unsigned char *)name, name_size);
+}
+
+/* ---- containers -----------------------------------------------------------------------------
+ */
+
+/* The n nodes on top become a tuple. */
+static int make_tuple(struct machine *m, int32_t n)
+{
+    int rc = COKE_OK;
+    if (m->height - floor_of(m) < n)
+        return fail_at(m, "a tuple's items are missing");
+    int32_t from = m->height - n;
+    CK_TRY(push_kind(m, CK_PICKLE_TUPLE, 0));
+    int32_t tuple = m->stack[m->height - 1];
+    for (int32_t i = 0; i < n; i++)
+        CK_TRY(append(m, tuple, -1, m->stack[from + i]));
+    m->stack[from] = tuple;
+    m->height = from + 1;
+done:
+    return rc;
+}
+
+static int push_mark(struct machine *m)
+{
+    int rc = grow((void **)&m->mark, m->marks, &m->room_marks, sizeof *m->mark);
+    if (!rc)
+        m->mark[m->marks++] = m->height;
+    return rc;
+}
+
+/* How many nodes lie above the last mark, which is taken away; -1 = there is none. */
+static int32_t pop_mark(struct machine *m)
+{
+    return m->marks ? m->height - m->mark[--m->marks] : -1;
+}
+
+static int make_marked_tuple(struct machine *m)
+{
+    int32_t n = pop_mark(m);
+    return n < 0 ? fail_at(m, "a mark is missing") : make_tuple(m, n);
+}
+
+/* The n nodes on top go into the container below them, `width` at a time. */
+static int add_items(struct machine *m, int32_t n, int width)
+{
+    int rc = COKE_OK;
+    if (n < 0 || n % width || m->height - floor_of(m) < n + 1)
+        return fail_at(m, "items are missing");
+    int32_t from = m->height - n, to = m->stack[from - 1];
+    if (!is_kind(m, to, width == 2 ? CK_PICKLE_DICT : CK_PICKLE_LIST))
+        return fail_at(m, "items for what is no list and no dict");
+    for (int32_t i = 0; i < n; i += width)
+        CK_TRY(append(m, to, width == 2 ? m->stack[from + i] : -1,
+                      m->stack[from + i + width - 1]));
+    m->height = from;
+done:
+    return rc;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------
+ */
+
+/* A dict, empty or of a list of pairs (as Python 2 has it). */
+static int make_dict(struct machine *m, int32_t args)
+{
+    int rc = COKE_OK;
+    struct ck_pickle *p = m->p;
+    CK_TRY(push_kind(m, CK_PICKLE_DICT, 0));
+    int32_t dict = top(m), pairs = ck_pickle_at(p, args, 0);
+    if (pairs < 0)
+        goto done;
+    if (p->node[pairs].kind != CK_PICKLE_LIST)
+        CK_FAIL(COKE_EFORMAT, "%s: byte %zu of its pickle: a dict of something", p->path,
+                m->at);
+    for (int32_t i = p->node[pairs].first; i >= 0; i = p->item[i].next) {
+        int32_t pair = p->item[i].value, value = ck_pickle_at(p, pair, 1);
+        if (value < 0)
+            CK_FAIL(COKE_EFORMAT, "%s: byte %zu of its pickle: no pair", p->path, m->at);
+        CK_TRY(append(m, dict, ck_pickle_at(p, pair, 0), value));
+    }
+done:
+    return rc;
+}
+
+static int reduce(struct machine *m)
+{
+    if (m->height - floor_of(m) < 2)
+        return fail_at(m, "a call without arguments");
+    int32_t args = m->stack[m->height - 1], function = m->stack[m->height - 2];
+    if (!is_kind(m, function, CK_PICKLE_GLOBAL) || !is_kind(m, args, CK_PICKLE_TUPLE))
+        return fail_at(m, "a call of what is no function");
+    m->height -= 2;
+    int32_t first = ck_pickle_at(m->p, args, 0);
+    switch (globals[m->p->node[function].number].meaning) {
+    case MAKE_DICT:
+        return make_dict(m, args);
+    case MAKE_TENSOR:
+        return push_new(m, (struct ck_pickle_node){CK_PICKLE_TENSOR, args, -1, 0, 0});
+    case MAKE_FIRST:
+        return first < 0 ? fail_at(m, "a call without arguments") : push(m, first);
+    default:
+        return fail_at(m, "a storage is made, not named");
+    }
+}
+
+/* Attributes (a state_dict has _metadata) are left out. */
+static int build(struct machine *m)
+{
+    if (m->height - floor_of(m) < 2 || !is_kind(m, m->stack[m->height - 2], CK_PICKLE_DICT))
+        return fail_at(m, "attributes of what is no dict");
+    m->height--;
+    return COKE_OK;
+}
+
+static int make_storage(struct machine *m)
+{
+    int32_t id = top(m);
+    if (!is_kind(m, id, CK_PICKLE_TUPLE))
+        return fail_at(m, "a storage's name is no tuple");
+    m->height--;
+    return push_new(m, (struct ck_pickle_node){CK_PICKLE_STORAGE, id, -1, 0, 0});
+}
+
+/* ---- memo -----------------------------------------------------------------------------------
+ */
+
+static int memo_put(struct machine *m, uint64_t i)
+{
+    int32_t node = top(m);
+    if (node < 0)
+        return fail_at(m, "nothing to remember");
+    if (i > m->p->size) /* every number takes a byte or more to say */
+        return fail_at(m, "a memo larger than the pickle");
+    for (; (uint64_t)m->memos <= i; m->memos++) {
+        int rc = grow((void **)&m->memo, m->memos, &m->room_memo, sizeof *m->memo);
+        if (rc)
+            return rc;
+        m->memo[m->memos] = -1;
+    }
+    m->memo[i] = node;
+    return COKE_OK;
+}
+
+static int put_arg(struct machine *m, int bytes)
+{
+    uint64_t i;
+    int rc = take_number(m, bytes, &i);
+    return rc ? rc : memo_put(m, i);
+}
+
+static int memo_get(struct machine *m, int bytes)
+{
+    uint64_t i;
+    int rc = take_number(m, bytes, &i);
+    if (rc)
+        return rc;
+    if (i >= (uint64_t)m->memos || m->memo[i] < 0)
+        return fail_at(m, "nothing was remembered under this number");
+    return push(m, m->memo[i]);
+}
+
+/* MEMOIZE numbers what it remembers by how much there is already. */
+static int memoize(struct machine *m)
+{
+    return memo_put(m, (uint64_t)m->memos);
+}
+
+static int skip(struct machine *m, size_t n)
+{
+    const unsigned char *unused;
+    return take(m, n, &unused);
+}
+
+static int stop(struct machine *m)
+{
+    if (m->height != 1 || m->marks)
+        return fail_at(m, "it ends with more or less than one object");
+    m->p->root = m->stack[0];
+    m->ended = 1;
+    return COKE_OK;
+}
+
+static int run(struct machine *m, unsigned char opcode)
+{
+    switch (opcode) {
+    case 0x80: /* PROTO */
+        return skip(m, 1);
+    case 0x95: /* FRAME */
+        return skip(m, 8);
+    case '.':
+        return stop(m);
+    case 'N':
+        return push_kind(m, CK_PICKLE_NONE, 0);
+    case 0x88: /* NEWTRUE */
+        return push_kind(m, CK_PICKLE_BOOL, 1);
+    case 0x89: /* NEWFALSE */
+        return push_kind(m, CK_PICKLE_BOOL, 0);
+    case 'K':
+        return push_unsigned(m, 1);
+    case 'M':
+        return push_unsigned(m, 2);
+    case 'J':
+        return push_int32(m);
+    case 0x8a: /* LONG1 */
+        return push_long(m);
+    case 'G':
+        return push_float(m);
+    case 'X': /* BINUNICODE */
+    case 'T': /* BINSTRING */
+        return push_text(m, 4);
+    case 0x8c: /* SHORT_BINUNICODE */
+    case 'U':  /* SHORT_BINSTRING */
+        return push_text(m, 1);
+    case 0x8d: /* BINUNICODE8 */
+        return push_text(m, 8);
+    case 'c':
+        return push_global(m);
+    case 0x93:
+        return push_stack_global(m);
+    case '(':
+        return push_mark(m);
+    case ')':
+        return make_tuple(m, 0);
+    case 0x85:
+    case 0x86:
+    case 0x87: /* TUPLE1 to TUPLE3 */
+        return make_tuple(m, opcode - 0x84);
+    case 't':
+        return make_marked_tuple(m);
+    case ']':
+        return push_kind(m, CK_PICKLE_LIST, 0);
+    case '}':
+        return push_kind(m, CK_PICKLE_DICT, 0);
+    case 'a':
+        return add_items(m, 1, 1);
+    case 'e':
+        return add_items(m, pop_mark(m), 1);
+    case 's':
+        return add_items(m, 2, 2);
+    case 'u':
+        return add_items(m, pop_mark(m), 2);
+    case 'R':
+        return reduce(m);
+    case 'b':
+        return build(m);
+    case 'Q':
+        return make_storage(m);
+    case 'q':
+        return put_arg(m, 1);
+    case 'r':
+        return put_arg(m, 4);
+    case 0x94:
+        return memoize(m);
+    case 'h':
+        return memo_get(m, 1);
+    case 'j':
+        return memo_get(m, 4);
+    default:
+        m->at--;
+        return ck_fail(COKE_EFORMAT,
+                       "%s: byte %zu of its pickle: opcode 0x%02x is not one that tensors need",
+                       m->p->path, m->at, opcode);
+    }
+}
+
+int ck_pickle_read(struct ck_pickle *p, const char *path, const unsigned char *data,
+                   size_t size, size_t *used)
+{
+    struct machine m = {.p = p};
+    const unsigned char *opcode = NULL;
+    int rc = COKE_OK;
+    *p = (struct ck_pickle){.path = path, .data = data, .root = -1};
+    p->size = size < CK_PICKLE_MAX ? size : CK_PICKLE_MAX;
+    while (!m.ended) {
+        if (m.at == CK_PICKLE_MAX)
+            CK_FAIL(COKE_EFORMAT, "%s: a pickle of more than %d bytes is not read", path,
+                    CK_PICKLE_MAX);
+        CK_TRY(take(&m, 1, &opcode));
+        CK_TRY(run(&m, *opcode));
+    }
+    *used = m.at;
+done:
+    ck_free(m.stack);
+    ck_free(m.mark);
+    ck_free(m.memo);
+    if (rc)
+        ck_pickle_release(p);
+    return rc;
+}
+
+void ck_pickle_release(struct ck_pickle *p)
+{
+    ck_free(p->node);
+    ck_free(p->item);
+    *p = (struct ck_pickle){0};
+}

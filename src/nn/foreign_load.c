@@ -1,0 +1,360 @@
+/* foreign_load.c - an encoder of tensors that other programs named. */
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/convert.h"
+#include "nn/foreign.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PREFIX = 128, CANDIDATES = 8 };
+
+struct load {
+    const struct ck_state *s;
+    const char *path;
+    const struct ck_foreign_options *o;
+    char prefix[PREFIX];  /* before conv1.weight */
+    char sibling[PREFIX]; /* before predictor.0.weight, in the authors' files */
+    struct ck_state own;  /* the tensors under our names */
+    void **converted;
+    int nconverted;
+    struct coke_encoder_options e;
+};
+
+static int begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static int ends(const char *text, const char *with)
+{
+    size_t n = strlen(text), m = strlen(with);
+    return n >= m && strcmp(text + n - m, with) == 0;
+}
+
+/* ---- the prefix -----------------------------------------------------------------------------
+ */
+
+static const char first_block[] = "layer1.0.conv1.weight";
+
+static int has_stem(const struct ck_state *s, const char *prefix)
+{
+    char name[PREFIX + 16];
+    snprintf(name, sizeof name, "%sconv1.weight", prefix);
+    return ck_state_find(s, name) != NULL;
+}
+
+/* Everything that stands before a ResNet's names. */
+static int list_prefixes(const struct ck_state *s, char out[CANDIDATES][PREFIX])
+{
+    int n = 0;
+    for (int i = 0; i < s->ntensors && n < CANDIDATES; i++) {
+        const char *name = s->tensor[i].name;
+        size_t size = strlen(name) - (ends(name, first_block) ? strlen(first_block) : 0);
+        if (!ends(name, first_block) || size >= PREFIX)
+            continue;
+        snprintf(out[n], PREFIX, "%.*s", (int)size, name);
+        n += has_stem(s, out[n]);
+    }
+    return n;
+}
+
+/* Of several networks in one file (MoCo's has two), the one that is trained. */
+static int choose_prefix(struct load *l)
+{
+    static const char *const usual[] = {
+        "",           "module.",  "module.encoder.", "module.encoder_q.",
+        "encoder_q.", "encoder.", "backbone.",       "module.backbone.",
+        "model."};
+    char found[CANDIDATES][PREFIX];
+    int n = list_prefixes(l->s, found);
+    if (n == 0)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: no ResNet with torchvision's names: no tensors ...conv1.weight and "
+                       "...%s; its first tensor is %s",
+                       l->path, first_block, l->s->ntensors ? l->s->tensor[0].name : "(none)");
+    for (size_t u = 0; n > 1 && u < sizeof usual / sizeof usual[0]; u++)
+        for (int i = 0; i < n; i++)
+            if (strcmp(found[i], usual[u]) == 0) {
+                memcpy(l->prefix, found[i], PREFIX);
+                return COKE_OK;
+            }
+    if (n > 1)
+        return ck_fail(COKE_EUSAGE, "%s holds several networks; which one? --prefix %s or %s",
+                       l->path, found[0], found[1]);
+    memcpy(l->prefix, found[0], PREFIX);
+    return COKE_OK;
+}
+
+static int set_prefix(struct load *l)
+{
+    int rc = COKE_OK;
+    if (l->o->prefix) {
+        snprintf(l->prefix, PREFIX, "%s", l->o->prefix);
+        if (strlen(l->o->prefix) >= PREFIX || !has_stem(l->s, l->prefix))
+            CK_FAIL(COKE_EUSAGE, "%s has no tensor %sconv1.weight", l->path, l->o->prefix);
+    } else {
+        CK_TRY(choose_prefix(l));
+    }
+    if (ends(l->prefix, "encoder."))
+        snprintf(l->sibling, PREFIX, "%.*spredictor.",
+                 (int)(strlen(l->prefix) - strlen("encoder.")), l->prefix);
+done:
+    return rc;
+}
+
+/* ---- tensors under our names ----------------------------------------------------------------
+ */
+
+static int is_backbone(const char *name)
+{
+    return begins(name, "conv1.") || begins(name, "bn1.") || begins(name, "layer1.") ||
+           begins(name, "layer2.") || begins(name, "layer3.") || begins(name, "layer4.");
+}
+
+/* Our name for a tensor, or NULL: it is left out. */
+static const char *own_name(const struct load *l, const char *name)
+{
+    const char *own = NULL;
+    if (begins(name, l->prefix))
+        own = name + strlen(l->prefix);
+    else if (l->sibling[0] && begins(name, l->sibling))
+        own = name + strlen(l->sibling) - strlen("predictor.");
+    return own && (l->o->heads || is_backbone(own)) ? own : NULL;
+}
+
+static int is_float(enum ck_dtype t)
+{
+    return t == CK_F32 || t == CK_F16 || t == CK_BF16 || t == CK_F64;
+}
+
+/* As f32; the bytes in a file may stand at any address. */
+static int add_float(struct load *l, const char *name, const struct ck_tensor *t)
+{
+    int64_t n = ck_tensor_elements(t);
+    float *x = ck_alloc_array((size_t)n, sizeof *x);
+    if (!x)
+        return COKE_ENOMEM;
+    l->converted[l->nconverted++] = x;
+    ck_convert_f32(t->dtype, t->data, n, x);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return ck_fail(COKE_EFORMAT, "%s: tensor '%s' has %s at place %lld", l->path,
+                           t->name, isnan(x[i]) ? "NaN" : "a number beyond f32", (long long)i);
+    return ck_state_add(&l->own, name, CK_F32, t->ndim, t->shape, x);
+}
+
+static int collect(struct load *l)
+{
+    int rc = COKE_OK;
+    l->converted = ck_calloc_array((size_t)l->s->ntensors, sizeof *l->converted);
+    if (!l->converted)
+        return COKE_ENOMEM;
+    for (int i = 0; i < l->s->ntensors; i++) {
+        const struct ck_tensor *t = &l->s->tensor[i];
+        const char *name = own_name(l, t->name);
+        if (name && is_float(t->dtype))
+            CK_TRY(add_float(l, name, t));
+        else if (name)
+            CK_TRY(ck_state_add(&l->own, name, t->dtype, t->ndim, t->shape, t->data));
+    }
+done:
+    return rc;
+}
+
+/* ---- what it is -----------------------------------------------------------------------------
+ */
+
+/* Tensor `name` has this shape (0 = any length), so that nothing larger than the file is built
+ * from what one small tensor claims. */
+static int need(const struct load *l, const char *name, int ndim, const int64_t *shape,
+                const struct ck_tensor **out)
+{
+    char text[CK_SHAPE_TEXT];
+    const struct ck_tensor *t = ck_state_find(&l->own, name);
+    if (!t)
+        return ck_fail(COKE_EFORMAT, "%s: %s%s is missing", l->path, l->prefix, name);
+    int fits = t->ndim == ndim;
+    for (int i = 0; fits && i < ndim; i++)
+        fits = shape[i] ? t->shape[i] == shape[i] : t->shape[i] > 0;
+    if (out)
+        *out = t;
+    if (fits)
+        return COKE_OK;
+    ck_shape_text(t->ndim, t->shape, text);
+    return ck_fail(COKE_EFORMAT, "%s: %s%s is %s, which no ResNet-18, 34 or 50 of ours has",
+                   l->path, l->prefix, name, text);
+}
+
+static int count_blocks(const struct load *l, int stage)
+{
+    char name[64];
+    int n = 0;
+    do
+        snprintf(name, sizeof name, "layer%d.%d.conv1.weight", stage, n);
+    while (ck_state_find(&l->own, name) && ++n < 100);
+    return n;
+}
+
+static int find_arch(struct load *l)
+{
+    static const struct {
+        int blocks[4], bottleneck;
+        enum coke_arch arch;
+    } archs[] = {{{2, 2, 2, 2}, 0, COKE_RESNET18},
+                 {{3, 4, 6, 3}, 0, COKE_RESNET34},
+                 {{3, 4, 6, 3}, 1, COKE_RESNET50}};
+    int bottleneck = ck_state_find(&l->own, "layer1.0.conv3.weight") != NULL, blocks[4];
+    for (int i = 0; i < 4; i++)
+        blocks[i] = count_blocks(l, i + 1);
+    for (size_t i = 0; i < sizeof archs / sizeof archs[0]; i++)
+        if (memcmp(blocks, archs[i].blocks, sizeof blocks) == 0 &&
+            bottleneck == archs[i].bottleneck) {
+            l->e.arch = (int32_t)archs[i].arch;
+            return COKE_OK;
+        }
+    return ck_fail(
+        COKE_EFORMAT,
+        "%s: a ResNet of %d, %d, %d and %d blocks of %d convolutions; only ResNet-18, "
+        "34 and 50 are known",
+        l->path, blocks[0], blocks[1], blocks[2], blocks[3], bottleneck ? 3 : 2);
+}
+
+static int find_backbone(struct load *l)
+{
+    int rc = COKE_OK;
+    const struct ck_tensor *stem;
+    CK_TRY(need(l, "conv1.weight", 4, (int64_t[4]){0}, &stem));
+    int64_t planes = stem->shape[0], last[] = {8 * planes, 8 * planes, 3, 3};
+    if (stem->shape[2] != stem->shape[3] || (stem->shape[2] != 7 && stem->shape[2] != 3))
+        CK_FAIL(COKE_EFORMAT, "%s: %sconv1 is %lld x %lld; 7 x 7 and 3 x 3 are known", l->path,
+                l->prefix, (long long)stem->shape[2], (long long)stem->shape[3]);
+    l->e.stem = stem->shape[2] == 7 ? COKE_STEM_IMAGENET : COKE_STEM_CIFAR;
+    l->e.channels = stem->shape[1];
+    l->e.width = (double)planes / 64;
+    CK_TRY(find_arch(l));
+    CK_TRY(need(l, "layer4.0.conv2.weight", 4, last, NULL));
+done:
+    return rc;
+}
+
+static int has(const struct load *l, const char *name)
+{
+    return ck_state_find(&l->own, name) != NULL;
+}
+
+static int find_head(struct load *l, int64_t features)
+{
+    int rc = COKE_OK;
+    const struct ck_tensor *t;
+    l->e.head = has(l, "fc.weight")     ? COKE_HEAD_LINEAR
+                : has(l, "fc.7.weight") ? COKE_HEAD_MLP3
+                : has(l, "fc.0.weight") ? COKE_HEAD_MLP2
+                                        : COKE_HEAD_NONE;
+    if (l->e.head == COKE_HEAD_NONE)
+        return COKE_OK;
+    const char *last = l->e.head == COKE_HEAD_LINEAR ? "fc.weight"
+                       : l->e.head == COKE_HEAD_MLP2 ? "fc.2.weight"
+                                                     : "fc.6.weight";
+    if (l->e.head != COKE_HEAD_LINEAR) {
+        CK_TRY(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
+        l->e.hidden = t->shape[0];
+    }
+    int64_t hidden = l->e.hidden;
+    if (l->e.head == COKE_HEAD_MLP3)
+        CK_TRY(need(l, "fc.3.weight", 2, (int64_t[2]){hidden, hidden}, NULL));
+    CK_TRY(need(l, last, 2, (int64_t[2]){0, hidden ? hidden : features}, &t));
+    l->e.dim = t->shape[0];
+done:
+    return rc;
+}
+
+static int find_predictor(struct load *l)
+{
+    int rc = COKE_OK;
+    const struct ck_tensor *t;
+    l->e.predictor = has(l, "predictor.0.weight");
+    if (!l->e.predictor)
+        return COKE_OK;
+    CK_TRY(need(l, "predictor.0.weight", 2, (int64_t[2]){l->e.hidden, l->e.dim}, &t));
+    l->e.hidden = t->shape[0];
+    CK_TRY(need(l, "predictor.3.weight", 2, (int64_t[2]){l->e.dim, l->e.hidden}, NULL));
+done:
+    return rc;
+}
+
+static int find_options(struct load *l)
+{
+    int rc = COKE_OK;
+    l->e = coke_encoder_options_default();
+    CK_TRY(find_backbone(l));
+    int64_t planes = llround(64 * l->e.width);
+    CK_TRY(find_head(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));
+    CK_TRY(find_predictor(l));
+done:
+    return rc;
+}
+
+/* ---- what is left out -----------------------------------------------------------------------
+ */
+
+/* A name down to as many words as the prefix has: "module.encoder_k.*". */
+static void group_of(const struct load *l, const char *name, char out[PREFIX])
+{
+    int words = 1;
+    size_t n = 0;
+    for (const char *p = l->prefix; *p; p++)
+        words += *p == '.' && p[1];
+    while (name[n] && n < PREFIX - 8 && (name[n] != '.' || --words > 0))
+        n++;
+    snprintf(out, PREFIX, "%.*s%s", (int)n, name, name[n] ? ".*" : "");
+}
+
+static void tell_left_out(const struct load *l, char note[CK_FOREIGN_NOTE])
+{
+    char group[PREFIX], list[CK_FOREIGN_NOTE - 128] = "";
+    int n = 0;
+    for (int i = 0; i < l->s->ntensors; i++) {
+        size_t used = strlen(list);
+        if (own_name(l, l->s->tensor[i].name))
+            continue;
+        n++;
+        group_of(l, l->s->tensor[i].name, group);
+        if (strstr(list, group))
+            continue;
+        if (used + strlen(group) + 8 < sizeof list)
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", group);
+        else if (!ends(list, "..."))
+            snprintf(list + used, sizeof list - used, ", ...");
+    }
+    note[0] = 0;
+    if (n)
+        snprintf(note, CK_FOREIGN_NOTE, "%d tensors are left out: %s", n, list);
+}
+
+int ck_foreign_load(struct coke_encoder *e, const struct ck_state *s, const char *path,
+                    const struct ck_foreign_options *o, char note[CK_FOREIGN_NOTE])
+{
+    int rc = COKE_OK;
+    struct load l = {.s = s, .path = path, .o = o};
+    CK_TRY(set_prefix(&l));
+    CK_TRY(collect(&l));
+    CK_TRY(find_options(&l));
+    rc = ck_encoder_init(e, &l.e);
+    if (rc) {
+        rc = ck_fail_prefix(rc == COKE_EUSAGE ? COKE_EFORMAT : rc, "%s: ", path);
+        goto done;
+    }
+    rc = ck_net_load(&e->net, &l.own, path, NULL);
+    if (rc)
+        ck_encoder_release(e);
+    else
+        tell_left_out(&l, note);
+done:
+    for (int i = 0; i < l.nconverted; i++)
+        ck_free(l.converted[i]);
+    ck_free(l.converted);
+    ck_state_release(&l.own);
+    return rc;
+}

@@ -1,0 +1,275 @@
+/* exchange.c - encoders to and from the files of other programs. */
+#include "train/exchange.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/safetensors.h"
+#include "io/torch_file.h"
+#include "nn/foreign.h"
+#include "nn/onnx.h"
+#include "train/run_files.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- what both have in common ---------------------------------------------------------------
+ */
+
+/* Metadata that say what images an encoder takes. */
+static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
+{
+    int rc = COKE_OK;
+    for (int i = 0; i < from->nmeta && !rc; i++)
+        if (strncmp(from->meta[i].key, "image.", 6) == 0)
+            rc = ck_state_add_meta(to, from->meta[i].key, from->meta[i].value);
+    return rc;
+}
+
+/* Files of ours that hold something else. */
+static int refuse_others(const struct ck_state *s, const char *path)
+{
+    const char *format = ck_state_meta(s, "format");
+    if (!format || strncmp(format, "coke-", 5) != 0 || ck_state_meta(s, "encoder.arch"))
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "%s is a '%s' file: no encoder is in it", path, format);
+}
+
+static void describe(struct coke_exchanged *out, const struct coke_encoder_options *o,
+                     const struct ck_state *s, const char *weights)
+{
+    out->encoder = *o;
+    out->tensors = s->ntensors;
+    out->numbers = 0;
+    for (int i = 0; i < s->ntensors; i++)
+        out->numbers += ck_tensor_elements(&s->tensor[i]);
+    snprintf(out->weights, sizeof out->weights, "%s", weights);
+}
+
+/* An encoder of ours in *r, and the metadata of its file in *meta. */
+static int open_own(const char *path, int best, struct ck_run *r, struct ck_state *meta)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_safetensors_read(path, meta));
+    CK_TRY(refuse_others(meta, path));
+    CK_TRY(ck_run_open(r, path, best));
+done:
+    return rc;
+}
+
+/* ---- export ---------------------------------------------------------------------------------
+ */
+
+struct export
+{
+    const struct coke_export_options *o;
+    struct coke_encoder_options encoder; /* of the part that is exported */
+    struct ck_run run;
+    struct ck_state meta; /* of the file that was read */
+    struct ck_state out;
+};
+
+static int check_export(const struct coke_export_options *o, const char *path)
+{
+    size_t n = strlen(path);
+    if (o->format < 0 || o->format > COKE_EXPORT_DETECTRON2 || o->part < 0 ||
+        o->part > COKE_PART_ALL || o->names < 0 || o->names > COKE_NAMES_AUTHORS)
+        return ck_fail(COKE_EUSAGE,
+                       "export: format %d, part %d or names %d is none of those there "
+                       "are",
+                       o->format, o->part, o->names);
+    if (o->names == COKE_NAMES_AUTHORS && o->format > COKE_EXPORT_PTH)
+        return ck_fail(COKE_EUSAGE, "names: ONNX and Detectron2 have names of their own");
+    if (o->format == COKE_EXPORT_DETECTRON2 && n > 4 && strcmp(path + n - 4, ".pkl") == 0)
+        return ck_fail(COKE_EUSAGE,
+                       "%s: Detectron2 takes a .pkl for a plain pickle; name the file .pth",
+                       path);
+    return COKE_OK;
+}
+
+/* The final weights of a run that is done, the last ones of one that is not. */
+static int open_source(struct export *x, const char *source)
+{
+    char path[CK_RUN_PATH];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/final.safetensors", source);
+    if (strlen(source) < sizeof path - 32 && !x->o->best && stat(path, &st) == 0)
+        return open_own(path, 0, &x->run, &x->meta);
+    if (stat(source, &st) == 0 && S_ISDIR(st.st_mode)) {
+        int rc = ck_run_open(&x->run, source, x->o->best);
+        return rc ? rc : ck_safetensors_read(x->run.weights, &x->meta);
+    }
+    if (x->o->best)
+        return ck_fail(COKE_EUSAGE, "best: %s is no folder of a training", source);
+    return open_own(source, 0, &x->run, &x->meta);
+}
+
+static int check_detectron2(const struct export *x)
+{
+    if (x->o->format != COKE_EXPORT_DETECTRON2 || x->encoder.stem == COKE_STEM_IMAGENET)
+        return COKE_OK;
+    return ck_fail(COKE_EUSAGE,
+                   "%s has a stem for small images (3 x 3); Detectron2's ResNets have 7 x 7",
+                   x->run.weights);
+}
+
+static int make_output(struct export *x)
+{
+    int rc = COKE_OK, heads = x->o->part == COKE_PART_ALL;
+    enum ck_naming naming = x->o->format == COKE_EXPORT_DETECTRON2 ? CK_NAMES_DETECTRON2
+                            : x->o->names == COKE_NAMES_AUTHORS    ? CK_NAMES_AUTHORS
+                                                                   : CK_NAMES_TORCHVISION;
+    if (x->o->format != COKE_EXPORT_ONNX) /* which takes them from the network itself */
+        CK_TRY(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
+    if (naming == CK_NAMES_TORCHVISION)
+        CK_TRY(ck_encoder_save_options(&x->encoder, &x->out));
+    CK_TRY(copy_image_meta(&x->meta, &x->out));
+    /* Programs that keep tensors of several libraries ask for this word: PyTorch's layout. */
+    if (x->o->format == COKE_EXPORT_SAFETENSORS)
+        CK_TRY(ck_state_add_meta(&x->out, "format", "pt"));
+done:
+    return rc;
+}
+
+static int write_output(const struct export *x, struct ck_writer *w)
+{
+    char arch[32];
+    int rc =
+        coke_options_get(coke_encoder_option_table(), &x->encoder, "arch", arch, sizeof arch);
+    if (rc)
+        return rc;
+    switch (x->o->format) {
+    case COKE_EXPORT_SAFETENSORS:
+        return ck_safetensors_write_to(w, &x->out);
+    case COKE_EXPORT_ONNX:
+        return ck_onnx_write_to(w, &x->run.encoder, x->o->part == COKE_PART_ALL, &x->out);
+    case COKE_EXPORT_DETECTRON2:
+        return ck_torch_write_to(w, &x->out, CK_TORCH_DETECTRON2, arch);
+    default:
+        return ck_torch_write_to(
+            w, &x->out, x->o->names == COKE_NAMES_AUTHORS ? CK_TORCH_TRAINING : CK_TORCH_FLAT,
+            arch);
+    }
+}
+
+int ck_exchange_export(const char *source, const char *path,
+                       const struct coke_export_options *o, int force,
+                       struct coke_exchanged *out)
+{
+    int rc = COKE_OK;
+    struct ck_writer w = {0};
+    struct export *x = ck_calloc_array(1, sizeof *x);
+    if (!x)
+        return COKE_ENOMEM;
+    x->o = o;
+    CK_TRY(check_export(o, path));
+    CK_TRY(ck_file_check_target(path, force));
+    CK_TRY(open_source(x, source));
+    x->encoder = x->run.encoder.o;
+    CK_TRY(check_detectron2(x));
+    if (o->part == COKE_PART_ALL && x->encoder.head == COKE_HEAD_NONE)
+        snprintf(out->note, sizeof out->note, "%.900s has only a backbone", x->run.weights);
+    if (o->part == COKE_PART_BACKBONE) {
+        x->encoder.head = COKE_HEAD_NONE;
+        x->encoder.predictor = 0;
+    }
+    CK_TRY(make_output(x));
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(write_output(x, &w));
+    CK_TRY(ck_writer_commit(&w));
+    describe(out, &x->encoder, &x->out, x->run.weights);
+done:
+    ck_writer_abort(&w);
+    ck_state_release(&x->out);
+    ck_state_release(&x->meta);
+    ck_run_close(&x->run);
+    ck_free(x);
+    return rc;
+}
+
+/* ---- import ---------------------------------------------------------------------------------
+ */
+
+struct import {
+    const char *source;
+    struct ck_state file; /* as it was read */
+    struct ck_run run;    /* of a file of ours */
+    struct ck_state own;  /* that as tensors */
+    struct coke_encoder encoder;
+    int encoder_ready;
+    struct ck_state out;
+};
+
+static int read_file(struct import *m)
+{
+    struct ck_map map = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_map_open(&map, m->source));
+    if (ck_torch_is_file(&map)) {
+        CK_TRY(ck_torch_read(m->source, &map, &m->file));
+    } else {
+        CK_TRY(ck_safetensors_read(m->source, &m->file));
+        CK_TRY(refuse_others(&m->file, m->source));
+    }
+done:
+    ck_map_release(&map);
+    return rc;
+}
+
+/* The tensors of a foreign file, or of the encoder in a file of ours. */
+static int find_tensors(struct import *m, const struct ck_state **out)
+{
+    int rc = COKE_OK;
+    *out = &m->file;
+    if (!ck_state_meta(&m->file, "encoder.arch"))
+        return COKE_OK;
+    CK_TRY(ck_run_open(&m->run, m->source, 0));
+    CK_TRY(ck_foreign_save(&m->run.encoder, CK_NAMES_TORCHVISION, 1, &m->own));
+    *out = &m->own;
+done:
+    return rc;
+}
+
+/* Networks for large colour pictures are trained on ImageNet, with its mean and deviation. */
+static int add_image_meta(struct import *m)
+{
+    int rc = copy_image_meta(&m->file, &m->out);
+    const struct coke_encoder_options *o = &m->encoder.o;
+    if (rc || ck_state_meta(&m->out, "image.mean") || o->channels != 3 ||
+        o->stem != COKE_STEM_IMAGENET)
+        return rc;
+    rc = ck_state_add_meta(&m->out, "image.mean", "0.485,0.456,0.406");
+    return rc ? rc : ck_state_add_meta(&m->out, "image.std", "0.229,0.224,0.225");
+}
+
+int ck_exchange_import(const char *source, const char *path,
+                       const struct coke_import_options *o, int force,
+                       struct coke_exchanged *out)
+{
+    int rc = COKE_OK;
+    const struct ck_state *tensors;
+    struct ck_foreign_options f = {o->prefix, o->part == COKE_PART_ALL};
+    struct import *m = ck_calloc_array(1, sizeof *m);
+    if (!m)
+        return COKE_ENOMEM;
+    m->source = source;
+    if (o->part < 0 || o->part > COKE_PART_ALL)
+        CK_FAIL(COKE_EUSAGE, "import: part %d is none of those there are", o->part);
+    CK_TRY(ck_file_check_target(path, force));
+    CK_TRY(read_file(m));
+    CK_TRY(find_tensors(m, &tensors));
+    CK_TRY(ck_foreign_load(&m->encoder, tensors, source, &f, out->note));
+    m->encoder_ready = 1;
+    CK_TRY(ck_encoder_save(&m->encoder, &m->out));
+    CK_TRY(add_image_meta(m));
+    CK_TRY(ck_safetensors_write(path, &m->out, force));
+    describe(out, &m->encoder.o, &m->out, source);
+done:
+    if (m->encoder_ready)
+        ck_encoder_release(&m->encoder);
+    ck_state_release(&m->out);
+    ck_state_release(&m->own);
+    ck_state_release(&m->file);
+    ck_run_close(&m->run);
+    ck_free(m);
+    return rc;
+}

@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+coke export run -o out
