@@ -1,249 +1,222 @@
-/* cmd_demo.c - coke demo: what the least size does, on vectors made up on the spot. */
+/* cmd_demo.c - coke demo: an encoder learns the classes of built-in images, without labels. */
 #include "command.h"
 #include "emit.h"
 #include "progress.h"
 #include "talk.h"
 
-#include <langinfo.h>
-#include <locale.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct options {
-    int64_t n, dim, k, seed, threads;
+    const char *output;
+    int64_t n, epochs, seed, threads;
     int32_t json, quiet;
 };
 
 #define OWN struct options
 static const struct arg args[] = {
-    ARG_INT(OWN, n, "n", 0, 100000, 100, 100000000, NULL, "vectors"),
-    ARG_INT(OWN, dim, "dim", 0, 64, 2, 4096, NULL, "columns"),
-    ARG_INT(OWN, k, "k", 0, 500, 2, 100000, NULL, "clusters, in the data and asked for"),
-    ARG_INT(OWN, seed, "seed", 0, 1, 0, 9007199254740992.0, NULL, "makes other data"),
+    ARG_TEXT(OWN, output, "output", 'o', "RUN", "folder of the run [default coke-demo]"),
+    ARG_INT(OWN, n, "n", 0, 3000, 200, 1000000, NULL, "images"),
+    ARG_INT(OWN, epochs, "epochs", 0, 0, 0, 100000, "auto", "auto: as the preset demo has it"),
+    ARG_INT(OWN, seed, "seed", 0, 0, 0, 9007199254740992.0, NULL, "another training"),
     ARG_THREADS(OWN),
     ARG_JSON(OWN),
     ARG_QUIET(OWN),
 };
 
-enum { RUNS = 3, BINS = 7, BAR = 14 };
-static const double ratios[RUNS] = {0, 0.4, 1};
-
-/* Upper ends of the bins of the histogram, as multiples of n/k; below the first = empty. */
-static const double bin_end[BINS] = {0, 0.1, 0.4, 1, 2, 4, INFINITY};
+enum { CLASSES = 10 };
 
 struct result {
-    struct coke_head_summary s;
-    double seconds;
-    int64_t empty, below; /* clusters without rows; under .4 n/k */
-    int64_t bin[BINS];
+    struct coke_agreement pixels;    /* k-means on what the images are made of */
+    struct coke_train_summary train; /* the encoder's clusters */
+    struct coke_report_summary report;
+    char page[4096];
 };
 
-/* ---- running ----------------------------------------------------------------------------- */
+/* ---- k-means on pixels ---------------------------------------------------------------------
+ */
 
-static void count_sizes(const struct options *o, const int64_t *size, struct result *r)
+/* All images as rows of x [n][*dim], and their classes. */
+static int load_pixels(struct coke_data *d, int64_t n, float **x, int32_t *dim, int32_t *truth)
 {
-    double even = (double)o->n / (double)o->k;
-    for (int64_t i = 0; i < o->k; i++) {
-        double share = (double)size[i] / even;
-        int b = 0;
-        r->empty += size[i] == 0;
-        r->below += size[i] < (int64_t)floor(0.4 * even);
-        /* a bin has its lower end, except that the first holds only the empty ones */
-        while (b < BINS - 1 && (b == 0 ? size[i] > 0 : share >= bin_end[b]))
-            b++;
-        r->bin[b]++;
+    struct coke_loader_options o = coke_loader_options_default();
+    struct coke_loader *l = NULL;
+    struct coke_batch b;
+    o.view.recipe = COKE_RECIPE_NONE;
+    o.shuffle = 0;
+    o.batch = n < 100 ? n : 100;
+    int rc = coke_loader_new(&l, d, &o);
+    for (int64_t done = 0; done < n && !rc; done += b.n) {
+        rc = coke_loader_next(l, &b);
+        if (rc)
+            break;
+        *dim = b.channels * b.width[0] * b.height[0];
+        if (!*x)
+            *x = calloc((size_t)n * (size_t)*dim, sizeof **x);
+        if (!*x) {
+            rc = COKE_ENOMEM;
+            break;
+        }
+        memcpy(*x + done * *dim, b.x[0], (size_t)(b.n * *dim) * sizeof **x);
+        memcpy(truth + done, b.label, (size_t)b.n * sizeof *truth);
     }
-}
-
-static int measure(const struct options *o, const struct coke_cluster *c, struct result *r)
-{
-    int32_t *label = calloc((size_t)o->n, sizeof *label);
-    int64_t *size = calloc((size_t)o->k, sizeof *size);
-    int rc = label && size ? coke_cluster_labels(c, 0, label) : COKE_ENOMEM;
-    r->s = *coke_cluster_summary(c, 0);
-    r->seconds = coke_cluster_timing(c)->total;
-    for (int64_t i = 0; i < o->n && !rc; i++)
-        size[label[i]]++;
-    if (!rc)
-        count_sizes(o, size, r);
-    free(label);
-    free(size);
-    return rc ? talk_fail(rc, "out of memory for %lld labels", (long long)o->n) : COKE_OK;
-}
-
-static int run_one(const struct options *o, struct coke_rows *rows, double ratio,
-                   struct result *r)
-{
-    struct progress p;
-    struct coke_cluster_options co = coke_cluster_options_default();
-    struct coke_cluster_input input = {.rows = rows};
-    struct coke_cluster *c = NULL;
-    co.k = (struct coke_ints){.n = 1, .v = {(int32_t)o->k}};
-    co.ratio = ratio;
-    co.seed = o->seed;
-    progress_init(&p, o->quiet);
-    p.quiet |= !p.terminal; /* a few seconds: no log */
-    struct coke_callbacks callbacks = progress_callbacks(&p);
-    callbacks.say = NULL;
-    int rc = coke_cluster_run(&c, &input, &co, &callbacks);
-    progress_end(&p);
-    if (rc)
-        return talk_fail(rc == COKE_ESTOPPED ? COKE_EFAIL : rc, "%s", coke_last_error());
-    rc = measure(o, c, r);
-    coke_cluster_free(c);
+    coke_loader_free(l);
     return rc;
 }
 
-/* ---- printing ---------------------------------------------------------------------------- */
+static int cluster_pixels(const float *x, int64_t n, int32_t dim, int64_t seed, int32_t *label)
+{
+    struct coke_cluster_options o = coke_cluster_options_default();
+    struct coke_rows *rows = NULL;
+    struct coke_cluster *c = NULL;
+    o.k = (struct coke_ints){.n = 1, .v = {CLASSES}};
+    o.seed = seed;
+    int rc = coke_rows_from_array(&rows, x, n, dim);
+    if (!rc)
+        rc = coke_cluster_run(&c, &(struct coke_cluster_input){.rows = rows}, &o, NULL);
+    if (!rc)
+        rc = coke_cluster_labels(c, 0, label);
+    coke_cluster_free(c);
+    coke_rows_free(rows);
+    return rc;
+}
 
-static void print_json(const struct options *o, const struct result *r)
+static int judge_pixels(struct coke_data *d, const struct options *o, struct result *r)
+{
+    float *x = NULL;
+    int32_t dim = 0, *truth = calloc((size_t)o->n, sizeof *truth);
+    int32_t *label = calloc((size_t)o->n, sizeof *label);
+    int rc = truth && label ? COKE_OK : COKE_ENOMEM;
+    if (!rc)
+        rc = load_pixels(d, o->n, &x, &dim, truth);
+    if (!rc)
+        rc = cluster_pixels(x, o->n, dim, o->seed, label);
+    if (!rc)
+        rc = coke_agreement(truth, label, o->n, CLASSES, CLASSES, &r->pixels);
+    free(x);
+    free(truth);
+    free(label);
+    return rc;
+}
+
+/* ---- the encoder ---------------------------------------------------------------------------
+ */
+
+static int train(const char *source, const struct options *o, const char *run, struct result *r)
+{
+    struct coke_train_options t = coke_train_options_default();
+    struct coke_train_control control = {0};
+    struct coke_data *d = NULL;
+    struct progress bar;
+    int rc = coke_train_preset(&t, "demo");
+    if (o->epochs)
+        t.epochs = o->epochs;
+    t.loader.view.seed = o->seed;
+    if (!rc)
+        rc = coke_data_open(&d, source, &t.data);
+    if (rc)
+        return rc;
+    progress_init(&bar, o->quiet);
+    progress_save_on_signal();
+    struct coke_callbacks callbacks = progress_callbacks(&bar);
+    rc = coke_train_run(d, &t, run, &control, &callbacks, &r->train);
+    progress_end(&bar);
+    coke_data_free(d);
+    return rc;
+}
+
+static int write_report(const struct options *o, const char *run, struct result *r)
+{
+    struct coke_report_input input = {.source = run};
+    struct coke_report_options options = coke_report_options_default();
+    struct progress bar;
+    snprintf(r->page, sizeof r->page, "%s/report.html", run);
+    progress_init(&bar, o->quiet);
+    struct coke_callbacks callbacks = progress_callbacks(&bar);
+    int rc = coke_report_write(&input, &options, r->page, NULL, 1, &callbacks, &r->report);
+    progress_end(&bar);
+    return rc;
+}
+
+/* ---- printing ------------------------------------------------------------------------------
+ */
+
+static void print_json(const struct result *r)
 {
     struct emit e = {.to = stdout};
     emit_begin(&e, NULL, '{');
-    emit_int(&e, "n", o->n);
-    emit_int(&e, "dim", o->dim);
-    emit_begin(&e, "runs", '[');
-    for (int i = 0; i < RUNS; i++) {
-        emit_begin(&e, NULL, '{');
-        emit_real(&e, "ratio", ratios[i]);
-        emit_real(&e, "seconds", r[i].seconds);
-        emit_int(&e, "empty", r[i].empty);
-        emit_int(&e, "below_0.4", r[i].below);
-        emit_head(&e, &r[i].s);
-        emit_end(&e, '}');
-    }
-    emit_end(&e, ']');
+    emit_begin(&e, "pixels", '{');
+    emit_real(&e, "acc", r->pixels.accuracy);
+    emit_real(&e, "nmi", r->pixels.nmi);
+    emit_real(&e, "ari", r->pixels.ari);
+    emit_end(&e, '}');
+    emit_begin(&e, "coke", '{');
+    emit_real(&e, "acc", r->train.accuracy);
+    emit_real(&e, "nmi", r->train.nmi);
+    emit_real(&e, "ari", r->train.ari);
+    emit_real(&e, "knn20", r->train.knn20);
+    emit_real(&e, "seconds", r->train.seconds);
+    emit_end(&e, '}');
+    emit_text(&e, "report", r->page);
     emit_end(&e, '}');
 }
 
-static void print_rows(const struct options *o, const struct result *r)
+static void print_text(const struct options *o, const struct result *r)
 {
-    printf("%5s  %9s  %9s  %8s  %8s  %8s  %6s  %9s  %8s  %8s\n", "ratio", "objective",
-           "of labels", "smallest", "median", "largest", "empty", "below .4*", "gap",
-           "seconds");
-    for (int i = 0; i < RUNS; i++) {
-        char gap[16] = "-";
-        if (r[i].s.repaired)
-            snprintf(gap, sizeof gap, "%.2g", r[i].s.gap);
-        printf("%5g  %9.4f  %9.4f  %8lld  %8lld  %8lld  %6lld  %9lld  %8s  %8.2f\n", ratios[i],
-               r[i].s.objective, r[i].s.labels_objective, (long long)r[i].s.size_min,
-               (long long)r[i].s.size_median, (long long)r[i].s.size_max, (long long)r[i].empty,
-               (long long)r[i].below, gap, r[i].seconds);
-    }
-    printf("* clusters with fewer than .4 n/k = %.0f rows\n",
-           floor(0.4 * (double)o->n / (double)o->k));
+    printf("\n%lld images of ten patterns; no label was used but to judge\n\n"
+           "                        ACC    NMI    ARI   k-NN\n"
+           "k-means on pixels     %5.3f  %5.3f  %5.3f      -\n"
+           "CoKe, %3lld epochs      %5.3f  %5.3f  %5.3f  %5.3f\n\n"
+           "open %s in a browser: curves, clusters, and their images\n",
+           (long long)o->n, r->pixels.accuracy, r->pixels.nmi, r->pixels.ari,
+           (long long)r->train.epochs, r->train.accuracy, r->train.nmi, r->train.ari,
+           r->train.knn20, r->page);
 }
 
-/* A bar of up to BAR cells, in eighths of a cell where the terminal can show them. */
-static void print_bar(int64_t count, int64_t most, int utf8, int pad)
-{
-    static const char *const part[] = {"",       "\u258f", "\u258e", "\u258d",
-                                       "\u258c", "\u258b", "\u258a", "\u2589"};
-    int eighths = (int)ceil((double)(count * BAR * 8) / (double)most);
-    int cells = eighths / 8 + (eighths % 8 > 0);
-    for (int i = 0; i < cells; i++)
-        fputs(!utf8 ? "#" : i < eighths / 8 ? "\u2588" : part[eighths % 8], stdout);
-    printf(" %-*lld", pad ? BAR - cells + 6 : 0, (long long)count);
-}
-
-static void name_bin(int b, double even, char *out, size_t size)
-{
-    if (b == 0)
-        snprintf(out, size, "empty");
-    else if (b == BINS - 1)
-        snprintf(out, size, "%.0f and more", ceil(bin_end[b - 1] * even));
-    else
-        snprintf(out, size, "%.0f to %.0f", fmax(1, ceil(bin_end[b - 1] * even)),
-                 ceil(bin_end[b] * even) - 1);
-}
-
-static void print_histogram(const struct options *o, const struct result *r)
-{
-    int utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    int64_t most = 1;
-    char name[48];
-    for (int i = 0; i < RUNS * BINS; i++)
-        most = r[i / BINS].bin[i % BINS] > most ? r[i / BINS].bin[i % BINS] : most;
-    printf("\n%-16s", "rows in cluster");
-    for (int i = 0; i < RUNS; i++)
-        printf("ratio %-*g", i + 1 < RUNS ? BAR + 1 : 0, ratios[i]);
-    printf("\n");
-    for (int b = 0; b < BINS; b++) {
-        name_bin(b, (double)o->n / (double)o->k, name, sizeof name);
-        printf("%-16s", name);
-        for (int i = 0; i < RUNS; i++)
-            print_bar(r[i].bin[b], most, utf8, i + 1 < RUNS);
-        printf("\n");
-    }
-}
-
-static void print_table(const struct options *o, const struct result *r)
-{
-    printf("%lld vectors of %lld columns around %lld directions of very unequal size, in %lld "
-           "clusters\n\n",
-           (long long)o->n, (long long)o->dim, (long long)o->k, (long long)o->k);
-    print_rows(o, r);
-    print_histogram(o, r);
-    printf("\nratio 0 is k-means without bounds: %lld of %lld clusters stay below .4 n/k, and "
-           "the largest "
-           "takes %.1f %% of the rows.\n"
-           "With a bound every cluster has its least size; the mean cosine changes by %+.2f %% "
-           "(ratio .4) and %+.2f %% (ratio 1).\n",
-           (long long)r[0].below, (long long)o->k, 100 * (double)r[0].s.size_max / (double)o->n,
-           100 * (r[1].s.labels_objective / r[0].s.labels_objective - 1),
-           100 * (r[2].s.labels_objective / r[0].s.labels_objective - 1));
-}
-
-/* ---- the command ------------------------------------------------------------------------- */
-
-static int demonstrate(const struct options *o, float *x)
-{
-    struct result result[RUNS] = {0};
-    struct coke_rows *rows = NULL;
-    int rc = coke_synthetic_fill(x, o->n, (int32_t)o->dim, (int32_t)o->k, (uint64_t)o->seed);
-    if (!rc)
-        rc = coke_rows_from_array(&rows, x, o->n, (int32_t)o->dim);
-    if (rc)
-        return talk_fail_library(rc);
-    for (int i = 0; i < RUNS && !rc; i++)
-        rc = run_one(o, rows, ratios[i], &result[i]);
-    coke_rows_free(rows);
-    if (rc)
-        return rc;
-    if (o->json)
-        print_json(o, result);
-    else
-        print_table(o, result);
-    return COKE_OK;
-}
+/* ---- the command ---------------------------------------------------------------------------
+ */
 
 static int run(const void *options, int n, const char *const *operands)
 {
     const struct options *o = options;
+    const char *folder = o->output ? o->output : "coke-demo";
+    struct coke_data_options data = coke_data_options_default();
+    struct coke_data *d = NULL;
+    struct result r = {.page = ""};
+    char source[64];
     if (n)
         return talk_fail(COKE_EUSAGE, "'%s': the demo makes its data itself", operands[0]);
     if (coke_set_threads((int)o->threads))
         return talk_fail_library(COKE_EUSAGE);
-    setlocale(LC_CTYPE, "");
-    float *x = calloc((size_t)o->n, (size_t)o->dim * sizeof *x);
-    if (!x)
-        return talk_fail(COKE_ENOMEM, "out of memory for %lld x %lld vectors", (long long)o->n,
-                         (long long)o->dim);
-    int rc = demonstrate(o, x);
-    free(x);
-    return rc;
+    snprintf(source, sizeof source, "synthetic:n=%lld", (long long)o->n);
+    int rc = coke_data_open(&d, source, &data);
+    if (!rc)
+        rc = judge_pixels(d, o, &r);
+    coke_data_free(d);
+    if (!rc)
+        rc = train(source, o, folder, &r);
+    if (!rc)
+        rc = write_report(o, folder, &r);
+    if (rc)
+        return talk_fail_library(rc);
+    if (o->json)
+        print_json(&r);
+    else
+        print_text(o, &r);
+    return COKE_OK;
 }
 
 const struct command cmd_demo = {
     .name = "demo",
     .usage = "[options]",
-    .summary = "cluster made-up vectors with ratio 0, .4 and 1, and compare",
+    .summary = "learn the classes of built-in images without labels, and show it",
     .about =
-        "Makes vectors around directions of very unequal popularity, clusters them with "
-        "the least sizes 0, .4 n/k and n/k, and prints what became of objective and sizes.",
-    .examples = "coke demo\ta few seconds\n"
-                "coke demo -n 1000000 -k 1000\ta larger one",
+        "Generates pictures of ten patterns in random colours and places, trains an encoder "
+        "on them with the preset demo, compares its clusters with k-means on the pixels, "
+        "and writes report.html. The same command goes on after an interruption. 'coke "
+        "demo vectors' is another one: what a least size does to clusters.",
+    .examples = "coke demo\ttwo minutes on two cores\n"
+                "coke demo --epochs 90 -o longer\tanother folder, more epochs",
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(struct options),

@@ -41,7 +41,8 @@ struct command {
 
 extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_train, cmd_embed,
     cmd_eval_knn, cmd_eval_cluster, cmd_eval_linear, cmd_eval_finetune, cmd_data_info,
-    cmd_data_verify, cmd_data_pack, cmd_data_preview, cmd_report, cmd_export, cmd_import;
+    cmd_data_verify, cmd_data_pack, cmd_data_preview, cmd_report, cmd_export, cmd_import,
+    cmd_demo_vectors;
 
 /* A text option is a row of type FLAG on a `const char *`: zero is its default, and its name
  * takes part when the library looks for the nearest one. args.c sets it. */

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &cmd_train,        &cmd_cluster,     &cmd_assign,        &cmd_embed,        &cmd_eval_knn,
-    &cmd_eval_cluster, &cmd_eval_linear, &cmd_eval_finetune, &cmd_info,         &cmd_demo,
-    &cmd_data_info,    &cmd_data_verify, &cmd_data_pack,     &cmd_data_preview, &cmd_report,
-    &cmd_export,       &cmd_import};
+    &cmd_train,        &cmd_cluster,     &cmd_assign,        &cmd_embed,  &cmd_eval_knn,
+    &cmd_eval_cluster, &cmd_eval_linear, &cmd_eval_finetune, &cmd_report, &cmd_export,
+    &cmd_import,       &cmd_info,        &cmd_demo_vectors,  &cmd_demo,   &cmd_data_info,
+    &cmd_data_verify,  &cmd_data_pack,   &cmd_data_preview};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* A descriptor 0, 1 or 2 that was closed by the caller must not become one of our files: it is

@@ -609,6 +609,19 @@ COKE_API int64_t coke_loader_bytes(const struct coke_loader *l); /* memory in us
 COKE_API int64_t coke_loader_bad_count(const struct coke_loader *l);
 COKE_API int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence);
 
+/* ---- how well clusters agree with known classes ---------------------------------------------
+ */
+
+struct coke_agreement {
+    int64_t n;          /* samples with both a class and a cluster; 0: the others are NaN */
+    double accuracy;    /* best one-to-one matching of clusters and classes */
+    double many_to_one; /* every cluster stands for its most frequent class */
+    double nmi, ari;
+};
+/* truth [n] in 0..classes-1, labels [n] in 0..clusters-1; negative = not known. */
+COKE_API int coke_agreement(const int32_t *truth, const int32_t *labels, int64_t n,
+                            int32_t classes, int32_t clusters, struct coke_agreement *out);
+
 /* ---- training: images in, an encoder and its clusters out
  * ------------------------------------
  */
@@ -655,8 +668,8 @@ COKE_API int coke_train_preset(struct coke_train_options *options, const char *n
 
 /* What a training came to, or stands at. */
 struct coke_train_summary {
-    int64_t epochs, images; /* done so far */
-    double loss;            /* of the last epoch */
+    int64_t epochs, images;         /* done so far */
+    double loss;                    /* of the last epoch */
     double seconds, waited, saving; /* in this process: all, for data, for checkpoints */
     int32_t resumed;
     int32_t monitored; /* the next are known */
