@@ -20,7 +20,7 @@ all:
 demo:
 	@scripts/install-deps build
 	@$(MAKE) --no-print-directory all
-	build/coke demo
+	build/coke demo -o build/demo
 
 dev:
 	@$(CMAKE) -S . -B build-dev $(call new,build-dev) $(DEV) -DCMAKE_C_COMPILER=gcc
