@@ -113,7 +113,7 @@ int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
     int rc = COKE_OK;
     struct ck_agreement a;
     const struct ck_session *s = w->s;
-    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj, w->bad));
+    CK_TRY(ck_features_try(w->features, w->index, w->n, w->x, w->proj, w->bad));
     for (int64_t i = 0; i < w->n; i++)
         if (w->bad[i])
             w->truth[i] = -1; /* neither votes nor is asked */
