@@ -218,7 +218,7 @@ const struct command cmd_assign = {
         "coke assign run photos > clusters.csv\tcluster and margin of each image\n"
         "coke assign run photos --head 1 --symlink sorted -o t.csv\tand folders of links",
     .group = {{coke_use_option_table, offsetof(OWN, i.t.use)},
-              {coke_data_option_table, offsetof(OWN, i.d)}},
+              {trained_data_table, offsetof(OWN, i.d)}},
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(OWN),

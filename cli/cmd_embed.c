@@ -93,7 +93,7 @@ const struct command cmd_embed = {
         "vectors\n"
         "coke embed --weights resnet50.safetensors photos -o x.npy\ta torchvision ResNet",
     .group = {{coke_use_option_table, offsetof(OWN, t.use)},
-              {coke_data_option_table, offsetof(OWN, d)}},
+              {trained_data_table, offsetof(OWN, d)}},
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(OWN),

@@ -12,7 +12,7 @@ const struct coke_option_table *exam_data_table(void)
 {
     static struct coke_option row[DATA_ROWS];
     static struct coke_option_table t;
-    const struct coke_option_table *all = coke_data_option_table();
+    const struct coke_option_table *all = trained_data_table();
     int n = 0;
     assert(all->n <= DATA_ROWS);
     for (int i = 0; i < all->n; i++)

@@ -32,7 +32,7 @@ struct exam_options {
     "The train split of DATA and its test split (CIFAR, MNIST, synthetic:), or the images "    \
     "of --test, are used; classes go together by their names. "
 
-/* coke_data_option_table without the split: which part is used follows from what for. */
+/* The options of data sets without the split: which part is used follows from what for. */
 const struct coke_option_table *exam_data_table(void);
 
 /* What is judged. */

@@ -2,6 +2,26 @@
 #include "trained.h"
 #include "talk.h"
 
+#include <assert.h>
+#include <string.h>
+
+enum { DATA_ROWS = 16 };
+
+const struct coke_option_table *trained_data_table(void)
+{
+    static struct coke_option row[DATA_ROWS];
+    static struct coke_option_table t;
+    t = *coke_data_option_table();
+    assert(t.n <= DATA_ROWS);
+    for (int i = 0; i < t.n; i++) {
+        row[i] = t.row[i];
+        if (strcmp(row[i].name, "channels") == 0)
+            row[i].help = "images as 1: grey, 3: colour; auto: as the encoder takes them";
+    }
+    t.row = row;
+    return &t;
+}
+
 int trained_open(struct coke_run **run, const char **data, const struct trained *t, int n,
                  const char *const *operands)
 {

@@ -30,6 +30,9 @@ struct trained {
     "DATA is whatever 'coke data info' reads: a folder or list of images, tar shards, CIFAR, " \
     "MNIST, .npy, synthetic:. "
 
+/* coke_data_option_table, with what `channels` means here. */
+const struct coke_option_table *trained_data_table(void);
+
 /* Opens RUN, or the file of --weights, and says which operand DATA is. */
 int trained_open(struct coke_run **run, const char **data, const struct trained *t, int n,
                  const char *const *operands);

@@ -113,7 +113,7 @@ static int assign_piece(struct assignment *a, int64_t from, int64_t n, int skip,
     int rc = COKE_OK;
     for (int64_t i = 0; i < n; i++)
         a->index[i] = from + i;
-    CK_TRY(ck_features_get(a->features, a->index, n, NULL, a->proj, skip ? a->bad : NULL));
+    CK_TRY(ck_features_try(a->features, a->index, n, NULL, a->proj, skip ? a->bad : NULL));
     CK_TRY(ck_membership(a->head, a->proj, n, cluster, similarity, margin));
     for (int64_t i = 0; skip && i < n; i++) {
         if (!a->bad[i])

@@ -32,7 +32,7 @@ static int get(const struct ck_embed_job *job, struct piece *p, int64_t from, in
     for (int64_t i = 0; i < count; i++)
         p->index[i] = from + i;
     memset(p->bad, 0, sizeof p->bad);
-    int rc = ck_features_get(job->features, p->index, count, proj ? NULL : x, proj ? x : NULL,
+    int rc = ck_features_try(job->features, p->index, count, proj ? NULL : x, proj ? x : NULL,
                              job->skip ? p->bad : NULL);
     for (int64_t i = 0; i < count; i++)
         p->nbad += p->bad[i];

@@ -122,11 +122,6 @@ int ck_features_output_dim(const struct ck_features *f, enum coke_output output)
     return output == COKE_PROJ ? f->proj_dim : f->dim;
 }
 
-const struct ck_view *ck_features_view(const struct ck_features *f)
-{
-    return &f->recipe.view[0];
-}
-
 /* An image that cannot be read is its own fault; a disk or memory that fails is not. */
 static int excuse(struct ck_features *f, int64_t i, int status)
 {
@@ -188,7 +183,7 @@ static float *at_row(float *x, int64_t row, int dim)
     return x ? x + row * dim : NULL;
 }
 
-int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, float *features,
+int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, float *features,
                     float *proj, uint8_t *bad)
 {
     int rc = COKE_OK;
@@ -208,6 +203,12 @@ int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, floa
     }
 done:
     return rc;
+}
+
+int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, float *features,
+                    float *proj)
+{
+    return ck_features_try(f, index, n, features, proj, NULL);
 }
 
 int ck_features_run(struct ck_features *f, const float *x, int64_t n, float *features,

@@ -17,15 +17,16 @@ int ck_features_dim(const struct ck_features *f);
 int ck_features_output_dim(const struct ck_features *f, enum coke_output output);
 
 /* Images index [n]: features [n][dim] of the backbone and proj [n][encoder's dim] unit vectors;
- * either may be NULL. bad [n]: 1 for images that cannot be read, whose vectors are 0; NULL:
- * such an image is an error. */
+ * either may be NULL. An image that cannot be read is an error. */
 int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, float *features,
+                    float *proj);
+/* The same, but bad [n] is 1 for images that cannot be read, whose vectors are 0. bad NULL: as
+ * ck_features_get. */
+int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, float *features,
                     float *proj, uint8_t *bad);
 
 /* The same of views x [n][channels][height][width] that somebody else made, in this size. */
 int ck_features_run(struct ck_features *f, const float *x, int64_t n, float *features,
                     float *proj);
-/* What is made of an image. */
-const struct ck_view *ck_features_view(const struct ck_features *f);
 
 #endif

@@ -120,7 +120,7 @@ static int judge(struct finetune *f, struct ck_score *score)
         for (int64_t i = 0; i < n; i++)
             f->index[i] = at + i;
         memset(f->bad, 0, sizeof f->bad);
-        CK_TRY(ck_features_get(f->features, f->index, n, f->x, NULL,
+        CK_TRY(ck_features_try(f->features, f->index, n, f->x, NULL,
                                f->job->skip ? f->bad : NULL));
         for (int64_t i = 0; i < n; i++) {
             label[i] = f->bad[i] ? -1 : f->truth[at + i];

@@ -180,7 +180,7 @@ static int get_features(struct ck_report *r, struct ck_features *f, int64_t at, 
                         int64_t *bad)
 {
     uint8_t is_bad[BATCH];
-    int rc = ck_features_get(f, r->row + at, n, NULL, r->x + at * r->dim, is_bad);
+    int rc = ck_features_try(f, r->row + at, n, NULL, r->x + at * r->dim, is_bad);
     for (int64_t i = 0; i < n && !rc; i++)
         *bad += is_bad[i];
     return rc;

@@ -134,7 +134,7 @@ int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
     int rc = COKE_OK;
     r->monitored = ck_watch_knows_classes(w);
     r->matched = w->matched;
-    CK_TRY(ck_features_get(w->features, w->index, w->n, w->x, w->proj, w->bad));
+    CK_TRY(ck_features_try(w->features, w->index, w->n, w->x, w->proj, w->bad));
     CK_TRY(coke_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
     for (int64_t i = 0; i < w->n; i++)
         if (w->bad[i])

@@ -2,6 +2,7 @@
 #include "train/run_use.h"
 #include "core/error.h"
 #include "core/option.h"
+#include "core/workers.h"
 #include "io/safetensors.h"
 #include "train/checkpoint.h"
 
@@ -203,6 +204,8 @@ int ck_use_features(struct ck_run *r, struct coke_data *d, const struct coke_use
     *out = NULL;
     CK_TRY(ck_use_recipe(r, d, o, &like));
     int64_t batch = like.view[0].width <= SMALL_PICTURE ? SMALL_BATCH : LARGE_BATCH;
+    while (batch < 4 * ck_threads()) /* decoding wants something for everyone to do */
+        batch *= 2;
     CK_TRY(ck_features_new(out, &r->encoder, d, &like, batch));
 done:
     return rc;
