@@ -1,7 +1,6 @@
 /* api_report.c - public functions of reports. */
 #include "core/error.h"
 #include "core/option.h"
-#include "io/file.h"
 #include "report/report.h"
 
 #include <string.h>
@@ -64,7 +63,7 @@ int coke_report_write(const struct coke_report_input *input,
         CK_TRY(check_folder_name(images_dir));
     if (q.o.budget <= 0)
         q.o.budget = images_dir ? 200 : 20;
-    CK_TRY(ck_file_check_target(page, force));
+    CK_TRY(ck_page_check_target(&to));
     CK_TRY(ck_report_read(&r, &q));
     CK_TRY(ck_page_write(&r, &to, out));
 done:

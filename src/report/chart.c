@@ -7,11 +7,11 @@
 /* The drawing, in its own units. */
 enum {
     WIDTH = 360,
-    HEIGHT = 210,
-    LEFT = 42,
+    HEIGHT = 214,
+    LEFT = 48,
     RIGHT = 8,
     TOP = 8,
-    BOTTOM = 34,
+    BOTTOM = 38,
     MOST_POINTS = 1500
 };
 
@@ -84,7 +84,7 @@ static void write_axes(struct ck_html *h, const struct frame *f, const char *x_n
     ck_html_put(h, "<g class=\"axis\">");
     for (double v = f->y0; v <= f->y1 + step / 2; v += step) {
         ck_html_format(h, "<path d=\"M%d %.1fH%d\"/><text class=\"y\" x=\"%d\" y=\"%.1f\">",
-                       LEFT, py(f, v), WIDTH - RIGHT, LEFT - 7, py(f, v) + 4);
+                       LEFT, py(f, v), WIDTH - RIGHT, LEFT - 7, py(f, v) + 4.5);
         write_tick_text(h, v, step);
         ck_html_put(h, "</text>");
     }
@@ -92,7 +92,7 @@ static void write_axes(struct ck_html *h, const struct frame *f, const char *x_n
     step = whole_x && step < 1 ? 1 : step;
     for (double v = ceil(f->x0 / step) * step; v <= f->x1 + step * 1e-6; v += step) {
         ck_html_format(h, "<text class=\"x\" x=\"%.1f\" y=\"%d\">", px(f, v),
-                       HEIGHT - BOTTOM + 16);
+                       HEIGHT - BOTTOM + 17);
         write_tick_text(h, v, step);
         ck_html_put(h, "</text>");
     }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void ck_page_count(struct ck_html *h, int64_t n)
 {
@@ -388,41 +389,95 @@ done:
     return rc;
 }
 
-/* DIR/sheet-0000.jpg of the folder beside the page. */
-static int write_folder(const struct ck_report *r, const struct ck_page_target *to)
+/* ---- the folder beside the page ------------------------------------------------------------
+ */
+
+struct folder {
+    char path[CK_REPORT_PATH];
+    int made;        /* by us */
+    int64_t written; /* sheets */
+};
+
+static const char *sheet_path(const struct folder *f, int64_t i, char *path, size_t size)
 {
-    char folder[CK_REPORT_PATH], path[CK_REPORT_PATH + 64];
+    snprintf(path, size, "%s/sheet-%04lld.jpg", f->path, (long long)i);
+    return path;
+}
+
+static int name_folder(const struct ck_page_target *to, struct folder *f)
+{
     const char *slash = strrchr(to->page, '/');
-    int before = slash ? (int)(slash - to->page + 1) : 0, rc = COKE_OK;
-    if (snprintf(folder, sizeof folder, "%.*s%s", before, to->page, to->images_dir) >=
-        (int)sizeof folder)
-        return ck_fail(COKE_EUSAGE, "%s: the name is too long", to->page);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return ck_fail(COKE_EIO, "%s: %s", folder, strerror(errno));
-    for (int64_t i = 0; i < r->sheets.sheets; i++) {
-        struct ck_writer w = {0};
-        snprintf(path, sizeof path, "%s/sheet-%04lld.jpg", folder, (long long)i);
-        rc = ck_writer_open(&w, path, to->force);
-        if (!rc)
-            rc = ck_writer_write(&w, r->sheets.sheet[i].bytes, r->sheets.sheet[i].size);
-        if (!rc)
-            rc = ck_writer_commit(&w);
-        ck_writer_abort(&w);
-        if (rc)
-            return rc;
-    }
-    return COKE_OK;
+    int before = slash ? (int)(slash - to->page + 1) : 0;
+    int n = snprintf(f->path, sizeof f->path, "%.*s%s", before, to->page, to->images_dir);
+    return n < CK_REPORT_PATH ? COKE_OK
+                              : ck_fail(COKE_EUSAGE, "%s: the name is too long", to->page);
+}
+
+int ck_page_check_target(const struct ck_page_target *to)
+{
+    struct folder f;
+    char path[CK_REPORT_PATH + 64];
+    int rc = ck_file_check_target(to->page, to->force);
+    if (rc || !to->images_dir)
+        return rc;
+    rc = name_folder(to, &f);
+    if (!rc && access(sheet_path(&f, 0, path, sizeof path), F_OK) == 0 && !to->force)
+        rc = ck_fail(COKE_EUSAGE, "%s exists; --force overwrites it", path);
+    return rc;
+}
+
+static int write_sheet(const char *path, const struct ck_sheet *sheet, int force)
+{
+    struct ck_writer w = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(ck_writer_write(&w, sheet->bytes, sheet->size));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
+}
+
+/* Sheets of an earlier report that had more of them go, too. */
+static int write_folder(const struct ck_report *r, const struct ck_page_target *to,
+                        struct folder *f)
+{
+    char path[CK_REPORT_PATH + 64];
+    int rc = COKE_OK;
+    CK_TRY(name_folder(to, f));
+    f->made = mkdir(f->path, 0777) == 0;
+    if (!f->made && errno != EEXIST)
+        CK_FAIL(COKE_EIO, "%s: %s", f->path, strerror(errno));
+    for (; f->written < r->sheets.sheets; f->written++)
+        CK_TRY(write_sheet(sheet_path(f, f->written, path, sizeof path),
+                           &r->sheets.sheet[f->written], to->force));
+    for (int64_t i = f->written; to->force; i++)
+        if (unlink(sheet_path(f, i, path, sizeof path)) != 0)
+            break;
+done:
+    return rc;
+}
+
+/* Without a page its pictures are of no use. */
+static void undo_folder(const struct folder *f, int force)
+{
+    char path[CK_REPORT_PATH + 64];
+    for (int64_t i = 0; i < f->written && !force; i++)
+        unlink(sheet_path(f, i, path, sizeof path));
+    if (f->made)
+        rmdir(f->path);
 }
 
 int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
                   struct coke_report_summary *out)
 {
     struct ck_html h = {0};
+    struct folder f = {.written = 0};
     int rc = COKE_OK;
     CK_TRY(ck_html_open(&h, to->page, to->force));
     CK_TRY(write_page(&h, r, to->images_dir));
     if (to->images_dir)
-        CK_TRY(write_folder(r, to));
+        CK_TRY(write_folder(r, to, &f));
     CK_TRY(ck_html_commit(&h));
     *out = (struct coke_report_summary){.page_bytes = h.bytes,
                                         .picture_bytes = r->sheets.bytes,
@@ -432,6 +487,8 @@ int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
     for (int i = 0; i < r->heads; i++)
         out->clusters += r->head[i].k;
 done:
+    if (rc)
+        undo_folder(&f, to->force);
     ck_html_abort(&h);
     return rc;
 }

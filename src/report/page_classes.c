@@ -62,6 +62,7 @@ static int64_t class_size(const struct ck_report_head *head, int32_t class)
 struct matrix {
     double width, height; /* of a cell */
     int numbers;          /* cells say their counts */
+    double most;          /* the largest share of a class in a cluster */
 };
 
 static void write_cell(struct ck_html *h, const struct ck_report *r, const struct matrix *m,
@@ -73,15 +74,29 @@ static void write_cell(struct ck_html *h, const struct ck_report *r, const struc
     ck_html_format(h,
                    "<g data-c=\"%lld\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                    "height=\"%.1f\" fill-opacity=\"%.3f\"><title>",
-                   (long long)c->cluster, x, y, m->width, m->height, 0.08 + 0.92 * share);
+                   (long long)c->cluster, x, y, m->width, m->height,
+                   0.06 + 0.94 * share / m->most);
     ck_html_text(h, r->data->set->class_name[class]);
     ck_html_format(h, " in cluster %lld: %lld (%.1f %%)</title></rect>", (long long)c->cluster,
                    (long long)count, 100 * share);
     if (m->numbers)
         ck_html_format(h, "<text x=\"%.1f\" y=\"%.1f\"%s>%lld</text>", x + m->width / 2,
-                       y + m->height / 2 + 4, share > 0.5 ? " class=\"on\"" : "",
+                       y + m->height / 2 + 4, share > 0.5 * m->most ? " class=\"on\"" : "",
                        (long long)count);
     ck_html_put(h, "</g>");
+}
+
+static double largest_share(const struct ck_report *r, const struct ck_report_head *head)
+{
+    double most = 1e-9;
+    for (int32_t class = 0; class < r->classes; class ++) {
+        int64_t size = class_size(head, class);
+        for (int64_t c = 0; c < head->k && size > 0; c++) {
+            double share = (double)head->count[class * head->k + c] / (double)size;
+            most = share > most ? share : most;
+        }
+    }
+    return most;
 }
 
 static void write_class(struct ck_html *h, const struct ck_report *r,
@@ -106,6 +121,7 @@ static void write_matrix(struct ck_html *h, const struct ck_report *r,
     struct matrix m = {.width = (double)MATRIX / (double)head->k,
                        .numbers = head->k <= MOST_NUMBERS && r->classes <= MOST_NUMBERS};
     m.width = m.width > 52 ? 52 : m.width;
+    m.most = largest_share(r, head);
     m.height = r->classes <= 30 ? 24 : r->classes <= 100 ? 14 : 8;
     double width = NAMES + (double)head->k * m.width + 4;
     double height = TOP + r->classes * m.height + 4;
@@ -191,10 +207,10 @@ int ck_page_classes(struct ck_html *h, const struct ck_report *r,
         cells += head->count[i] > 0;
     int small = cells <= MOST_CELLS && head->k <= MOST_CLUSTERS && r->classes <= MOST_CLASSES;
     ck_html_put(h, "<div><h3>Clusters and classes</h3><p class=\"about\">");
-    ck_html_put(h, small
-                       ? "Rows are classes, columns clusters, each beside the class that it is "
-                         "matched with. The darker a cell, the larger the share of its class."
-                       : "A cluster belongs to the class that it has most of.");
+    ck_html_put(
+        h, small ? "Rows are classes, columns clusters, each beside the class that it is "
+                   "matched with. The stronger a colour, the larger the share of the class."
+                 : "A cluster belongs to the class that it has most of.");
     ck_html_put(h, "</p>");
     if (small)
         CK_TRY(order_columns(r, head, &order));

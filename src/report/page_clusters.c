@@ -48,6 +48,11 @@ static void write_items(struct ck_html *h, const struct ck_report *r,
     ck_html_put(h, "</span>");
 }
 
+static double share(int64_t part, int64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
 static void write_row(struct ck_html *h, const struct ck_report *r, int index, int64_t c,
                       int64_t largest)
 {
@@ -59,9 +64,9 @@ static void write_row(struct ck_html *h, const struct ck_report *r, int index, i
     ck_html_text(h, ck_page_cluster_name(r, head, c));
     ck_html_format(h,
                    "</span><span role=\"cell\" class=\"size%s\"><span>%lld</span><i "
-                   "style=\"--w:%.1f%%\"></i></span>",
+                   "style=\"--w:%.1f%%;--b:%.1f%%\"></i></span>",
                    small ? " small" : "", (long long)head->size[c],
-                   largest ? 100.0 * (double)head->size[c] / (double)largest : 0);
+                   share(head->size[c], largest), share(head->least[c], largest));
     if (head->count) {
         ck_html_put(h, "<span role=\"cell\" class=\"num\">");
         ck_page_real(h, head->purity[c], 2);
@@ -118,14 +123,14 @@ int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int index)
     for (int64_t c = 0; c < head->k; c++)
         order[c] = (struct place){head->size[c], c};
     qsort(order, (size_t)head->k, sizeof *order, compare);
-    ck_html_put(h, "<h3>Clusters</h3><div class=\"tools js\"></div>");
+    ck_html_put(h, "<div class=\"browser\"><h3>Clusters</h3><div class=\"tools js\"></div>");
     ck_html_format(h, "<div class=\"rows%s%s%s\" role=\"table\" aria-label=\"Clusters\">\n",
                    head->count ? " pure" : "", r->x ? " tight" : "",
                    head->k > MANY ? " many" : "");
     write_header(h, r, head);
     for (int64_t i = 0; i < head->k; i++)
         write_row(h, r, index, order[i].cluster, order[0].size);
-    ck_html_put(h, "</div>\n");
+    ck_html_put(h, "</div></div>\n");
     ck_free(order);
     return COKE_OK;
 }

@@ -228,6 +228,7 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
         rc = read_lines(r, "timing.jsonl", take_timing);
     if (!rc)
         rc = ck_report_choose_rows(r, q->o.sample);
+    run.o.data.cache_dir = q->data.cache_dir;
     if (!rc && (q->images || run.data[0]))
         rc = ck_report_open_images(r, q, q->images ? q->images : run.data, &run.o.data);
     if (!rc && r->data)

@@ -138,6 +138,8 @@ struct ck_page_target {
     const char *page, *images_dir;
     int force;
 };
+/* To be asked before the work: may these files be written? */
+int ck_page_check_target(const struct ck_page_target *to);
 int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
                   struct coke_report_summary *out);
 

@@ -136,7 +136,7 @@
       curves.forEach(function (c) {
         var i = known(c, nearestIndex(c.x, x));
         if (where === null) where = c.x[i];
-        var value = number(c.y[i]) + (c.low ? " (from " + number(c.low[i]) + ")" : "");
+        var value = (c.low ? number(c.low[i]) + " to " : "") + number(c.y[i]);
         group.appendChild(svg("circle", { class: "spot f" + c.color, r: 4, cx: px(c.x[i]), cy: py(c.y[i]) }));
         lines.push(el("div", {}, [el("i", { class: "key k" + c.color }), document.createTextNode(c.name + ": " + value)]));
       });

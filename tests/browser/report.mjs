@@ -33,7 +33,8 @@ const title = (tab) => tab.textContent("#detail-title");
 const headData = (tab) => tab.evaluate(() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const at = [...document.querySelectorAll(".head-part")].findIndex((s) => !s.hidden);
-  return { at, ...data.heads[at] };
+  const { k, size, purity, tight, near } = data.heads[at];
+  return { at, k, size, purity, tight, near: near.map((n) => n[0]) };
 });
 
 function isSorted(values, down) {
@@ -43,19 +44,21 @@ function isSorted(values, down) {
 async function testSort(tab, page) {
   const head = await headData(tab);
   check(isSorted((await order(tab)).map((c) => head.size[c]), true), page.name, "largest clusters come first");
-  for (const key of ["size", "purity", "tight"]) {
+  const large = head.k > 1000; // one of each will do
+  for (const key of large ? ["tight"] : ["size", "purity", "tight"]) {
     const button = tab.locator(`.head-part:not([hidden]) [data-sort=${key}] button`);
     if ((await button.count()) === 0) {
       check(!head[key], page.name, `there is a column to sort by ${key}`);
       continue;
     }
-    for (let i = 0; i < 2; i++) {
+    for (let i = 0; i < (large ? 1 : 2); i++) {
       await button.click();
       const down = (await tab.getAttribute(`.head-part:not([hidden]) [data-sort=${key}]`, "aria-sort")) === "descending";
       const values = (await order(tab)).map((c) => head[key][c]).filter((v) => v !== null);
       check(isSorted(values, down), page.name, `sorted by ${key}, ${down ? "down" : "up"}`);
     }
   }
+  if (large) return;
   await tab.click(".head-part:not([hidden]) [data-sort=name] button");
   const names = await tab.$$eval(".head-part:not([hidden]) .row:not(.head) .name", (all) => all.map((n) => n.textContent.replace(/^\d+ /, "")));
   check(names.every((n, i) => i === 0 || names[i - 1].localeCompare(n) <= 0), page.name, "sorted by name");
@@ -89,7 +92,7 @@ async function testDetail(tab, page) {
   check((await title(tab)).startsWith("cluster " + shown[1]), page.name, "the right arrow goes to the next cluster");
   await tab.keyboard.press("ArrowLeft");
   await tab.click("#detail .near button");
-  check((await title(tab)).startsWith("cluster " + head.near[shown[0]][0]), page.name, "a near cluster can be gone to");
+  check((await title(tab)).startsWith("cluster " + head.near[shown[0]]), page.name, "a near cluster can be gone to");
   await tab.keyboard.press("Escape");
   check(!(await isOpen(tab)), page.name, "Escape closes it");
   await tab.focus(id + shown[0]);
@@ -135,11 +138,11 @@ async function testPictures(tab, page) {
   check(page.pictures ? tiles > 0 : tiles === 0, page.name, `${tiles} pictures in the rows`);
   if (!page.pictures) return;
   const bad = await tab.evaluate(async () => {
-    const seen = new Set([...document.querySelectorAll(".t")].map((t) => getComputedStyle(t).backgroundImage));
+    const sheets = new Map([...document.querySelectorAll(".t")].map((t) => [t.className, t]));
     let missing = 0;
-    for (const url of seen) {
+    for (const tile of sheets.values()) {
       const image = new Image();
-      image.src = url.slice(5, -2);
+      image.src = getComputedStyle(tile).backgroundImage.slice(5, -2);
       await image.decode().catch(() => missing++);
     }
     return missing;
@@ -201,7 +204,8 @@ async function testPage(browser, page) {
   await tab.waitForSelector("html[data-ready]", { state: "attached" });
   const clusters = await tab.locator(".row:not(.head)").count();
   console.log(`${page.name}: ${(statSync(page.path).size / 1e6).toFixed(1)} MB, ${clusters} clusters, loaded in ${Date.now() - start} ms`);
-  for (const test of [testTexts, testPictures, testSort, testSearch, testDetail, testCharts, testMap, testTheme, testTabs]) await test(tab, page);
+  const all = [testTexts, testPictures, testSort, testSearch, testDetail, testCharts, testMap, testTheme, testTabs];
+  for (const test of clusters < 1000 ? all : [testPictures, testSort, testSearch, testDetail, testMap]) await test(tab, page);
   await tab.goto("about:blank");
   await tab.context().close();
   await testWithoutScript(browser, page);
@@ -209,7 +213,10 @@ async function testPage(browser, page) {
 }
 
 const browser = await browserType.launch({ executablePath: chromium, args: ["--no-sandbox"] });
-for (const page of JSON.parse(readFileSync(list, "utf8")))
+for (const page of JSON.parse(readFileSync(list, "utf8"))) {
+  const start = Date.now();
   await testPage(browser, page).catch((e) => check(false, page.name, e.message.split("\n").slice(0, 4).join(" ")));
+  console.log(`${page.name}: tested in ${((Date.now() - start) / 1000).toFixed(1)} s`);
+}
 await browser.close();
 process.exit(failures ? 1 : 0);
