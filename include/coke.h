@@ -886,8 +886,7 @@ COKE_API int coke_report_write(const struct coke_report_input *input,
                                const struct coke_callbacks *callbacks,
                                struct coke_report_summary *out);
 
-/* ---- exchange: encoders to and from other programs
- * -------------------------------------------
+/* ---- exchange: encoders to and from other programs -----------------------------------------
  */
 
 enum coke_export_format {
