@@ -111,9 +111,9 @@ static void bench_free(struct bench *b)
 static void run_ours(const struct bench *b)
 {
     if (b->pass == CK_WINO_FORWARD)
-        ck_wino_forward(&b->s, b->image[0], b->w, b->image[1], b->scratch);
+        ck_wino_forward(&b->s, b->image[0], b->w, b->image[1], NULL, b->scratch);
     else if (b->pass == CK_WINO_DATA)
-        ck_wino_data(&b->s, b->image[1], b->w, b->image[0], b->scratch);
+        ck_wino_data(&b->s, b->image[1], b->w, b->image[0], NULL, b->scratch);
     else
         ck_wino_weights(&b->s, b->image[0], b->image[1], 0, b->w, b->scratch);
 }

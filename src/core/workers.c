@@ -31,7 +31,7 @@ int coke_threads(void)
 void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg)
 {
     int team = ck_threads();
-    if (chunks == 1 || team == 1) {
+    if (chunks == 1 || team == 1 || omp_in_parallel()) {
         for (int64_t c = 0; c < chunks; c++)
             fn(arg, c, 0);
         return;

@@ -7,7 +7,8 @@
 int ck_threads(void); /* team size in use */
 
 /* Calls fn(arg, chunk, worker) for every chunk 0..chunks-1, in any order, on the team;
- * worker < ck_threads() names scratch space. fn may not depend on which worker it runs on. */
+ * worker < ck_threads() names scratch space. fn may not depend on which worker it runs on.
+ * Called by fn, it runs all chunks on the worker that calls, as worker 0. */
 void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg);
 
 #endif

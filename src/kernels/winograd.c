@@ -35,6 +35,7 @@ struct run {
     int64_t in_blocks, out_blocks, panels;
     int by_points;
     int64_t group, groups;                /* most tiles in a group */
+    int64_t unit;                         /* tiles that stay together: an image's, or 1 */
     int64_t u_floats, v_floats, m_floats; /* u: of a panel; v, m: of a group */
     const float *x, *w;
     float *y;
@@ -42,6 +43,7 @@ struct run {
     float *v, *m;  /* GROUPS: one each a worker; POINTS: m [panels][36][tiles][width] */
     int64_t g_now; /* POINTS: the group in hand */
     int stream;    /* y */
+    const struct ck_wino_errand *errand;
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -54,7 +56,7 @@ static int64_t least(int64_t a, int64_t b)
 
 static int64_t group_start(const struct run *r, int64_t group)
 {
-    return r->g.tiles * group / r->groups;
+    return r->g.tiles / r->unit * group / r->groups * r->unit;
 }
 
 static int64_t group_tiles(const struct run *r, int64_t group)
@@ -89,7 +91,7 @@ static int64_t m_stride(int64_t tiles, int64_t width)
 static int64_t small_group(const struct run *r)
 {
     int fits = r->in_blocks * r->out_blocks <= 16;
-    int64_t most = least(60, (fits ? 96 : 480) / r->in_blocks);
+    int64_t most = least(64, (fits ? 96 : 480) / r->in_blocks);
     int64_t shared = r->g.tiles / 8;
     return least(most, shared < r->rows ? r->rows : shared);
 }
@@ -99,15 +101,24 @@ static int64_t large_group(const struct run *r)
     return GROUP_FLOATS / (POINTS * BLOCK * (r->in_blocks + r->out_blocks)) + 1;
 }
 
+/* Small images stay whole. */
+static void set_groups(struct run *r)
+{
+    int64_t most = r->by_points ? large_group(r) : small_group(r),
+            image = r->g.rows * r->g.cols;
+    r->unit = !r->by_points && image <= most ? image : 1;
+    int64_t units = r->g.tiles / r->unit, share = most / r->unit;
+    r->groups = (units + share - 1) / share;
+    r->group = (units + r->groups - 1) / r->groups * r->unit;
+}
+
 static void set_blocking(struct run *r)
 {
     r->width = least(r->kn->width, r->out_blocks * BLOCK);
     r->rows = r->kn->rows[r->width / BLOCK - 1];
     r->panels = (r->out_blocks * BLOCK + r->width - 1) / r->width;
     r->by_points = r->in_blocks * r->out_blocks >= 128;
-    int64_t most = r->by_points ? large_group(r) : small_group(r);
-    r->groups = (r->g.tiles + most - 1) / most;
-    r->group = (r->g.tiles + r->groups - 1) / r->groups;
+    set_groups(r);
     r->u_floats = POINTS * u_stride(r, r->width);
     r->v_floats = POINTS * v_stride(r, r->group);
     r->m_floats = POINTS * m_stride(r->group, r->width) * (r->by_points ? r->panels : 1);
@@ -262,16 +273,26 @@ static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, co
     }
 }
 
+/* Where U is small, what to bring near during the products: the pixels of the group that will
+ * most likely be this worker's next. */
+static struct ck_wino_ahead pixels_ahead(const struct run *r, int64_t group)
+{
+    int64_t next = least(group + ck_threads(), r->groups);
+    struct ck_wino_ahead a = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
+                                           next < r->groups ? group_tiles(r, next) : 0);
+    a.then = r->errand ? r->errand->source : NULL;
+    return a;
+}
+
 static void run_group(void *arg, int64_t group, int worker)
 {
     const struct run *r = arg;
     int64_t tiles = group_tiles(r, group);
     float *v = r->v + worker * (r->v_floats + r->m_floats), *m = v + r->v_floats;
-    /* Where U is small, the pixels of the group that will most likely be this worker's next. */
-    int64_t next = least(group + ck_threads(), r->groups);
-    struct ck_wino_ahead pixels = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
-                                                next < r->groups ? group_tiles(r, next) : 0);
+    struct ck_wino_ahead pixels = pixels_ahead(r, group);
     int small = r->in_blocks * r->out_blocks <= 8;
+    if (r->errand)
+        r->errand->run(r->errand->arg, group_start(r, group) / r->unit, tiles / r->unit);
     for (int64_t part = 0; part < part_count(r, tiles); part++)
         make_inputs(r, group, part, v);
     for (int64_t panel = 0; panel < r->panels; panel++) {
@@ -347,10 +368,19 @@ int ck_wino_is_fast(void)
     return ck_wino_kernels() != &ck_wino_kernels_ref;
 }
 
+int ck_wino_runs_errands(const struct ck_wino_shape *s, enum ck_wino_pass pass)
+{
+    if (pass == CK_WINO_WEIGHTS)
+        return 0;
+    struct run r = run_for(s, pass == CK_WINO_DATA);
+    return !r.by_points && r.unit == r.g.rows * r.g.cols;
+}
+
 void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float *w, float *y,
-                     void *scratch)
+                     const struct ck_wino_errand *errand, void *scratch)
 {
     struct run r = run_for(s, 0);
+    r.errand = errand;
     r.x = x;
     r.w = w;
     r.y = y;
@@ -358,9 +388,10 @@ void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float 
 }
 
 void ck_wino_data(const struct ck_wino_shape *s, const float *dy, const float *w, float *dx,
-                  void *scratch)
+                  const struct ck_wino_errand *errand, void *scratch)
 {
     struct run r = run_for(s, 1);
+    r.errand = errand;
     r.x = dy;
     r.w = w;
     r.y = dx;

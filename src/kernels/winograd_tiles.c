@@ -134,8 +134,14 @@ static int next_span(struct ck_wino_ahead *a)
 {
     const struct ck_wino_grid *g = a->g;
     int64_t tiles = g->rows * g->cols, start = a->image * tiles;
-    if (start >= a->end)
+    if (start >= a->end && !a->then)
         return 0;
+    if (start >= a->end) {
+        a->x = a->then;
+        a->then = NULL;
+        a->image = a->first / tiles;
+        return next_span(a);
+    }
     int64_t top = a->first > start ? (a->first - start) / g->cols * OUT : 0;
     int64_t last = a->end < start + tiles ? a->end - start - 1 : tiles - 1;
     const float *plane = a->x + (a->image * a->blocks + a->block) * g->h * g->w * BLOCK;

@@ -44,6 +44,7 @@ struct ck_wino_ahead {
     int64_t blocks, first, end; /* tiles */
     int64_t image, block;       /* next */
     const float *at, *stop;     /* in hand */
+    const float *then;          /* images to go on with behind those of x; or NULL */
 };
 
 struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,

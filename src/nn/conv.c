@@ -81,15 +81,21 @@ const char *ck_conv_how(const struct ck_conv *c)
     return c->dnn ? ck_dnn_op_impl(c->dnn) : c->wino.n ? "winograd 4x4" : "";
 }
 
-int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS], void *scratch)
+int ck_conv_runs_errands(const struct ck_conv *c)
+{
+    return c->wino.n && ck_wino_runs_errands(&c->wino, (enum ck_wino_pass)c->pass);
+}
+
+int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],
+                const struct ck_wino_errand *errand, void *scratch)
 {
     if (c->dnn)
         return ck_dnn_op_run(c->dnn, data, scratch);
     void *src = data[CK_ARG_SRC], *weights = data[CK_ARG_WEIGHTS], *dst = data[CK_ARG_DST];
     if (c->pass == CK_CONV_FORWARD)
-        ck_wino_forward(&c->wino, src, weights, dst, scratch);
+        ck_wino_forward(&c->wino, src, weights, dst, errand, scratch);
     else if (c->pass == CK_CONV_DATA)
-        ck_wino_data(&c->wino, dst, weights, src, scratch);
+        ck_wino_data(&c->wino, dst, weights, src, errand, scratch);
     else
         ck_wino_weights(&c->wino, src, dst, 1, weights, scratch);
     return COKE_OK;

@@ -31,7 +31,10 @@ void ck_conv_release(struct ck_conv *c);
  * parameter is, and the gradient is added to what is there. */
 const struct ck_format *ck_conv_weights(const struct ck_conv *c);
 const char *ck_conv_how(const struct ck_conv *c);
-/* data by enum ck_dnn_arg. */
-int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS], void *scratch);
+/* Whether it can run an errand (kernels/winograd.h). */
+int ck_conv_runs_errands(const struct ck_conv *c);
+/* data by enum ck_dnn_arg; errand NULL = none. */
+int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],
+                const struct ck_wino_errand *errand, void *scratch);
 
 #endif

@@ -225,7 +225,7 @@ static int time_conv(struct ck_conv *c, double *seconds)
         CK_FAIL(COKE_ENOMEM, "no memory to measure a convolution");
     for (int i = 0; i < 6; i++) {
         double start = ck_clock_seconds();
-        CK_TRY(ck_conv_run(c, data, scratch));
+        CK_TRY(ck_conv_run(c, data, NULL, scratch));
         double now = ck_clock_seconds() - start;
         *seconds = i && now < *seconds ? now : *seconds; /* the first one warms up */
     }

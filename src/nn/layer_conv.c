@@ -118,15 +118,40 @@ static int weights_of(const struct ck_op *op, const struct conv *c, enum ck_conv
     return c->copy[pass] < 0 ? COKE_OK : ck_copies_fresh(op->plan->net, c->copy[pass], weights);
 }
 
+/* ---- what batch norms leave to convolutions -----------------------------------------------
+ */
+
+int ck_conv_makes_shares(const struct ck_op *conv, enum ck_conv_pass pass)
+{
+    const struct conv *c = conv->data;
+    return ck_conv_runs_errands(&c->pass[pass]);
+}
+
+static void make_out(void *norm, int64_t first, int64_t images)
+{
+    ck_norm_make(norm, CK_NORM_OUT, first, images);
+}
+
+static void make_din(void *norm, int64_t first, int64_t images)
+{
+    ck_norm_make(norm, CK_NORM_DIN, first, images);
+}
+
+/* ---- running ------------------------------------------------------------------------------
+ */
+
 static int forward(struct ck_op *op)
 {
     struct conv *c = op->data;
+    struct ck_op *norm = op->share[CK_NORM_OUT];
+    struct ck_wino_errand errand = {make_out, norm, norm ? ck_op_in(norm, 0) : NULL};
     const void *weights;
     int rc = weights_of(op, c, CK_CONV_FORWARD, &weights);
     if (rc)
         return rc;
     void *arg[CK_DNN_ARGS] = {ck_op_in(op, 0), (void *)(uintptr_t)weights, ck_op_out(op)};
-    return ck_conv_run(&c->pass[CK_CONV_FORWARD], arg, op->plan->scratch);
+    return ck_conv_run(&c->pass[CK_CONV_FORWARD], arg, norm ? &errand : NULL,
+                       op->plan->scratch);
 }
 
 /* plain [..][ic][kernel][kernel] may have more channels than the parameter. */
@@ -151,7 +176,7 @@ static int backward_weights(struct ck_op *op, struct conv *c)
     void *arg[CK_DNN_ARGS] = {(void *)(uintptr_t)ck_op_saved(op, op->in[0]), diff,
                               ck_op_dout(op, 0)};
     void *move[CK_DNN_ARGS] = {[CK_ARG_SRC] = diff, [CK_ARG_DST] = plain};
-    int rc = ck_conv_run(&c->pass[CK_CONV_WEIGHTS], arg, scratch);
+    int rc = ck_conv_run(&c->pass[CK_CONV_WEIGHTS], arg, NULL, scratch);
     if (rc || !c->to_plain)
         return rc;
     rc = ck_dnn_op_run(c->to_plain, move, scratch);
@@ -160,19 +185,29 @@ static int backward_weights(struct ck_op *op, struct conv *c)
     return rc;
 }
 
+static int backward_data(struct ck_op *op, struct conv *c)
+{
+    struct ck_op *norm = op->share[CK_NORM_DIN];
+    struct ck_wino_errand errand = {make_din, norm,
+                                    norm ? ck_op_saved(norm, norm->in[0]) : NULL};
+    const void *weights;
+    int rc = weights_of(op, c, CK_CONV_DATA, &weights);
+    if (rc)
+        return rc;
+    void *arg[CK_DNN_ARGS] = {ck_op_din(op, 0), (void *)(uintptr_t)weights, ck_op_dout(op, 0)};
+    return ck_conv_run(&c->pass[CK_CONV_DATA], arg, norm ? &errand : NULL, op->plan->scratch);
+}
+
+/* The data first: the gradient of the output may be made there. */
 static int backward(struct ck_op *op)
 {
     int rc = COKE_OK;
     struct conv *c = op->data;
-    const void *weights;
+    if (op->din[0] >= 0)
+        CK_TRY(backward_data(op, c));
     double start = ck_clock_seconds();
     CK_TRY(backward_weights(op, c));
     op->weights_seconds = ck_clock_seconds() - start;
-    if (op->din[0] < 0)
-        return COKE_OK;
-    CK_TRY(weights_of(op, c, CK_CONV_DATA, &weights));
-    void *arg[CK_DNN_ARGS] = {ck_op_din(op, 0), (void *)(uintptr_t)weights, ck_op_dout(op, 0)};
-    CK_TRY(ck_conv_run(&c->pass[CK_CONV_DATA], arg, op->plan->scratch));
 done:
     return rc;
 }

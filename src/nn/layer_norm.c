@@ -25,6 +25,28 @@ struct norm {
     int64_t nsums;
 };
 
+/* Some images of a batch. */
+struct range {
+    int64_t first, images;
+};
+
+static struct range whole(const struct ck_op *op)
+{
+    return (struct range){0, op->plan->value[op->in[0]].act.n};
+}
+
+static struct ck_act_shape shape_of(const struct ck_value *v, struct range r)
+{
+    return (struct ck_act_shape){r.images, v->act.cb, v->act.s, v->act.blk};
+}
+
+/* Where the range begins in an array like v; NULL stays NULL. */
+static void *part_of(const struct ck_value *v, const void *data, struct range r)
+{
+    size_t image = v->bytes / (size_t)v->act.n;
+    return data ? (unsigned char *)(uintptr_t)data + (size_t)r.first * image : NULL;
+}
+
 static void place_unit(struct norm *m, struct unit *u, float **f, double **d)
 {
     float **part[8] = {&u->mean,  &u->var, &u->invstd, &u->scale,
@@ -133,17 +155,24 @@ static void running_statistics(struct ck_op *op, struct norm *m)
     }
 }
 
-static void apply(const struct ck_op *op, const void *x, const void *res, void *y)
+static void apply(const struct ck_op *op, const void *x, const void *res, void *y,
+                  struct range range)
 {
     const struct norm *m = op->data;
     const struct ck_value *v = &op->plan->value[op->in[0]];
-    struct ck_bn_residual r = {res, NULL, NULL};
+    struct ck_act_shape a = shape_of(v, range);
+    struct ck_bn_residual r = {part_of(v, res, range), NULL, NULL};
     if (m->units == 2) {
         r.scale = m->unit[1].scale;
         r.shift = m->unit[1].shift;
     }
-    ck_bn_apply(&v->act, v->dtype, x, m->unit[0].scale, m->unit[0].shift, res ? &r : NULL,
-                op->relu, y);
+    ck_bn_apply(&a, v->dtype, part_of(v, x, range), m->unit[0].scale, m->unit[0].shift,
+                res ? &r : NULL, op->relu, part_of(v, y, range));
+}
+
+static void make_out(const struct ck_op *op, struct range r)
+{
+    apply(op, ck_op_in(op, 0), op->in[1] >= 0 ? ck_op_in(op, 1) : NULL, ck_op_out(op), r);
 }
 
 static int forward(struct ck_op *op)
@@ -160,7 +189,8 @@ static int forward(struct ck_op *op)
         ck_bn_affine(u->channels, u->padded, p[0].value, p[1].value, u->mean, u->invstd,
                      u->scale, u->shift);
     }
-    apply(op, ck_op_in(op, 0), op->in[1] >= 0 ? ck_op_in(op, 1) : NULL, ck_op_out(op));
+    if (!op->share[CK_NORM_OUT])
+        make_out(op, whole(op));
 done:
     return rc;
 }
@@ -168,7 +198,7 @@ done:
 static int recompute(struct ck_op *op, void *out)
 {
     apply(op, ck_op_saved(op, op->in[0]), op->in[1] >= 0 ? ck_op_saved(op, op->in[1]) : NULL,
-          out);
+          out, whole(op));
     return COKE_OK;
 }
 
@@ -208,13 +238,19 @@ static void sum_grads(struct ck_op *op, struct norm *m)
     }
 }
 
-static void apply_grad(const struct ck_op *op, const struct unit *u, int which)
+static void make_din(const struct ck_op *op, int which, struct range r)
 {
+    const struct norm *m = op->data;
+    const struct unit *u = &m->unit[which];
     const struct ck_value *x = &op->plan->value[op->in[which]];
+    struct ck_act_shape a = shape_of(x, r);
     struct ck_bn_grad g = incoming(op, which, op->in[1] >= 0);
     int train = op->plan->r.train;
-    ck_bn_grad_apply(&x->act, x->dtype, &g, train ? u->ca : u->scale, train ? u->cb : NULL,
-                     train ? u->cc : NULL, ck_op_din(op, which));
+    g.dy = part_of(x, g.dy, r);
+    g.dy2 = part_of(x, g.dy2, r);
+    g.x = part_of(x, g.x, r); /* y is not asked: with a residual the gradient is masked */
+    ck_bn_grad_apply(&a, x->dtype, &g, train ? u->ca : u->scale, train ? u->cb : NULL,
+                     train ? u->cc : NULL, part_of(x, ck_op_din(op, which), r));
 }
 
 static int backward(struct ck_op *op)
@@ -230,11 +266,21 @@ static int backward(struct ck_op *op)
             ck_bn_grad_coef(u->channels, u->padded, m->sums[0],
                             op->plan->net->param[u->node->param].value, u->mean, u->invstd,
                             u->sums, u->sums + u->padded, u->ca, u->cb, u->cc);
-        if (op->din[i] >= 0)
-            apply_grad(op, u, i);
+        if (op->din[i] >= 0 && (i || !op->share[CK_NORM_DIN]))
+            make_din(op, i, whole(op));
     }
 done:
     return rc;
+}
+
+void ck_norm_make(const struct ck_op *norm, enum ck_norm_share what, int64_t first,
+                  int64_t images)
+{
+    struct range r = {first, images};
+    if (what == CK_NORM_OUT)
+        make_out(norm, r);
+    else
+        make_din(norm, 0, r);
 }
 
 static void release(struct ck_op *op)

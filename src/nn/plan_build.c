@@ -2,6 +2,7 @@
 #include "nn/plan_build.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "nn/plan_share.h"
 
 #include <string.h>
 
@@ -285,7 +286,7 @@ int ck_plan_buffer(struct ck_plan *p, size_t bytes, int first, int last)
     return p->nbuffers++;
 }
 
-static void live_until(struct ck_plan *p, int buffer, int step)
+void ck_plan_live_until(struct ck_plan *p, int buffer, int step)
 {
     if (p->buffer[buffer].span.last < step)
         p->buffer[buffer].span.last = step;
@@ -302,7 +303,7 @@ static int buffer_values(struct ck_plan *p)
             return y->buffer;
         for (int j = 0; j < 2; j++)
             if (op->in[j] >= 0)
-                live_until(p, p->value[op->in[j]].buffer, i);
+                ck_plan_live_until(p, p->value[op->in[j]].buffer, i);
         if (op->aux_bytes && p->r.backward) {
             op->aux = ck_plan_buffer(p, op->aux_bytes, i, ck_plan_backward_step(op));
             if (op->aux < 0)
@@ -353,7 +354,7 @@ int ck_plan_pass_grad(struct ck_op *op, int which, int buffer)
 {
     if (!ck_plan_wants_grad(op, which))
         return COKE_OK;
-    live_until(op->plan, buffer, reader_step(op, which));
+    ck_plan_live_until(op->plan, buffer, reader_step(op, which));
     op->din[which] = buffer;
     return add_grad(&op->plan->value[op->in[which]], buffer);
 }
@@ -404,12 +405,12 @@ static int save(struct ck_plan *p, int v, int step)
     struct ck_value *y = &p->value[v];
     struct ck_op *op = &p->op[y->producer];
     if (y->saved >= 0) {
-        live_until(p, y->saved, step);
+        ck_plan_live_until(p, y->saved, step);
         return COKE_OK;
     }
     if (!p->r.recompute || !op->class->recompute || y->is_vector || y->wanted) {
         y->saved = y->buffer;
-        live_until(p, y->saved, step);
+        ck_plan_live_until(p, y->saved, step);
         return COKE_OK;
     }
     int rc = COKE_OK;
@@ -484,6 +485,7 @@ int ck_plan_build(struct ck_plan *p)
         CK_TRY(buffer_grads(p));
         CK_TRY(save_all(p));
     }
+    ck_plan_share(p);
     CK_TRY(allocate(p));
 done:
     return rc;

@@ -27,6 +27,14 @@ struct ck_value {
 
 struct ck_op;
 
+/* Results of a batch norm that a convolution makes, image by image, right before it reads them
+ * (plan_share.c). */
+enum ck_norm_share {
+    CK_NORM_OUT, /* the output, in the forward pass of the convolution behind */
+    CK_NORM_DIN, /* the gradient of the input, in the backward pass of the one before */
+    CK_NORM_SHARES
+};
+
 struct ck_op_class {
     const char *kind;
     int two_grads; /* takes two gradients of its output; else they are added before */
@@ -57,6 +65,8 @@ struct ck_op {
     int dout[2], ndout;         /* gradients of the output; ndout = 0: no backward pass */
     double seconds[CK_OP_PASSES], flops[CK_OP_PASSES]; /* forward, data, weights */
     double weights_seconds; /* of the last backward pass, the share of the weights */
+    /* Of a batch norm: the convolution that makes it; of a convolution: for whom; or NULL. */
+    struct ck_op *share[CK_NORM_SHARES];
     /* fused batch norms only */
     const struct ck_node *second; /* the batch norm of the other branch */
     int relu;
@@ -87,11 +97,19 @@ struct ck_plan {
 extern const struct ck_op_class ck_op_input, ck_op_conv, ck_op_norm, ck_op_relu, ck_op_add,
     ck_op_max_pool, ck_op_avg_pool, ck_op_mean, ck_op_linear, ck_op_unit;
 
+/* Makes some images of what a batch norm left to a convolution. */
+void ck_norm_make(const struct ck_op *norm, enum ck_norm_share what, int64_t first,
+                  int64_t images);
+/* Whether a pass of a convolution can make what a batch norm leaves to it. */
+int ck_conv_makes_shares(const struct ck_op *conv, enum ck_conv_pass pass);
+
 /* "NAME: batch norm over a single value per channel ..." */
 int ck_norm_fail_single(const struct ck_op *op);
 
 /* A new buffer, alive from step `first` to `last`; its number, or a status. */
 int ck_plan_buffer(struct ck_plan *p, size_t bytes, int first, int last);
+/* The buffer lives at least until then. */
+void ck_plan_live_until(struct ck_plan *p, int buffer, int step);
 /* A buffer for the gradient of input `which`, or -1 if nobody asks for it; *rc on failure. */
 int ck_plan_grad_buffer(struct ck_op *op, int which, int *rc);
 /* Passes a gradient buffer of the output on as that of input `which` (or drops it). */

@@ -115,9 +115,9 @@ static void compute(struct work *k, int threads)
         memset(scratch, 0xff, bytes);
         memset(k->out[p], 0xff, (size_t)k->size[p] * sizeof(float));
         if (p == CK_WINO_FORWARD)
-            ck_wino_forward(&k->s, k->x, k->w, k->out[p], scratch);
+            ck_wino_forward(&k->s, k->x, k->w, k->out[p], NULL, scratch);
         else if (p == CK_WINO_DATA)
-            ck_wino_data(&k->s, k->dy, k->w, k->out[p], scratch);
+            ck_wino_data(&k->s, k->dy, k->w, k->out[p], NULL, scratch);
         else
             ck_wino_weights(&k->s, k->x, k->dy, 0, k->out[p], scratch);
         free(scratch);
@@ -245,6 +245,51 @@ static void every_version_and_team_gives_the_same_bytes(void **state)
     }
 }
 
+struct delivery {
+    const float *from;
+    float *to;
+    int64_t image; /* floats */
+    int count[64]; /* how often each image was asked for */
+};
+
+static void deliver(void *arg, int64_t first, int64_t images)
+{
+    struct delivery *d = arg;
+    memcpy(d->to + first * d->image, d->from + first * d->image,
+           (size_t)(images * d->image) * sizeof(float));
+    for (int64_t i = first; i < first + images; i++)
+        d->count[i]++;
+}
+
+static void an_errand_makes_each_image_once_before_it_is_read(void **state)
+{
+    (void)state;
+    int runs = 0;
+    for (int i = 0; i < SMALL; i++) {
+        struct work k = work_for(&small_shapes[i]);
+        int64_t size = k.size[CK_WINO_DATA]; /* of x */
+        float *x = test_array((size_t)size, sizeof *x);
+        struct delivery d = {.from = k.x, .to = x, .image = size / k.s.n};
+        struct ck_wino_errand errand = {deliver, &d, k.x};
+        void *scratch = test_array(ck_wino_scratch(&k.s, CK_WINO_FORWARD, 2), 1);
+        remember(&k);
+        if (ck_wino_runs_errands(&k.s, CK_WINO_FORWARD)) {
+            coke_set_threads(2);
+            memset(x, 0xff, (size_t)size * sizeof *x);
+            ck_wino_forward(&k.s, x, k.w, k.out[CK_WINO_FORWARD], &errand, scratch);
+            coke_set_threads(0);
+            check_bytes(&k, "errand", 2);
+            for (int64_t j = 0; j < k.s.n; j++)
+                assert_int_equal(d.count[j], 1);
+            runs++;
+        }
+        free(scratch);
+        free(x);
+        work_release(&k);
+    }
+    assert_true(runs > 0);
+}
+
 /* Aligned images are written past the caches. */
 static void alignment_does_not_matter(void **state)
 {
@@ -308,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_passes_match_direct_convolution),
         cmocka_unit_test(every_version_and_team_gives_the_same_bytes),
+        cmocka_unit_test(an_errand_makes_each_image_once_before_it_is_read),
         cmocka_unit_test(alignment_does_not_matter),
         cmocka_unit_test(padding_channels_of_outputs_are_zero),
         cmocka_unit_test(gradient_of_weights_can_be_added),
