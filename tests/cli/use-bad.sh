@@ -3,7 +3,7 @@
 small="--arch resnet18 --stem cifar --width 0.0625 --dim 16 --recipe cifar-single --size 16
        --batch 20 -k 4 --epochs 3 --warmup 1 --optimizer sgd --rate 0.01 --threads 1 --monitor 0"
 # shellcheck disable=SC2086
-coke train synthetic:n=20,size=16 $small -o run -q >/dev/null || exit 1
+coke train synthetic:n=20,size=16 $small -o run -q 2>/dev/null >/dev/null || exit 1
 data=synthetic:n=20,size=16
 mkdir half && cp run/config.json half
 head -c 5000 run/last.safetensors > cut.safetensors
