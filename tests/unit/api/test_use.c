@@ -130,7 +130,7 @@ static void what_is_no_encoder_is_told(void **state)
 static void a_plain_resnet_is_recognised(void **state)
 {
     (void)state;
-    static const enum coke_arch archs[] = {COKE_RESNET18, COKE_RESNET34, COKE_RESNET50};
+    static const int32_t archs[] = {COKE_RESNET18, COKE_RESNET34, COKE_RESNET50};
     for (int i = 0; i < 3; i++) {
         struct coke_encoder_options o = coke_encoder_options_default();
         struct coke_encoder *e;
