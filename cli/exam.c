@@ -29,7 +29,7 @@ int exam_open_split(struct coke_data **out, const struct exam_options *c,
                     const struct coke_run *run, const char *source, enum coke_split split)
 {
     struct coke_data_options o = c->d;
-    o.split = split;
+    o.split = (int32_t)split;
     return trained_open_data(out, &c->t, run, source, &o);
 }
 
