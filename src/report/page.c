@@ -272,9 +272,9 @@ static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
                    (long long)size[head->k - 1], (long long)below);
     const double number[] = {head->agreement.accuracy, head->agreement.many_to_one,
                              head->agreement.nmi, head->agreement.ari};
-    for (int c = 0; c < 4 && head->count; c++) {
+    for (int c = 0; c < 4 && r->head[0].count; c++) {
         ck_html_put(h, "<td>");
-        ck_page_real(h, number[c], 3);
+        ck_page_real(h, head->count ? number[c] : (double)NAN, 3);
         ck_html_put(h, "</td>");
     }
     ck_html_put(h, "<td>");

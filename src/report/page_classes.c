@@ -146,8 +146,8 @@ static void write_matrix(struct ck_html *h, const struct ck_report *r,
  */
 
 /* Images of a class in clusters whose most frequent class is another one: which most? */
-static int write_class_line(struct ck_html *h, const struct ck_report *r,
-                            const struct ck_report_head *head, int32_t class, int64_t *other)
+static void write_class_line(struct ck_html *h, const struct ck_report *r,
+                             const struct ck_report_head *head, int32_t class, int64_t *other)
 {
     int64_t size = class_size(head, class), own = 0, clusters = 0;
     int32_t worst = -1;
@@ -175,7 +175,6 @@ static int write_class_line(struct ck_html *h, const struct ck_report *r,
         ck_html_format(h, " (%.1f %%)", 100.0 * (double)other[worst] / (double)size);
     }
     ck_html_put(h, "</td></tr>");
-    return COKE_OK;
 }
 
 static int write_table(struct ck_html *h, const struct ck_report *r,
