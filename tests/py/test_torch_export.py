@@ -238,6 +238,9 @@ def import_torchvision(programs):
     with torch.no_grad():
         want = net(torch.from_numpy(x)).numpy()
     error = exported.compare("resnet18", programs.ask("r18.safetensors", x, False)[0], want)
+    # and as it is, without an import
+    programs.run("embed", "--weights", "r18.pth", "synthetic:n=3,size=32", "-o", "e.npy", "-q")
+    assert np.load("e.npy").shape == (3, 512)
     print(f"torchvision's resnet18: features {error:.1e} apart")
 
 
