@@ -712,8 +712,8 @@ struct coke_run;
 COKE_API int coke_run_is(const char *path);
 /* path: the folder of a training, also of one that still runs; a checkpoint; an encoder; or the
  * weights of a torchvision ResNet-18/34/50 (its fc.* are left alone; stem, width and channels
- * follow from the tensors). safetensors. A tensor that is missing, unexpected or of another
- * shape is an error that names it. */
+ * follow from the tensors). safetensors, weights also .pth. A tensor that is missing,
+ * unexpected or of another shape is an error that names it. */
 COKE_API int coke_run_open(struct coke_run **out, const char *path,
                            const struct coke_use_options *options);
 COKE_API void coke_run_free(struct coke_run *r);

@@ -17,6 +17,7 @@ int ck_foreign_save(const struct coke_encoder *e, enum ck_naming naming, int hea
 struct ck_foreign_options {
     const char *prefix; /* what stands before conv1.weight; NULL = found out */
     int heads;          /* 0 = the backbone alone */
+    const char *ignore; /* names that begin so behind the prefix are left out; NULL = none */
 };
 
 enum { CK_FOREIGN_NOTE = 1024 };

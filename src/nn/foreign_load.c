@@ -71,7 +71,8 @@ static int choose_prefix(struct load *l)
     int n = list_prefixes(l->s, found);
     if (n == 0)
         return ck_fail(COKE_EFORMAT,
-                       "%s: no ResNet with torchvision's names: no tensors ...conv1.weight and "
+                       "%s holds neither an encoder of coke nor a torchvision ResNet: no "
+                       "tensors ...conv1.weight and "
                        "...%s; its first tensor is %s",
                        l->path, first_block, l->s->ntensors ? l->s->tensor[0].name : "(none)");
     for (size_t u = 0; n > 1 && u < sizeof usual / sizeof usual[0]; u++)
@@ -121,6 +122,8 @@ static const char *own_name(const struct load *l, const char *name)
         own = name + strlen(l->prefix);
     else if (l->sibling[0] && begins(name, l->sibling))
         own = name + strlen(l->sibling) - strlen("predictor.");
+    if (own && l->o->ignore && begins(own, l->o->ignore))
+        return NULL;
     return own && (l->o->heads || is_backbone(own)) ? own : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "core/mem.h"
 #include "io/safetensors.h"
 #include "io/torch_file.h"
+#include "io/weights.h"
 #include "nn/foreign.h"
 #include "nn/onnx.h"
 #include "train/run_files.h"
@@ -25,15 +26,6 @@ static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
     return rc;
 }
 
-/* Files of ours that hold something else. */
-static int refuse_others(const struct ck_state *s, const char *path)
-{
-    const char *format = ck_state_meta(s, "format");
-    if (!format || strncmp(format, "coke-", 5) != 0 || ck_state_meta(s, "encoder.arch"))
-        return COKE_OK;
-    return ck_fail(COKE_EFORMAT, "%s is a '%s' file: no encoder is in it", path, format);
-}
-
 static void describe(struct coke_exchanged *out, const struct coke_encoder_options *o,
                      const struct ck_state *s, const char *weights)
 {
@@ -50,7 +42,7 @@ static int open_own(const char *path, int best, struct ck_run *r, struct ck_stat
 {
     int rc = COKE_OK;
     CK_TRY(ck_safetensors_read(path, meta));
-    CK_TRY(refuse_others(meta, path));
+    CK_TRY(ck_run_refuse(meta, path));
     CK_TRY(ck_run_open(r, path, best));
 done:
     return rc;
@@ -199,22 +191,6 @@ struct import {
     struct ck_state out;
 };
 
-static int read_file(struct import *m)
-{
-    struct ck_map map = {0};
-    int rc = COKE_OK;
-    CK_TRY(ck_map_open(&map, m->source));
-    if (ck_torch_is_file(&map)) {
-        CK_TRY(ck_torch_read(m->source, &map, &m->file));
-    } else {
-        CK_TRY(ck_safetensors_read(m->source, &m->file));
-        CK_TRY(refuse_others(&m->file, m->source));
-    }
-done:
-    ck_map_release(&map);
-    return rc;
-}
-
 /* The tensors of a foreign file, or of the encoder in a file of ours. */
 static int find_tensors(struct import *m, const struct ck_state **out)
 {
@@ -247,7 +223,7 @@ int ck_exchange_import(const char *source, const char *path,
 {
     int rc = COKE_OK;
     const struct ck_state *tensors;
-    struct ck_foreign_options f = {o->prefix, o->part == COKE_PART_ALL};
+    struct ck_foreign_options f = {.prefix = o->prefix, .heads = o->part == COKE_PART_ALL};
     struct import *m = ck_calloc_array(1, sizeof *m);
     if (!m)
         return COKE_ENOMEM;
@@ -255,7 +231,8 @@ int ck_exchange_import(const char *source, const char *path,
     if (o->part < 0 || o->part > COKE_PART_ALL)
         CK_FAIL(COKE_EUSAGE, "import: part %d is none of those there are", o->part);
     CK_TRY(ck_file_check_target(path, force));
-    CK_TRY(read_file(m));
+    CK_TRY(ck_weights_read(source, &m->file));
+    CK_TRY(ck_run_refuse(&m->file, source));
     CK_TRY(find_tensors(m, &tensors));
     CK_TRY(ck_foreign_load(&m->encoder, tensors, source, &f, out->note));
     m->encoder_ready = 1;

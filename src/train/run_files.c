@@ -211,6 +211,14 @@ static int read_images(struct ck_run *r, const struct ck_state *s)
     return COKE_OK;
 }
 
+int ck_run_refuse(const struct ck_state *s, const char *path)
+{
+    const char *format = ck_state_meta(s, "format");
+    if (!format || strncmp(format, "coke-", 5) != 0 || ck_state_meta(s, "encoder.arch"))
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "%s is a '%s' file: no encoder is in it", path, format);
+}
+
 int ck_run_open(struct ck_run *r, const char *path, int best)
 {
     struct ck_state s = {0};

@@ -29,6 +29,9 @@ struct ck_run {
 int ck_run_open(struct ck_run *r, const char *path, int best);
 void ck_run_close(struct ck_run *r);
 
+/* COKE_EFORMAT for files of ours that hold no encoder, such as models of k-means. */
+int ck_run_refuse(const struct ck_state *s, const char *path);
+
 /* config.json: the options, as --config takes them. run.json: where the images are. */
 int ck_run_write_config(const char *run, const struct coke_train_options *o);
 int ck_run_write_json(const char *run, const struct ck_dataset *set);

@@ -3,7 +3,8 @@
 #include "core/error.h"
 #include "core/option.h"
 #include "core/workers.h"
-#include "io/safetensors.h"
+#include "io/weights.h"
+#include "nn/foreign.h"
 #include "train/checkpoint.h"
 
 #include <errno.h>
@@ -42,55 +43,22 @@ struct coke_use_options coke_use_options_default(void)
 /* ---- weights from elsewhere ----------------------------------------------------------------
  */
 
-static int has(const struct ck_state *s, const char *name)
-{
-    return ck_state_find(s, name) != NULL;
-}
-
-/* What the tensors of a ResNet say about it. */
-static int guess(const struct ck_state *s, const char *path, struct coke_encoder_options *o)
-{
-    const struct ck_tensor *stem = ck_state_find(s, "conv1.weight");
-    *o = coke_encoder_options_default();
-    if (!stem || stem->ndim != 4 || !has(s, "layer1.0.conv1.weight"))
-        return ck_fail(COKE_EFORMAT,
-                       "%s holds neither an encoder of coke nor a torchvision ResNet "
-                       "(conv1.weight, layer1.0.conv1.weight, ...)",
-                       path);
-    o->head = COKE_HEAD_NONE;
-    o->predictor = 0;
-    o->arch = has(s, "layer1.0.conv3.weight")   ? COKE_RESNET50
-              : has(s, "layer1.2.conv1.weight") ? COKE_RESNET34
-                                                : COKE_RESNET18;
-    o->stem = stem->shape[2] > 3 ? COKE_STEM_IMAGENET : COKE_STEM_CIFAR;
-    o->width = (double)stem->shape[0] / 64;
-    o->channels = stem->shape[1];
-    int rc = ck_options_check(coke_encoder_option_table(), o);
-    return rc ? ck_fail_prefix(COKE_EFORMAT, "%s: ", path) : COKE_OK;
-}
-
 static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *path)
 {
-    struct coke_encoder_options o;
+    struct ck_foreign_options o = {.heads = 1, .ignore = "fc."};
+    char note[CK_FOREIGN_NOTE];
     int rc = COKE_OK;
     memset(r, 0, sizeof *r);
     r->epoch = -1;
     r->o = coke_train_options_default();
     snprintf(r->weights, sizeof r->weights, "%s", path);
-    CK_TRY(guess(s, path, &o));
-    CK_TRY(ck_encoder_init(&r->encoder, &o));
+    CK_TRY(ck_foreign_load(&r->encoder, s, path, &o, note));
     r->encoder_ready = 1;
-    CK_TRY(ck_net_load(&r->encoder.net, s, path, "fc."));
     r->o.encoder = r->encoder.o;
 done:
     if (rc)
         ck_run_close(r);
     return rc;
-}
-
-static int is_ours(const struct ck_state *s)
-{
-    return ck_state_meta(s, "encoder.arch") || ck_state_meta(s, "format");
 }
 
 /* COKE_OK with *ours = 1 for folders. */
@@ -102,17 +70,9 @@ static int look(const char *path, struct ck_state *s, int *ours)
     *ours = 1;
     if (S_ISDIR(st.st_mode))
         return COKE_OK;
-    int rc = ck_safetensors_read(path, s);
-    *ours = rc || is_ours(s);
+    int rc = ck_weights_read(path, s);
+    *ours = rc || ck_state_meta(s, "encoder.arch");
     return rc;
-}
-
-static int refuse_model(const struct ck_state *s, const char *path)
-{
-    const char *format = ck_state_meta(s, "format");
-    if (!format || ck_checkpoint_is(s) || ck_state_meta(s, "encoder.arch"))
-        return COKE_OK;
-    return ck_fail(COKE_EFORMAT, "%s is a '%s' file: no encoder is in it", path, format);
 }
 
 int ck_use_open(struct ck_run *r, const char *path, const struct coke_use_options *o)
@@ -122,7 +82,7 @@ int ck_use_open(struct ck_run *r, const char *path, const struct coke_use_option
     memset(r, 0, sizeof *r);
     CK_TRY(ck_options_check(coke_use_option_table(), o));
     CK_TRY(look(path, &s, &ours));
-    CK_TRY(refuse_model(&s, path));
+    CK_TRY(ck_run_refuse(&s, path));
     if (o->best && s.ntensors)
         CK_FAIL(COKE_EUSAGE, "best: %s is one file, only a run folder has several", path);
     CK_TRY(ours ? ck_run_open(r, path, o->best) : open_foreign(r, &s, path));

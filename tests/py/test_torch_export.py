@@ -238,6 +238,9 @@ def import_torchvision(programs):
     with torch.no_grad():
         want = net(torch.from_numpy(x)).numpy()
     error = exported.compare("resnet18", programs.ask("r18.safetensors", x, False)[0], want)
+    # and as it is, without an import
+    programs.run("embed", "--weights", "r18.pth", "synthetic:n=3,size=32", "-o", "e.npy", "-q")
+    assert np.load("e.npy").shape == (3, 512)
     print(f"torchvision's resnet18: features {error:.1e} apart")
 
 
@@ -341,7 +344,7 @@ def unfit(programs, state):
     refuse(programs, saved(state | {"bn1.bias": torch.ones(7)}), "bn1.bias")
     refuse(programs, saved(state | {"bn1.bias": state["bn1.bias"] / 0}), "bn1.bias")
     refuse(programs, saved(state | {"fc.0.weight": torch.ones(9, 9)}), "fc.0.weight is 9 x 9")
-    refuse(programs, saved(models.vgg11(num_classes=2).features.state_dict()), "no ResNet")
+    refuse(programs, saved(models.vgg11(num_classes=2).features.state_dict()), "nor a torchvision ResNet")
     refuse(programs, saved({"x": torch.ones(1).expand(1 << 40)}), "than its storage")
     expand = state | {"conv1.weight": torch.ones(1).expand(16, 3, 7, 7)}
     refuse(programs, saved(expand), "more elements than its storage")

@@ -162,7 +162,7 @@ static void claims_of_small_files_cost_no_memory(void **state)
     static const float zero[1024 * 49];
     static const int64_t stem[4] = {1024, 1, 7, 7}, block[4] = {1, 1, 1, 1};
     struct ck_state s = {0};
-    struct ck_foreign_options o = {NULL, 1};
+    struct ck_foreign_options o = {.heads = 1};
     struct coke_encoder e;
     char note[CK_FOREIGN_NOTE], name[64];
     (void)state;

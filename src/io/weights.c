@@ -1,0 +1,18 @@
+/* weights.c - tensors from a file of either kind: safetensors, or what torch.save wrote. */
+#include "io/weights.h"
+#include "core/error.h"
+#include "io/safetensors.h"
+#include "io/torch_file.h"
+
+int ck_weights_read(const char *path, struct ck_state *out)
+{
+    struct ck_map map = {0};
+    int rc = COKE_OK;
+    *out = (struct ck_state){0};
+    CK_TRY(ck_map_open(&map, path));
+    CK_TRY(ck_torch_is_file(&map) ? ck_torch_read(path, &map, out)
+                                  : ck_safetensors_read(path, out));
+done:
+    ck_map_release(&map);
+    return rc;
+}
