@@ -87,7 +87,8 @@ static void name_time(double seconds, char *out, size_t size)
 static void describe(const struct progress *p, const struct coke_progress *s, double t,
                      char *out, size_t size)
 {
-    double spent = t - p->phase_start, rate = spent > 0 ? (double)s->done / spent : 0;
+    double spent = t - p->phase_start,
+           rate = spent > 0 ? (double)(s->done - p->first) / spent : 0;
     char count[24], left[24];
     int n = 0;
     out[0] = 0;
@@ -135,6 +136,7 @@ static void start_phase(struct progress *p, const struct coke_progress *s, doubl
     snprintf(p->phase, sizeof p->phase, "%s", s->phase);
     p->epoch = s->epoch;
     p->phase_start = t;
+    p->first = s->done;
     p->said = 0;
     if (p->last_shown <= 0)
         p->last_shown = t;

@@ -8,6 +8,8 @@ struct progress {
     int quiet, terminal, color;
     char phase[16]; /* phase and epoch being shown */
     int64_t epoch;
+    int64_t
+        first; /* done when the phase was first seen: it may have begun in another process */
     double phase_start, last_shown; /* seconds */
     int drawn;                      /* a bar is on the line */
     int said;                       /* tenths of the phase already told */

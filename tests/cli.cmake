@@ -21,3 +21,10 @@ endif()
 add_test(NAME long/file CONFIGURATIONS long
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_long_file.sh ${CMAKE_BINARY_DIR})
 set_tests_properties(long/file PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600)
+
+# What the documentation shows is run as it stands.
+add_test(NAME docs/commands COMMAND ${TEST_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/py/test_readme.py
+  $<TARGET_FILE:coke> ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/docs/tutorial.md
+  ${CMAKE_SOURCE_DIR}/docs/training.md)
+set_tests_properties(docs/commands PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77
+  ENVIRONMENT "OMP_WAIT_POLICY=passive")

@@ -168,7 +168,7 @@ static int add_timing(struct ck_journal *j, const struct ck_epoch_report *r)
     put_real(&l, "seconds", r->seconds);
     put_real(&l, "waited", r->waited);
     put_real(&l, "saving", r->saving);
-    put_real(&l, "images_per_second", (double)r->images / fmax(r->seconds, 1e-9));
+    put_real(&l, "images_per_second", (double)r->timed / fmax(r->seconds, 1e-9));
     put_end(&l, "}\n");
     return ck_fd_write(j->timing, j->timing_path, l.text, l.n);
 }

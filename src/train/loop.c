@@ -38,6 +38,7 @@ struct loop {
     struct coke_train_summary *out;
     double started, epoch_started, saved; /* seconds */
     double epoch_waited;
+    int64_t epoch_first; /* images that were done when it began in this process */
     int64_t steps_since_save;
     double saving; /* seconds spent on checkpoints in this epoch */
 };
@@ -298,6 +299,7 @@ static int report(struct loop *l, struct ck_epoch_report *r)
                                   .matched = -1,
                                   .seconds = ck_clock_seconds() - l->epoch_started,
                                   .saving = l->saving,
+                                  .timed = l->at.images - l->epoch_first,
                                   .waited = coke_loader_waited(s->loader) - l->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
         CK_TRY(ck_heads_health(&s->heads, h, &r->health[h]));
@@ -347,7 +349,7 @@ static void summarise(struct loop *l, const struct ck_epoch_report *r)
              "images/s",
              (long long)r->epoch, r->loss, (long long)h->size_min, (long long)h->size_max,
              (long long)h->k, 100 * h->changed, more,
-             (double)r->images / fmax(r->seconds, 1e-9));
+             (double)r->timed / fmax(r->seconds, 1e-9));
     say(l, line);
 }
 
@@ -401,6 +403,7 @@ static int run_epoch(struct loop *l)
     l->epoch_started = ck_clock_seconds();
     l->epoch_waited = coke_loader_waited(l->s.loader);
     l->saving = 0;
+    l->epoch_first = l->at.images;
     ck_loss_set_alpha(l->s.loss, ck_train_alpha(&l->s.o, l->at.epoch));
     while (l->at.step < l->s.steps)
         CK_TRY(run_step(l));
