@@ -2,8 +2,8 @@
 # shellcheck disable=SC2086 # a command may be two words
 # Every command has usage, options with defaults, and examples, within 80 columns.
 coke --version
-for c in cluster assign train embed 'eval knn' 'eval cluster' 'eval linear' 'eval finetune' info \
-    demo 'data info' 'data verify' 'data pack' 'data preview'; do
+for c in cluster assign train embed 'eval knn' 'eval cluster' 'eval linear' 'eval finetune' info report export import \
+    'demo vectors' demo 'data info' 'data verify' 'data pack' 'data preview'; do
     coke help $c > a || exit 1
     coke $c --help > b || exit 1
     cmp a b || exit 1
