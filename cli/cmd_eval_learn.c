@@ -87,6 +87,35 @@ static void emit_table(struct emit *e, const struct coke_eval_table *t)
     emit_end(e, '}');
 }
 
+/* One of the protocols, with its own options o, from the operands to the table. */
+static int judge(const struct exam_options *c, int n, const char *const *operands,
+                 int (*eval)(const struct coke_eval_input *in, const void *o,
+                             struct coke_eval_table *out),
+                 const void *o, const char *protocol)
+{
+    struct exam x = {0};
+    struct coke_eval_table table;
+    int rc = exam_open(&x, c, n, operands);
+    if (!rc)
+        rc = need_test(&x);
+    if (rc)
+        goto done;
+    rc = eval(&x.in, o, &table);
+    progress_end(&x.bar);
+    if (rc) {
+        rc = trained_fail(rc);
+    } else if (c->t.json) {
+        struct emit e = {0};
+        exam_begin_json(&e, &x, c, protocol);
+        emit_table(&e, &table);
+    } else {
+        print_table(&x, c, &table, protocol);
+    }
+done:
+    exam_close(&x);
+    return rc;
+}
+
 /* ---- linear --------------------------------------------------------------------------------
  */
 
@@ -100,41 +129,21 @@ static const struct arg linear_args[] = {
     ARGS_EXAM(struct linear_options),
 };
 
-static void print_linear(const struct exam *x, const struct linear_options *o,
-                         const struct coke_eval_table *t)
+static int eval_linear(const struct coke_eval_input *in, const void *o,
+                       struct coke_eval_table *out)
 {
-    char protocol[96];
-    snprintf(protocol, sizeof protocol, "linear, %s, %s",
-             o->o.protocol == COKE_LINEAR_PAPER ? "paper (cosine)"
-                                                : "ablation (a tenth at 60 and 80 %)",
-             o->o.augment ? "crops and flips" : "features computed once");
-    if (!o->c.t.json) {
-        print_table(x, &o->c, t, protocol);
-        return;
-    }
-    struct emit e = {0};
-    exam_begin_json(&e, x, &o->c, protocol);
-    emit_table(&e, t);
+    return coke_eval_linear(in, o, out);
 }
 
 static int run_linear(const void *options, int n, const char *const *operands)
 {
     const struct linear_options *o = options;
-    struct exam x = {0};
-    struct coke_eval_table table;
-    int rc = exam_open(&x, &o->c, n, operands);
-    if (!rc)
-        rc = need_test(&x);
-    if (!rc) {
-        rc = coke_eval_linear(&x.in, &o->o, &table);
-        progress_end(&x.bar);
-        if (rc)
-            rc = trained_fail(rc);
-        else
-            print_linear(&x, o, &table);
-    }
-    exam_close(&x);
-    return rc;
+    char protocol[96];
+    snprintf(protocol, sizeof protocol, "linear, %s, %s",
+             o->o.protocol == COKE_LINEAR_PAPER ? "paper (cosine)"
+                                                : "ablation (a tenth at 60 and 80 %)",
+             o->o.augment ? "crops and flips" : "features computed once");
+    return judge(&o->c, n, operands, eval_linear, &o->o, protocol);
 }
 
 const struct command cmd_eval_linear = {
@@ -169,37 +178,17 @@ static const struct arg finetune_args[] = {
     ARGS_EXAM(struct finetune_options),
 };
 
-static void print_finetune(const struct exam *x, const struct finetune_options *o,
-                           const struct coke_eval_table *t)
+static int eval_finetune(const struct coke_eval_input *in, const void *o,
+                         struct coke_eval_table *out)
 {
-    static const char protocol[] = "finetune, whole network, last layer 10 x rate, cosine";
-    if (!o->c.t.json) {
-        print_table(x, &o->c, t, protocol);
-        return;
-    }
-    struct emit e = {0};
-    exam_begin_json(&e, x, &o->c, protocol);
-    emit_table(&e, t);
+    return coke_eval_finetune(in, o, out);
 }
 
 static int run_finetune(const void *options, int n, const char *const *operands)
 {
     const struct finetune_options *o = options;
-    struct exam x = {0};
-    struct coke_eval_table table;
-    int rc = exam_open(&x, &o->c, n, operands);
-    if (!rc)
-        rc = need_test(&x);
-    if (!rc) {
-        rc = coke_eval_finetune(&x.in, &o->o, &table);
-        progress_end(&x.bar);
-        if (rc)
-            rc = trained_fail(rc);
-        else
-            print_finetune(&x, o, &table);
-    }
-    exam_close(&x);
-    return rc;
+    return judge(&o->c, n, operands, eval_finetune, &o->o,
+                 "finetune, whole network, last layer 10 x rate, cosine");
 }
 
 const struct command cmd_eval_finetune = {

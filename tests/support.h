@@ -96,4 +96,30 @@ static inline float *test_vectors(int64_t n, int dim, int groups, double spread,
 double slow_best(const double *s, int64_t n, int64_t k, const int64_t *least,
                  const int64_t *most, int32_t *label);
 
+/* Options of a training that takes a moment, for pictures of 8 pixels. */
+static inline struct coke_train_options test_training(void)
+{
+    struct coke_train_options o = coke_train_options_default();
+    o.k = (struct coke_ints){2, {3, 6}};
+    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
+    o.loader.view.size = 8;
+    o.loader.batch = 12;
+    o.loader.workers = 1;
+    o.encoder.stem = COKE_STEM_CIFAR;
+    o.encoder.width = 0.03125;
+    o.encoder.dim = 8;
+    o.epochs = 3;
+    o.warmup = 1;
+    o.optimizer = COKE_SGD;
+    o.rate = 0.05;
+    return o;
+}
+
+static inline int test_remove_folder(const char *folder)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
 #endif

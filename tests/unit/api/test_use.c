@@ -25,7 +25,7 @@ static struct coke_data *open_data(const char *source, int split)
 static int enter(void **state)
 {
     (void)state;
-    struct coke_train_options o = coke_train_options_default();
+    struct coke_train_options o = test_training();
     struct coke_train_control control = {0};
     struct coke_train_summary s;
     snprintf(folder, sizeof folder, "/tmp/coke-use-XXXXXX");
@@ -33,13 +33,7 @@ static int enter(void **state)
     assert_int_equal(chdir(folder), 0);
     use = coke_use_options_default();
     o.k = (struct coke_ints){2, {6, 10}};
-    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
-    o.loader.view.size = 8;
-    o.loader.batch = 12;
-    o.encoder.stem = COKE_STEM_CIFAR;
-    o.encoder.width = 0.03125;
     o.encoder.dim = DIM;
-    o.epochs = 3;
     o.monitor = 0;
     assert_ok(coke_set_threads(1));
     struct coke_data *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
@@ -51,9 +45,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    char command[96];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return chdir("/") || system(command);
+    return chdir("/") || test_remove_folder(folder);
 }
 
 static struct coke_run *open_run(const char *path)

@@ -20,26 +20,12 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    char command[96];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return test_remove_folder(folder);
 }
 
 static struct coke_train_options tiny(void)
 {
-    struct coke_train_options o = coke_train_options_default();
-    o.k = (struct coke_ints){2, {3, 6}};
-    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
-    o.loader.view.size = 8;
-    o.loader.batch = 12;
-    o.loader.workers = 1;
-    o.encoder.stem = COKE_STEM_CIFAR;
-    o.encoder.width = 0.03125;
-    o.encoder.dim = 8;
-    o.epochs = 3;
-    o.warmup = 1;
-    o.optimizer = COKE_SGD;
-    o.rate = 0.05;
+    struct coke_train_options o = test_training();
     o.save_steps = 2;
     return o;
 }

@@ -14,19 +14,11 @@ static int enter(void **state)
     snprintf(folder, sizeof folder, "/tmp/coke-files-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(run, sizeof run, "%s/run", folder);
-    struct coke_train_options o = coke_train_options_default();
+    struct coke_train_options o = test_training();
     struct coke_train_control control = {0};
     struct coke_train_summary s;
     struct coke_data_options data = coke_data_options_default();
     struct coke_data *d;
-    o.k = (struct coke_ints){2, {3, 6}};
-    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
-    o.loader.view.size = 8;
-    o.loader.batch = 12;
-    o.encoder.stem = COKE_STEM_CIFAR;
-    o.encoder.width = 0.03125;
-    o.encoder.dim = 8;
-    o.epochs = 3;
     o.temperature = 0.3;
     assert_ok(coke_set_threads(1));
     assert_ok(coke_data_open(&d, "synthetic:n=30,size=8", &data));
@@ -38,9 +30,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    char command[96];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return test_remove_folder(folder);
 }
 
 static void test_run(void **state)
