@@ -187,11 +187,20 @@ static void say_choices(struct loop *l)
     }
 }
 
+static void say_monitor(struct loop *l)
+{
+    if (l->watch && !ck_watch_knows_classes(l->watch))
+        say(l,
+            "the images have no classes: clusters are shown to TensorBoard, k-NN and ACC are "
+            "not known");
+}
+
 static int begin(struct loop *l)
 {
     int rc = COKE_OK;
     CK_TRY(make_run(l));
     say_choices(l);
+    say_monitor(l);
     l->at = (struct ck_position){.best = -HUGE_VAL};
     if (exists(l, "last.safetensors") && !l->control->fresh)
         CK_TRY(resume(l));
