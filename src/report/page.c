@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* More heads than this are counted instead of listed. */
+enum { FEW_HEADS = 4 };
+
 void ck_page_count(struct ck_html *h, int64_t n)
 {
     if (n < 0) {
@@ -218,9 +221,19 @@ static void write_figures(struct ck_html *h, const struct ck_report *r)
     ck_page_count(h, r->n);
     ck_html_put(h, "</dd></div>");
     begin_figure(h, "clusters", "of each head");
-    for (int i = 0; i < r->heads; i++) {
-        ck_html_put(h, i ? ", " : "");
-        ck_page_count(h, r->head[i].k);
+    if (r->heads <= FEW_HEADS) {
+        for (int i = 0; i < r->heads; i++) {
+            ck_html_put(h, i ? ", " : "");
+            ck_page_count(h, r->head[i].k);
+        }
+    } else {
+        int64_t least = r->head[0].k, most = least;
+        for (int i = 1; i < r->heads; i++) {
+            least = r->head[i].k < least ? r->head[i].k : least;
+            most = r->head[i].k > most ? r->head[i].k : most;
+        }
+        ck_html_format(h, "%lld\u2013%lld <small>%d heads</small>", (long long)least,
+                       (long long)most, r->heads);
     }
     ck_html_put(h, "</dd></div>");
     if (r->epoch >= 0) {
