@@ -5,9 +5,9 @@
 #include <math.h>
 
 const char *const ck_pattern_name[CK_PATTERNS] = {
-    "stripes", "checks", "dots", "rings", "rays", "waves", "blobs", "star", "cross", "wreath"};
+    "stripes", "checks", "dots", "rings", "rays", "waves", "blobs", "star", "frame", "wreath"};
 
-enum { STRIPES, CHECKS, DOTS, RINGS, RAYS, WAVES, BLOBS, STAR, CROSS, WREATH };
+enum { STRIPES, CHECKS, DOTS, RINGS, RAYS, WAVES, BLOBS, STAR, FRAME, WREATH };
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
@@ -131,11 +131,11 @@ static float star(const struct ck_pattern *p, float u, float v)
     return p->edge[0] * (u - p->outer) + p->edge[1] * v;
 }
 
-static float cross(const struct ck_pattern *p, float u, float v)
+/* A hollow square. */
+static float frame(const struct ck_pattern *p, float u, float v)
 {
-    float a = fabsf(u), b = fabsf(v);
-    float wide = lesser(p->outer - a, p->inner - b), high = lesser(p->inner - a, p->outer - b);
-    return wide > high ? wide : high;
+    float a = fabsf(u), b = fabsf(v), far = a > b ? a : b;
+    return lesser(p->outer - far, far - p->inner);
 }
 
 static float wreath(const struct ck_pattern *p, float u, float v)
@@ -169,8 +169,8 @@ float ck_pattern_depth(const struct ck_pattern *p, float x, float y)
         return blobs(p, u, v);
     case STAR:
         return star(p, u, v);
-    case CROSS:
-        return cross(p, u, v);
+    case FRAME:
+        return frame(p, u, v);
     default:
         return wreath(p, u, v);
     }
@@ -271,9 +271,9 @@ void ck_pattern_choose(struct ck_pattern *p, int32_t kind, struct ck_draws *d)
     case STAR:
         choose_star(p, size, d);
         break;
-    case CROSS:
+    case FRAME:
         p->outer = 0.55f + 0.3f * size;
-        p->inner = p->outer * ck_draw(d, 0.27f, 0.36f);
+        p->inner = p->outer * ck_draw(d, 0.5f, 0.65f);
         break;
     case WREATH:
         set_period(p, 1 / (float)ck_draw_int(d, 6, 8));

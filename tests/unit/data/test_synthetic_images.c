@@ -8,7 +8,7 @@
 
 enum { SIZE = 32, BYTES = SIZE * SIZE * 3 };
 
-static const uint64_t RECORDED = 0x9F64C05FE0C283C3u;
+static const uint64_t RECORDED = 0x6FC2631EEAB4B834u;
 
 static struct ck_dataset *open_set(const char *source, enum ck_split split)
 {
