@@ -55,6 +55,7 @@ bench:
 	build/bench_step
 	build/bench_embed
 	build/bench_loader
+	build/bench_train
 
 install: all
 	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)
