@@ -207,6 +207,9 @@ static int use_tuning(const struct options *o)
         return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
     if (!o->tune && access(path, F_OK) != 0)
         return COKE_OK;
+    if (o->tune && coke_group_size() > 1)
+        return talk_fail(COKE_EUSAGE, "--tune is for one process: %d would choose differently",
+                         coke_group_size());
     if (mkdir(o->output, 0755) != 0 && errno != EEXIST)
         return talk_fail(COKE_EIO, "%s: %s", o->output, strerror(errno));
     int rc = coke_tune(path);
@@ -262,6 +265,7 @@ const struct command cmd_train = {
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(struct options),
+    .joins = 1,
     .preset = apply_preset,
     .run = run,
 };

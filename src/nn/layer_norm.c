@@ -108,6 +108,8 @@ static int synchronise(struct ck_op *op, struct norm *m)
     const struct ck_reduce *r = &op->plan->reduce;
     const struct ck_act_shape *a = &op->plan->value[op->in[0]].act;
     m->sums[0] = (double)(a->n * a->s);
+    if (r->absent)
+        memset(m->sums, 0, (size_t)m->nsums * sizeof *m->sums);
     return r->sum ? r->sum(r->arg, m->sums, m->nsums) : COKE_OK;
 }
 

@@ -168,6 +168,8 @@ static int add_timing(struct ck_journal *j, const struct ck_epoch_report *r)
     put_real(&l, "seconds", r->seconds);
     put_real(&l, "waited", r->waited);
     put_real(&l, "saving", r->saving);
+    if (r->communicated >= 0)
+        put_real(&l, "communicated", r->communicated);
     put_real(&l, "images_per_second", (double)r->timed / fmax(r->seconds, 1e-9));
     put_end(&l, "}\n");
     return ck_fd_write(j->timing, j->timing_path, l.text, l.n);

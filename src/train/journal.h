@@ -34,6 +34,7 @@ struct ck_epoch_report {
     int matched; /* the head that the next are of, -1 = none has as many clusters as classes */
     double accuracy, nmi, ari;
     double seconds, waited, saving; /* of the clock: not for metrics.jsonl */
+    double communicated;            /* seconds; -1 = there is one process alone */
     int64_t timed;                  /* images in these seconds: after a resume not all */
 };
 
