@@ -1,6 +1,8 @@
 # Several processes, started as users start them.
 add_executable(comm_driver ${CMAKE_CURRENT_LIST_DIR}/comm_driver.c)
 target_link_libraries(comm_driver PRIVATE coke_objects)
+add_executable(ranks_driver ${CMAKE_CURRENT_LIST_DIR}/ranks_driver.c)
+target_link_libraries(ranks_driver PRIVATE coke_objects)
 if(NOT TARGET coke_mpi OR NOT MPIEXEC_EXECUTABLE)
   message(WARNING "no MPI: no tests with several processes; 'make check' installs it")
   return()
@@ -21,3 +23,12 @@ foreach(ranks 2 3 4)
 endforeach()
 add_mpi_test(mpi/ends 120 ${TEST_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/py/test_mpi_ends.py
   $<TARGET_FILE:comm_driver>)
+add_mpi_test(mpi/train 600 ${TEST_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/py/test_mpi_train.py
+  $<TARGET_FILE:ranks_driver>)
+set(mpi_runs ${TEST_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/py/test_mpi_runs.py $<TARGET_FILE:coke>)
+add_mpi_test(mpi/runs 600 ${mpi_runs})
+add_test(NAME long/mpi_kills CONFIGURATIONS long COMMAND ${mpi_runs} 20)
+set_tests_properties(long/mpi_kills PROPERTIES LABELS long TIMEOUT 3600
+  ENVIRONMENT "${MPI_TEST_ENV}")
+add_mpi_test(mpi/cluster 600 ${TEST_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/py/test_mpi_cluster.py
+  $<TARGET_FILE:coke>)

@@ -8,10 +8,12 @@
 #include "core/mem.h"
 #include "core/option.h"
 #include "core/workers.h"
+#include "dist/same.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +88,12 @@ struct job {
     float *score;     /* [heads][batch] */
     int64_t first, n; /* positions of the batch; rows in it */
     int block;
+    /* of several processes, what this one does */
+    struct ck_comm *comm;
+    int rank, size;
+    int64_t from, to; /* rows of the batch that it labels */
+    int64_t *bytes;   /* [size] */
+    int64_t *sum;     /* [most k][ld]; NULL = alone */
     _Atomic int rc;
     char *error;
     /* one epoch */
@@ -278,8 +286,8 @@ static void label_rows(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
     struct job *j = arg;
-    int64_t at = chunk * j->block;
-    int n = (int)(j->n - at < j->block ? j->n - at : j->block);
+    int64_t at = j->from + chunk * j->block;
+    int n = (int)(j->to - at < j->block ? j->to - at : j->block);
     float *x = j->x + at * j->c->scan.ld;
     if (!j->c->scan.bad) /* else the rows have been chosen already */
         ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
@@ -292,6 +300,17 @@ static void label_rows(void *arg, int64_t chunk, int worker)
     for (int h = 0; h < j->c->heads; h++)
         ck_assign_block(j->c->head[h]->assigner, x, n, j->label + h * j->batch + at,
                         j->score + h * j->batch + at);
+}
+
+/* Rows of the batch that other processes label are only named. */
+static void name_rows(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct job *j = arg;
+    int64_t at = chunk * CK_ASSIGN_BLOCK;
+    int n = (int)(j->n - at < CK_ASSIGN_BLOCK ? j->n - at : CK_ASSIGN_BLOCK);
+    if (at < j->from || at + n > j->to)
+        ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
 }
 
 /* The batch at positions first .. first + count - 1, without the rows that cannot be used. */
@@ -308,6 +327,59 @@ static void take_batch(struct job *j, int64_t first, int64_t count)
             j->id[j->n++] = j->id[i];
 }
 
+static int64_t share_start(int64_t n, int rank, int size)
+{
+    return n * rank / size;
+}
+
+/* Parts of `size` bytes a row, each in its place in all [n], come together. */
+static int gather_rows(struct job *j, void *all, size_t size)
+{
+    for (int r = 0; r < j->size; r++)
+        j->bytes[r] =
+            (share_start(j->n, r + 1, j->size) - share_start(j->n, r, j->size)) * (int64_t)size;
+    return ck_comm_gather(j->comm, (char *)all + (size_t)j->from * size, all, j->bytes);
+}
+
+/* Sums of the rows by cluster, or the rows: whatever is shorter. */
+static int prefers_sums(const struct job *j)
+{
+    int64_t clusters = 0;
+    for (int h = 0; h < j->c->heads; h++)
+        clusters += j->c->head[h]->k;
+    return 2 * clusters * (int64_t)sizeof(int64_t) < j->n * (int64_t)sizeof(float);
+}
+
+static int apply_sums(struct job *j, int h)
+{
+    struct coke_kmeans *km = j->c->head[h];
+    const int32_t *label = j->label + h * j->batch;
+    int rc = COKE_OK;
+    int64_t touched =
+        ck_kmeans_sum_rows(km, j->x, j->n, label, j->from, j->to - j->from, j->sum);
+    CK_TRY(ck_comm_sum_i64(j->comm, j->sum, touched * km->ld));
+    ck_kmeans_apply_sums(km, j->n, label, j->sum);
+done:
+    return rc;
+}
+
+/* Labels and scores of all rows, and what moves the centers, on all processes. */
+static int exchange(struct job *j)
+{
+    struct coke_cluster *c = j->c;
+    int rc = COKE_OK;
+    if (!c->scan.bad)
+        ck_parallel((j->n + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, name_rows, j);
+    for (int h = 0; h < c->heads; h++) {
+        CK_TRY(gather_rows(j, j->label + h * j->batch, sizeof *j->label));
+        CK_TRY(gather_rows(j, j->score + h * j->batch, sizeof *j->score));
+    }
+    if (!prefers_sums(j))
+        CK_TRY(gather_rows(j, j->x, (size_t)c->scan.ld * sizeof *j->x));
+done:
+    return rc;
+}
+
 static void look_for_sorting(struct job *j)
 {
     for (int64_t i = 1; i < j->n; i++)
@@ -322,8 +394,11 @@ static int run_batch(struct job *j)
         return COKE_OK;
     for (int h = 0; h < c->heads; h++)
         ck_kmeans_begin(c->head[h]);
-    j->block = c->scan.rows->one_pass ? CK_ASSIGN_BLOCK : ck_assign_chunk_rows(j->n);
-    int64_t chunks = (j->n + j->block - 1) / j->block;
+    j->from = share_start(j->n, j->rank, j->size);
+    j->to = share_start(j->n, j->rank + 1, j->size);
+    int64_t mine = j->to - j->from;
+    j->block = c->scan.rows->one_pass ? CK_ASSIGN_BLOCK : ck_assign_chunk_rows(mine);
+    int64_t chunks = (mine + j->block - 1) / j->block;
     if (c->scan.rows->one_pass)
         for (int64_t i = 0; i < chunks; i++)
             label_rows(j, i, 0);
@@ -331,10 +406,14 @@ static int run_batch(struct job *j)
         ck_parallel(chunks, label_rows, j);
     if (j->rc)
         return ck_fail(j->rc, "%s", j->error ? j->error : "out of memory");
-    for (int h = 0; h < c->heads; h++) {
+    int rc = j->size > 1 ? exchange(j) : COKE_OK;
+    for (int h = 0; h < c->heads && !rc; h++) {
         struct coke_kmeans *km = c->head[h];
         const int32_t *label = j->label + h * j->batch;
-        ck_kmeans_apply(km, j->x, NULL, j->n, label);
+        if (j->size > 1 && prefers_sums(j))
+            rc = apply_sums(j, h);
+        else
+            ck_kmeans_apply(km, j->x, NULL, j->n, label);
         double sum = 0;
         for (int64_t i = 0; i < j->n; i++) {
             sum += (double)j->score[h * j->batch + i];
@@ -342,9 +421,9 @@ static int run_batch(struct job *j)
         }
         j->objective[h] += sum;
     }
-    if (j->shuffle != CK_SHUFFLE_FULL)
+    if (j->shuffle != CK_SHUFFLE_FULL && !rc)
         look_for_sorting(j);
-    return COKE_OK;
+    return rc;
 }
 
 static void end_epoch(struct coke_cluster *c)
@@ -541,6 +620,7 @@ static int finish_head(struct job *j, int h)
                           .sample = c->o.seed,
                           .progress = repair_report,
                           .user = &progress,
+                          .comm = j->comm,
                           .expected = c->size[h],
                           .price = c->price[h],
                           .labels = &km->labels,
@@ -584,6 +664,55 @@ static int finish_stream(struct job *j, int h)
 
 /* ---- the job ---- */
 
+/* "name\tvalue" of everything that the processes must have in common. */
+static char *describe(const struct job *j)
+{
+    const struct coke_cluster *c = j->c;
+    char value[1024], *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return NULL;
+    fprintf(f, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
+    for (int i = 0; i < table.n; i++)
+        if (coke_options_get(&table, &c->o, rows[i].name, value, sizeof value) == COKE_OK)
+            fprintf(f, "option '%s'\t%s\n", rows[i].name, value);
+    fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
+            c->dim);
+    fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);
+    fclose(f);
+    return text;
+}
+
+/* Several processes: do they mean the same, and what they need to share it. */
+static int prepare_sharing(struct job *j, int64_t most_k)
+{
+    struct coke_cluster *c = j->c;
+    int rc = COKE_OK;
+    j->comm = ck_comm();
+    j->rank = ck_comm_rank(j->comm);
+    j->size = ck_comm_size(j->comm);
+    if (j->size == 1)
+        return COKE_OK;
+    if (c->scan.rows->one_pass)
+        return ck_fail(COKE_EUSAGE, "%s is read once, in order: %d processes cannot share it",
+                       c->scan.rows->name, j->size);
+    char *text = describe(j);
+    if (!text)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    CK_TRY(ck_same_text(j->comm, text));
+    if (c->n < j->size)
+        CK_FAIL(COKE_EUSAGE, "%lld rows cannot be shared by %d processes", (long long)c->n,
+                j->size);
+    j->bytes = ck_calloc_array((size_t)j->size, sizeof *j->bytes);
+    j->sum = ck_alloc_array((size_t)most_k, (size_t)c->scan.ld * sizeof *j->sum);
+    if (!j->bytes || !j->sum)
+        rc = COKE_ENOMEM;
+done:
+    free(text);
+    return rc;
+}
+
 static int prepare(struct job *j)
 {
     struct coke_cluster *c = j->c;
@@ -614,6 +743,9 @@ static int prepare(struct job *j)
     j->shuffle = c->scan.rows->one_pass
                      ? CK_SHUFFLE_NONE
                      : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);
+    rc = prepare_sharing(j, most_k);
+    if (rc)
+        return rc;
     size_t b = (size_t)j->batch, heads = (size_t)c->heads;
     j->id = ck_alloc_array(b, sizeof *j->id);
     j->x = ck_calloc_array(b + CK_TILE, (size_t)c->scan.ld * sizeof *j->x);
@@ -664,6 +796,8 @@ int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input 
     ck_free(j.x);
     ck_free(j.label);
     ck_free(j.score);
+    ck_free(j.bytes);
+    ck_free(j.sum);
     ck_free(j.error);
     if (rc) {
         coke_cluster_free(c);

@@ -77,14 +77,15 @@ struct pass {
     struct worker *worker;
     struct chunk_part *part;
     int64_t chunks, first_chunk;
-    float *bias;   /* [k] prices of this pass */
-    float *fall;   /* [k] how far they may fall */
-    float *rise;   /* [k] how far they may rise beyond margin / CALM */
-    uint8_t *calm; /* [k] price 0, and likely to stay there */
-    float reach;   /* at most this many margins */
-    float *look;   /* [k] how far behind rows look for their nearest center */
-    float *push;   /* [k] how far the box moves on */
-    float lowest;  /* of them */
+    int rank, size; /* of the processes that share them */
+    float *bias;    /* [k] prices of this pass */
+    float *fall;    /* [k] how far they may fall */
+    float *rise;    /* [k] how far they may rise beyond margin / CALM */
+    uint8_t *calm;  /* [k] price 0, and likely to stay there */
+    float reach;    /* at most this many margins */
+    float *look;    /* [k] how far behind rows look for their nearest center */
+    float *push;    /* [k] how far the box moves on */
+    float lowest;   /* of them */
     int full_passes;
     double share;          /* of the rows that are looked at; 1 = all */
     int64_t *least, *most; /* [k] bounds for that share */
@@ -238,11 +239,144 @@ static void run_chunk(void *arg, int64_t at, int worker)
         note_failure(p, rc);
 }
 
+static void release_found(struct pass *p)
+{
+    for (int i = 0; p->worker && i < p->workers; i++) {
+        ck_free(p->worker[i].found.item);
+        ck_free(p->worker[i].found.arc);
+        memset(&p->worker[i].found, 0, sizeof p->worker[i].found);
+    }
+}
+
+/* ---- several processes ---- */
+
+/* Each has a run of chunks. */
+static int64_t chunks_before(const struct pass *p, int rank)
+{
+    return p->chunks * rank / p->size;
+}
+
+static int64_t rows_before(const struct pass *p, int rank)
+{
+    int64_t row = chunks_before(p, rank) * CHUNK, n = p->r->scan->rows->n;
+    return row < n ? row : n;
+}
+
+/* What the threads of this process found, in the order of the chunks, in the list of the first
+ * one; the parts say where, counted from `items` and `arcs` on. */
+static void line_up(struct pass *p, struct found *out, int64_t items, int64_t arcs)
+{
+    for (int64_t c = chunks_before(p, p->rank); c < chunks_before(p, p->rank + 1); c++) {
+        struct chunk_part *part = &p->part[c];
+        const struct found *f = &p->worker[part->worker].found;
+        memcpy(out->item + items, f->item + part->first, (size_t)part->n * sizeof *f->item);
+        memcpy(out->arc + arcs, f->arc + part->first_arc, (size_t)part->narcs * sizeof *f->arc);
+        part->worker = 0;
+        part->first = items;
+        part->first_arc = arcs;
+        items += part->n;
+        arcs += part->narcs;
+    }
+}
+
+/* Rows with a choice, of all processes: in the order of the rows. */
+static int share_lists(struct pass *p, int64_t *bytes)
+{
+    int rc = COKE_OK;
+    struct ck_comm *comm = p->r->comm;
+    struct found all = {0};
+    int64_t mine[2] = {0}, *count = ck_alloc_array(2 * (size_t)p->size, sizeof *count);
+    int64_t at[2] = {0}; /* where those of this process begin */
+    if (!count)
+        return COKE_ENOMEM;
+    for (int w = 0; w < p->workers; w++) {
+        mine[0] += p->worker[w].found.n;
+        mine[1] += p->worker[w].found.narcs;
+    }
+    CK_TRY(ck_comm_gather_equal(comm, mine, count, sizeof mine));
+    for (int r = 0; r < p->size; r++) {
+        at[0] += r < p->rank ? count[2 * r] : 0;
+        at[1] += r < p->rank ? count[2 * r + 1] : 0;
+        all.n += count[2 * r];
+        all.narcs += count[2 * r + 1];
+    }
+    all.room = all.n + 1;
+    all.arcs_room = all.narcs + 1;
+    all.item = ck_alloc_array((size_t)all.room, sizeof *all.item);
+    all.arc = ck_alloc_array((size_t)all.arcs_room, sizeof *all.arc);
+    if (!all.item || !all.arc)
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows with a choice", (long long)all.n);
+    line_up(p, &all, at[0], at[1]);
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = count[2 * r] * (int64_t)sizeof *all.item;
+    CK_TRY(ck_comm_gather(comm, all.item + at[0], all.item, bytes));
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = count[2 * r + 1] * (int64_t)sizeof *all.arc;
+    CK_TRY(ck_comm_gather(comm, all.arc + at[1], all.arc, bytes));
+    release_found(p);
+    p->worker[0].found = all;
+    all = (struct found){0};
+done:
+    ck_free(all.item);
+    ck_free(all.arc);
+    ck_free(count);
+    return rc;
+}
+
+/* Labels and scores by row. */
+static int share_rows(struct pass *p, int64_t *bytes)
+{
+    int rc = COKE_OK;
+    struct ck_labels *l = p->r->labels;
+    size_t label = l->wide ? sizeof *l->wide : sizeof *l->narrow;
+    char *all = l->wide ? (char *)l->wide : (char *)l->narrow;
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)label;
+    /* Words of four bytes: a part begins at a multiple of a chunk, the last may end between. */
+    bytes[p->size - 1] = (bytes[p->size - 1] + CK_WORD - 1) / CK_WORD * CK_WORD;
+    CK_TRY(
+        ck_comm_gather(p->r->comm, all + (size_t)rows_before(p, p->rank) * label, all, bytes));
+    if (!p->r->scores)
+        return COKE_OK;
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)sizeof(float);
+    CK_TRY(ck_comm_gather(p->r->comm, p->r->scores + rows_before(p, p->rank), p->r->scores,
+                          bytes));
+done:
+    return rc;
+}
+
+/* All processes get what one alone would have found. */
+static int share_findings(struct pass *p)
+{
+    int rc = COKE_OK;
+    struct ck_comm *comm = p->r->comm;
+    int64_t *bytes = ck_alloc_array((size_t)p->size, sizeof *bytes), *size = p->worker[0].size;
+    if (!bytes)
+        return COKE_ENOMEM;
+    CK_TRY(share_lists(p, bytes));
+    for (int w = 1; w < p->workers; w++)
+        for (int64_t k = 0; k < p->r->k; k++) {
+            size[k] += p->worker[w].size[k];
+            p->worker[w].size[k] = 0;
+        }
+    CK_TRY(ck_comm_sum_i64(comm, size, p->r->k));
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = (chunks_before(p, r + 1) - chunks_before(p, r)) * (int64_t)sizeof *p->part;
+    CK_TRY(ck_comm_gather(comm, p->part + chunks_before(p, p->rank), p->part, bytes));
+    if (!p->only_far && p->share >= 1)
+        CK_TRY(share_rows(p, bytes));
+done:
+    ck_free(bytes);
+    return rc;
+}
+
 static int run_chunks(struct pass *p, const char *phase)
 {
     int64_t total = p->r->scan->rows->n;
-    for (p->first_chunk = 0; p->first_chunk < p->chunks; p->first_chunk += ROUND_CHUNKS) {
-        int64_t left = p->chunks - p->first_chunk;
+    int64_t from = chunks_before(p, p->rank), end = chunks_before(p, p->rank + 1);
+    for (p->first_chunk = from; p->first_chunk < end; p->first_chunk += ROUND_CHUNKS) {
+        int64_t left = end - p->first_chunk;
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
         int rc = failure(p);
         if (rc)
@@ -252,19 +386,10 @@ static int run_chunks(struct pass *p, const char *phase)
             p->r->progress(p->r->user, phase, done < total ? done : total, total))
             return ck_fail(COKE_ESTOPPED, "stopped");
     }
-    return COKE_OK;
+    return p->size > 1 ? share_findings(p) : COKE_OK;
 }
 
 /* ---- the pass ---- */
-
-static void release_found(struct pass *p)
-{
-    for (int i = 0; p->worker && i < p->workers; i++) {
-        ck_free(p->worker[i].found.item);
-        ck_free(p->worker[i].found.arc);
-        memset(&p->worker[i].found, 0, sizeof p->worker[i].found);
-    }
-}
 
 static void release_merged(struct pass *p)
 {
@@ -312,6 +437,8 @@ static int init_pass(struct pass *p, struct ck_repair *r)
     p->share = 1;
     p->reach = 3;
     p->workers = ck_threads();
+    p->rank = r->comm ? ck_comm_rank(r->comm) : 0;
+    p->size = r->comm ? ck_comm_size(r->comm) : 1;
     p->chunks = (r->scan->rows->n + CHUNK - 1) / CHUNK;
     p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
     p->part = ck_calloc_array((size_t)p->chunks, sizeof *p->part);
