@@ -222,6 +222,7 @@ const struct command cmd_cluster = {
         "coke cluster x.npy -k 50 --min-sizes sizes.txt -o out\ta bound for each cluster\n"
         "make-vectors | coke cluster - -k 1000 --epochs 1 --no-repair -o out\tone pass over a "
         "stream, nothing spooled\n"
+        "mpirun -n 4 coke cluster x.npy -k 1000 -o out\tfour processes, the same bytes\n"
         "coke cluster x.npy -k 1000 --print-config > c.json\tthe options, for --config c.json",
     .group = {{coke_cluster_option_table, offsetof(struct options, o)}},
     .arg = args,

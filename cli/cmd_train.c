@@ -260,6 +260,7 @@ const struct command cmd_train = {
         "coke train synthetic:n=3000 --preset demo -o run\ta few minutes on two cores\n"
         "coke train data/cifar10 --preset cifar10 -o run\tthe paper's CIFAR-10\n"
         "coke train photos -k 100 --trials 3 -o runs\tthree seeds: mean and deviation\n"
+        "mpirun -n 4 coke train photos -k 100 -o run\tfour processes, on one machine or more\n"
         "coke train --preset cifar10 --print-config > c.json\tits options, for --config c.json",
     .group = {{coke_train_option_table, offsetof(struct options, o)}},
     .arg = args,

@@ -32,3 +32,9 @@ set_tests_properties(long/mpi_kills PROPERTIES LABELS long TIMEOUT 3600
   ENVIRONMENT "${MPI_TEST_ENV}")
 add_mpi_test(mpi/cluster 600 ${TEST_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/py/test_mpi_cluster.py
   $<TARGET_FILE:coke>)
+foreach(hosts 2 4)
+  add_test(NAME long/mpi_hosts${hosts} CONFIGURATIONS long COMMAND ${TEST_PYTHON}
+    ${CMAKE_CURRENT_LIST_DIR}/py/test_mpi_hosts.py $<TARGET_FILE:coke> ${hosts})
+  set_tests_properties(long/mpi_hosts${hosts} PROPERTIES LABELS long TIMEOUT 900
+    SKIP_RETURN_CODE 77 RUN_SERIAL ON ENVIRONMENT "${MPI_TEST_ENV}")
+endforeach()

@@ -1,5 +1,6 @@
 /* bucket.c - gradients are added up over the processes while the backward pass makes more. */
 #include "dist/bucket.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
 
@@ -20,6 +21,7 @@ struct ck_buckets {
     int n;
     int begun;     /* buckets whose sums are under way, from the first on */
     int collected; /* and those beyond their first stage */
+    double first;  /* when the first sum began; seconds */
 };
 
 /* Fills one bucket after the other; returns how many there are. */
@@ -132,6 +134,8 @@ static int begin_sums(struct ck_buckets *b, int all)
     while (b->begun < b->n && (all || b->bucket[b->begun].missing == 0)) {
         struct bucket *k = &b->bucket[b->begun];
         copy(b, k, 0);
+        if (b->begun == 0)
+            b->first = ck_clock_seconds();
         CK_TRY(ck_sum_begin(&k->sum, b->comm));
         b->begun++;
     }
@@ -152,8 +156,11 @@ done:
 int ck_buckets_finish(struct ck_buckets *b)
 {
     int rc = COKE_OK;
+    double begun = ck_clock_seconds();
     CK_TRY(begin_sums(b, 1));
     CK_TRY(advance(b, 1));
+    ck_comm_note_overlap(b->comm, begun > b->first ? begun - b->first : 0,
+                         ck_clock_seconds() - begun);
     for (int i = 0; i < b->n; i++)
         copy(b, &b->bucket[i], 1);
 done:

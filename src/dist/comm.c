@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    SMALL = 1 << 15, /* numbers of all processes up to which each adds up everything itself */
+    SMALL = 1 << 13, /* numbers of a sum up to which few messages count, not few bytes */
     PIECE = 1 << 22, /* numbers of a longer sum that are under way at a time */
 };
 
@@ -44,6 +44,24 @@ int ck_comm_size(const struct ck_comm *c)
 struct ck_comm_stats ck_comm_stats(const struct ck_comm *c)
 {
     return c->stats;
+}
+
+struct ck_comm_stats ck_comm_stats_since(const struct ck_comm *c, struct ck_comm_stats then)
+{
+    struct ck_comm_stats now = c->stats;
+    now.seconds -= then.seconds;
+    now.hidden -= then.hidden;
+    now.waited -= then.waited;
+    now.gathered -= then.gathered;
+    now.summed -= then.summed;
+    now.reduced -= then.reduced;
+    return now;
+}
+
+void ck_comm_note_overlap(struct ck_comm *c, double hidden, double waited)
+{
+    c->stats.hidden += hidden;
+    c->stats.waited += waited;
 }
 
 static int make_lists(struct ck_comm *c)
@@ -237,15 +255,39 @@ static void add_up(const struct ck_comm *c, const char *parts, void *v, int64_t 
         add(v, parts + (size_t)(r * n) * NUMBER, n);
 }
 
+static int swap(struct ck_comm *c, int to, const void *send, int from, void *receive, int64_t n)
+{
+    double begun = ck_clock_seconds();
+    int error = c->t.swap(to, send, from, receive, (int)n * NUMBER_WORDS);
+    c->stats.seconds += ck_clock_seconds() - begun;
+    c->stats.summed += to < 0 ? 0 : n * NUMBER;
+    return check(c, error);
+}
+
+/* Pairs, pairs of pairs and so on swap their sums and add them up: after log2(size) rounds all
+ * have the same tree of additions (a + b is b + a to the bit). Processes beyond the largest
+ * power of two add theirs to those of a partner first, and get the result from it. */
 static int sum_small(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
 {
-    char *parts = scratch(c, (size_t)(n * c->t.size) * NUMBER);
-    int rc = COKE_OK;
-    if (!parts)
+    int rc = COKE_OK, me = c->t.rank, whole = 1;
+    char *other = scratch(c, (size_t)n * NUMBER);
+    if (!other)
         return COKE_ENOMEM;
-    CK_TRY(gather_words(c, v, parts, n * NUMBER_WORDS));
-    c->stats.summed += n * NUMBER * (c->t.size - 1);
-    add_up(c, parts, v, n, add);
+    while (2 * whole <= c->t.size)
+        whole *= 2;
+    int beyond = me >= whole, partner = beyond ? me - whole : me + whole;
+    if (!beyond && partner >= c->t.size)
+        partner = -1;
+    if (partner >= 0)
+        CK_TRY(swap(c, beyond ? partner : -1, v, beyond ? -1 : partner, other, n));
+    if (partner >= 0 && !beyond)
+        add(v, other, n);
+    for (int step = 1; step < whole && !beyond; step *= 2) {
+        CK_TRY(swap(c, me ^ step, v, me ^ step, other, n));
+        add(v, other, n);
+    }
+    if (partner >= 0)
+        CK_TRY(swap(c, beyond ? -1 : partner, v, beyond ? partner : -1, v, n));
 done:
     return rc;
 }
@@ -296,7 +338,7 @@ static int sum(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
     int rc = COKE_OK;
     if (c->t.size == 1)
         return COKE_OK;
-    if (n * c->t.size <= SMALL)
+    if (n <= SMALL)
         return sum_small(c, v, n, add);
     for (int64_t at = 0; at < n && !rc; at += PIECE)
         rc = sum_large(c, (char *)v + at * NUMBER, n - at < PIECE ? n - at : PIECE, add);

@@ -1,8 +1,9 @@
 /* comm.h - the processes of a job and what they tell each other.
  *
  * Every function here but the first few is called by all processes, in the same order. Sums are
- * added up in the order of the processes, on all of them or by one for all: the result is the
- * same on each, and the same in every run with as many of them, however MPI moves the bytes. */
+ * added up here, short ones in a fixed tree, long ones in the order of the processes: the
+ * result is the same on each, and the same in every run with as many of them, however MPI moves
+ * the bytes. */
 #ifndef CK_COMM_H
 #define CK_COMM_H
 
@@ -59,10 +60,14 @@ enum { CK_SUM_IDLE, CK_SUM_SCATTER, CK_SUM_COLLECT, CK_SUM_DONE };
  */
 
 struct ck_comm_stats {
-    double seconds;                    /* in which this process waited for others */
+    double seconds;        /* in which this process waited for others */
+    double hidden, waited; /* of the gradients' way: behind the backward pass, and not */
     int64_t gathered, summed, reduced; /* bytes sent by gather, sum_*, ck_sum */
 };
 
 struct ck_comm_stats ck_comm_stats(const struct ck_comm *c);
+/* What was added since then. */
+struct ck_comm_stats ck_comm_stats_since(const struct ck_comm *c, struct ck_comm_stats then);
+void ck_comm_note_overlap(struct ck_comm *c, double hidden, double waited); /* seconds */
 
 #endif

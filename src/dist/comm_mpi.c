@@ -58,6 +58,14 @@ static int exchange(enum ck_channel ch, const void *send, const int *send_count,
                  request);
 }
 
+static int swap(int to, const void *send, int from, void *receive, int n)
+{
+    return MPI_Sendrecv(send, to < 0 ? 0 : n, MPI_UINT32_T, to < 0 ? MPI_PROC_NULL : to, 0,
+                        receive, from < 0 ? 0 : n, MPI_UINT32_T,
+                        from < 0 ? MPI_PROC_NULL : from, 0, comm[CK_CHANNEL_MAIN],
+                        MPI_STATUS_IGNORE);
+}
+
 static int test(void *request, int *done)
 {
     return MPI_Test(request, done, MPI_STATUS_IGNORE);
@@ -126,6 +134,7 @@ int coke_transport_open(int version, struct ck_transport *out, char *error, size
                                  .broadcast = broadcast,
                                  .gather = gather,
                                  .exchange = exchange,
+                                 .swap = swap,
                                  .test = test,
                                  .wait = wait_for,
                                  .words = words,

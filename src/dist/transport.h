@@ -29,6 +29,8 @@ struct ck_transport {
     int (*exchange)(enum ck_channel ch, const void *send, const int *send_count,
                     const int *send_place, void *receive, const int *receive_count,
                     const int *receive_place, void **request);
+    /* Sends to one process and receives as much from one; either may be -1: no one. */
+    int (*swap)(int to, const void *send, int from, void *receive, int words);
     int (*test)(void *request, int *done);
     int (*wait)(void **request);
     void (*words)(int error, char *out, size_t size);

@@ -40,8 +40,9 @@ struct loop {
     int writer; /* of several processes one writes the run and talks */
     struct coke_train_summary *out;
     double started, epoch_started, saved; /* seconds */
-    double epoch_waited, epoch_talked;    /* of data, of other processes */
-    int64_t epoch_first; /* images that were done when it began in this process */
+    double epoch_waited;
+    struct ck_comm_stats epoch_talk; /* when it began */
+    int64_t epoch_first;             /* images that were done when it began in this process */
     int64_t steps_since_save;
     double saving; /* seconds spent on checkpoints in this epoch */
 };
@@ -340,12 +341,6 @@ static double feature_mean(const struct ck_session *s, int64_t images)
     return sqrt(sum);
 }
 
-/* Seconds in which this process waited for others. */
-static double talked(const struct loop *l)
-{
-    return ck_comm_stats(l->s.ranks.comm).seconds;
-}
-
 static int report(struct loop *l, struct ck_epoch_report *r)
 {
     const struct ck_session *s = &l->s;
@@ -361,8 +356,8 @@ static int report(struct loop *l, struct ck_epoch_report *r)
                                   .matched = -1,
                                   .seconds = ck_clock_seconds() - l->epoch_started,
                                   .saving = l->saving,
-                                  .communicated =
-                                      l->s.ranks.size > 1 ? talked(l) - l->epoch_talked : -1,
+                                  .processes = s->ranks.size,
+                                  .talk = ck_comm_stats_since(s->ranks.comm, l->epoch_talk),
                                   .timed = l->at.images - l->epoch_first,
                                   .waited = coke_loader_waited(s->loader) - l->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
@@ -407,9 +402,9 @@ static void summarise(struct loop *l, const struct ck_epoch_report *r)
             snprintf(more, sizeof more, ", k-NN %.3f, ACC %.3f, NMI %.3f, ARI %.3f", r->knn20,
                      r->accuracy, r->nmi, r->ari);
     }
-    if (r->communicated >= 0)
+    if (r->processes > 1)
         snprintf(talk, sizeof talk, ", %.0f %% waiting for processes",
-                 100 * r->communicated / fmax(r->seconds, 1e-9));
+                 100 * r->talk.seconds / fmax(r->seconds, 1e-9));
     const struct ck_head_health *h = &r->health[0];
     snprintf(line, sizeof line,
              "epoch %lld: loss %.4f, sizes %lld..%lld of %lld, %.0f %% of labels new%s, %.0f "
@@ -479,7 +474,7 @@ static int run_epoch(struct loop *l)
     int rc = COKE_OK;
     l->epoch_started = ck_clock_seconds();
     l->epoch_waited = coke_loader_waited(l->s.loader);
-    l->epoch_talked = talked(l);
+    l->epoch_talk = ck_comm_stats(l->s.ranks.comm);
     l->saving = 0;
     l->epoch_first = l->at.images;
     ck_loss_set_alpha(l->s.loss, ck_train_alpha(&l->s.o, l->at.epoch));

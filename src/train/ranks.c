@@ -12,7 +12,8 @@
 enum {
     BUCKETS = 8,            /* at least so many for a network, */
     BUCKET_LEAST = 1 << 14, /* but none smaller, */
-    BUCKET_MOST = 1 << 20,  /* or larger than so many numbers */
+    BUCKET_MOST = 1 << 20,  /* or larger than so many numbers, */
+    PIECE_LEAST = 1 << 13,  /* unless a process's piece of it would be smaller than this */
 };
 
 int ck_ranks_init(struct ck_ranks *r, int heads, int64_t most)
@@ -58,6 +59,8 @@ int ck_ranks_add_net(struct ck_ranks *r, const struct ck_net *net)
         return COKE_OK;
     int64_t room = ck_net_size(net) / BUCKETS;
     room = room < BUCKET_LEAST ? BUCKET_LEAST : room > BUCKET_MOST ? BUCKET_MOST : room;
+    if (room < (int64_t)r->size * PIECE_LEAST)
+        room = (int64_t)r->size * PIECE_LEAST;
     span = ck_alloc_array((size_t)n, sizeof *span);
     if (!span)
         return COKE_ENOMEM;

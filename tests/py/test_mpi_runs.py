@@ -136,6 +136,11 @@ def check_bad_input(tmp):
                 *[good + ["--batch", "2"]] * 3)
     check_words(tmp, 2, "no data set", 1, ["train"], ["train"])
     check_words(tmp, 2, "--tune is for one process", 1, *[good + ["--tune"]] * 2)
+    done = subprocess.run([MPIEXEC, "-n", "1", COKE] + good + [":", "-n", "1", "env", "COKE_ISA=ref",
+                                                               COKE] + good,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert "the instruction set is ref in process 1, but " in done.stderr, done.stderr
     missing = dict(os.environ, COKE_MPI=tmp + "/libcoke-mpi.so")
     done = subprocess.run([MPIEXEC, "-n", "2", COKE] + good, capture_output=True, text=True,
                           env=missing, timeout=60)
