@@ -1,6 +1,5 @@
 /* job.c - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
-#include "cluster/job.h"
-#include "cluster/order.h"
+#include "cluster/job_run.h"
 #include "cluster/repair.h"
 #include "cluster/start.h"
 #include "core/clock.h"
@@ -8,12 +7,10 @@
 #include "core/mem.h"
 #include "core/option.h"
 #include "core/workers.h"
-#include "dist/same.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,36 +69,7 @@ struct coke_cluster_options coke_cluster_options_default(void)
 
 /* ---- talking ---- */
 
-struct job {
-    struct coke_cluster *c;
-    const struct coke_cluster_input *input;
-    const struct coke_callbacks *cb;
-    int64_t usable;
-    int64_t batch;
-    int64_t early; /* rows of the first epoch that are an epoch of their own; 0 = none */
-    enum ck_shuffle shuffle;
-    /* one batch */
-    struct ck_order order;
-    int64_t *id;      /* [batch] */
-    float *x;         /* [batch + tile][ld] */
-    int32_t *label;   /* [heads][batch] */
-    float *score;     /* [heads][batch] */
-    int64_t first, n; /* positions of the batch; rows in it */
-    int block;
-    /* of several processes, what this one does */
-    struct ck_comm *comm;
-    int rank, size;
-    int64_t from, to; /* rows of the batch that it labels */
-    int64_t *bytes;   /* [size] */
-    int64_t *sum;     /* [most k][ld]; NULL = alone */
-    _Atomic int rc;
-    char *error;
-    /* one epoch */
-    double objective[COKE_MAX_HEADS];
-    int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
-};
-
-static void tell(const struct job *j, void (*to)(void *, const char *), const char *fmt,
+static void tell(const struct ck_job *j, void (*to)(void *, const char *), const char *fmt,
                  va_list ap)
 {
     char line[512];
@@ -111,7 +79,8 @@ static void tell(const struct job *j, void (*to)(void *, const char *), const ch
     to(j->cb->user, line);
 }
 
-__attribute__((format(printf, 2, 3))) static void say(const struct job *j, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void say(const struct ck_job *j, const char *fmt,
+                                                      ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -119,7 +88,7 @@ __attribute__((format(printf, 2, 3))) static void say(const struct job *j, const
     va_end(ap);
 }
 
-__attribute__((format(printf, 2, 3))) static void warn(const struct job *j, const char *fmt,
+__attribute__((format(printf, 2, 3))) static void warn(const struct ck_job *j, const char *fmt,
                                                        ...)
 {
     va_list ap;
@@ -128,7 +97,7 @@ __attribute__((format(printf, 2, 3))) static void warn(const struct job *j, cons
     va_end(ap);
 }
 
-static int report(const struct job *j, const char *phase, int64_t epoch, int64_t epochs,
+static int report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective)
 {
     struct coke_progress p = {.phase = phase,
@@ -160,7 +129,7 @@ static int64_t auto_batch(int64_t n, int64_t k)
 /* The first rows come to centers that are single rows themselves, and would weigh on the means
  * all epoch long. Where a quarter of it brings enough to every cluster, that is an epoch of its
  * own, of whose sums only `carry` is kept. */
-static int64_t early_rows(const struct job *j, int64_t k)
+static int64_t early_rows(const struct ck_job *j, int64_t k)
 {
     const int64_t enough = 64;
     int64_t quarter = j->c->n / 4;
@@ -169,7 +138,7 @@ static int64_t early_rows(const struct job *j, int64_t k)
     return quarter / j->batch * j->batch;
 }
 
-static int check_input(const struct job *j)
+static int check_input(const struct ck_job *j)
 {
     const struct coke_cluster_options *o = &j->c->o;
     const struct coke_rows *r = j->input->rows;
@@ -217,7 +186,7 @@ static void compact(const float *from, int64_t k, int ld, int dim, float *to)
         memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
 }
 
-static double choose_eta(const struct job *j, int h, double gap)
+static double choose_eta(const struct ck_job *j, int h, double gap)
 {
     const struct coke_cluster_options *o = &j->c->o;
     int64_t k = o->k.v[h];
@@ -239,7 +208,7 @@ static double choose_eta(const struct job *j, int h, double gap)
     return eta;
 }
 
-static int make_head(struct job *j, int h)
+static int make_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     int64_t k = c->o.k.v[h], *low = NULL, *high = NULL;
@@ -285,7 +254,7 @@ done:
 static void label_rows(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
-    struct job *j = arg;
+    struct ck_job *j = arg;
     int64_t at = j->from + chunk * j->block;
     int n = (int)(j->to - at < j->block ? j->to - at : j->block);
     float *x = j->x + at * j->c->scan.ld;
@@ -302,19 +271,8 @@ static void label_rows(void *arg, int64_t chunk, int worker)
                         j->score + h * j->batch + at);
 }
 
-/* Rows of the batch that other processes label are only named. */
-static void name_rows(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    struct job *j = arg;
-    int64_t at = chunk * CK_ASSIGN_BLOCK;
-    int n = (int)(j->n - at < CK_ASSIGN_BLOCK ? j->n - at : CK_ASSIGN_BLOCK);
-    if (at < j->from || at + n > j->to)
-        ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
-}
-
 /* The batch at positions first .. first + count - 1, without the rows that cannot be used. */
-static void take_batch(struct job *j, int64_t first, int64_t count)
+static void take_batch(struct ck_job *j, int64_t first, int64_t count)
 {
     j->first = first;
     j->n = count;
@@ -327,75 +285,22 @@ static void take_batch(struct job *j, int64_t first, int64_t count)
             j->id[j->n++] = j->id[i];
 }
 
-static int64_t share_start(int64_t n, int rank, int size)
-{
-    return n * rank / size;
-}
-
-/* Parts of `size` bytes a row, each in its place in all [n], come together. */
-static int gather_rows(struct job *j, void *all, size_t size)
-{
-    for (int r = 0; r < j->size; r++)
-        j->bytes[r] =
-            (share_start(j->n, r + 1, j->size) - share_start(j->n, r, j->size)) * (int64_t)size;
-    return ck_comm_gather(j->comm, (char *)all + (size_t)j->from * size, all, j->bytes);
-}
-
-/* Sums of the rows by cluster, or the rows: whatever is shorter. */
-static int prefers_sums(const struct job *j)
-{
-    int64_t clusters = 0;
-    for (int h = 0; h < j->c->heads; h++)
-        clusters += j->c->head[h]->k;
-    return 2 * clusters * (int64_t)sizeof(int64_t) < j->n * (int64_t)sizeof(float);
-}
-
-static int apply_sums(struct job *j, int h)
-{
-    struct coke_kmeans *km = j->c->head[h];
-    const int32_t *label = j->label + h * j->batch;
-    int rc = COKE_OK;
-    int64_t touched =
-        ck_kmeans_sum_rows(km, j->x, j->n, label, j->from, j->to - j->from, j->sum);
-    CK_TRY(ck_comm_sum_i64(j->comm, j->sum, touched * km->ld));
-    ck_kmeans_apply_sums(km, j->n, label, j->sum);
-done:
-    return rc;
-}
-
-/* Labels and scores of all rows, and what moves the centers, on all processes. */
-static int exchange(struct job *j)
-{
-    struct coke_cluster *c = j->c;
-    int rc = COKE_OK;
-    if (!c->scan.bad)
-        ck_parallel((j->n + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, name_rows, j);
-    for (int h = 0; h < c->heads; h++) {
-        CK_TRY(gather_rows(j, j->label + h * j->batch, sizeof *j->label));
-        CK_TRY(gather_rows(j, j->score + h * j->batch, sizeof *j->score));
-    }
-    if (!prefers_sums(j))
-        CK_TRY(gather_rows(j, j->x, (size_t)c->scan.ld * sizeof *j->x));
-done:
-    return rc;
-}
-
-static void look_for_sorting(struct job *j)
+static void look_for_sorting(struct ck_job *j)
 {
     for (int64_t i = 1; i < j->n; i++)
         j->same_as_last += j->label[i] == j->label[i - 1];
     j->pairs += j->n - 1;
 }
 
-static int run_batch(struct job *j)
+static int run_batch(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     if (j->n == 0)
         return COKE_OK;
     for (int h = 0; h < c->heads; h++)
         ck_kmeans_begin(c->head[h]);
-    j->from = share_start(j->n, j->rank, j->size);
-    j->to = share_start(j->n, j->rank + 1, j->size);
+    j->from = ck_job_share_start(j->n, j->rank, j->size);
+    j->to = ck_job_share_start(j->n, j->rank + 1, j->size);
     int64_t mine = j->to - j->from;
     j->block = c->scan.rows->one_pass ? CK_ASSIGN_BLOCK : ck_assign_chunk_rows(mine);
     int64_t chunks = (mine + j->block - 1) / j->block;
@@ -406,12 +311,12 @@ static int run_batch(struct job *j)
         ck_parallel(chunks, label_rows, j);
     if (j->rc)
         return ck_fail(j->rc, "%s", j->error ? j->error : "out of memory");
-    int rc = j->size > 1 ? exchange(j) : COKE_OK;
+    int rc = j->size > 1 ? ck_job_exchange(j) : COKE_OK;
     for (int h = 0; h < c->heads && !rc; h++) {
         struct coke_kmeans *km = c->head[h];
         const int32_t *label = j->label + h * j->batch;
-        if (j->size > 1 && prefers_sums(j))
-            rc = apply_sums(j, h);
+        if (j->size > 1 && ck_job_prefers_sums(j))
+            rc = ck_job_apply_sums(j, h);
         else
             ck_kmeans_apply(km, j->x, NULL, j->n, label);
         double sum = 0;
@@ -432,7 +337,7 @@ static void end_epoch(struct coke_cluster *c)
         coke_kmeans_epoch_end(c->head[h]);
 }
 
-static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
+static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
 {
     struct coke_cluster *c = j->c;
     const int64_t window = (int64_t)CK_ORDER_RUN * CK_ORDER_WINDOW;
@@ -468,7 +373,7 @@ static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
 
 /* In the order of the stream, neighbours share a label far more often than rows drawn at random
  * would. */
-static void warn_if_sorted(const struct job *j)
+static void warn_if_sorted(const struct ck_job *j)
 {
     const struct coke_kmeans *km = j->c->head[0];
     double expected = 0;
@@ -492,7 +397,7 @@ done:
     ck_free(count);
 }
 
-static int run_epochs(struct job *j)
+static int run_epochs(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     int64_t limit = c->o.epochs ? c->o.epochs : c->o.max_epochs, epoch = 0;
@@ -533,7 +438,7 @@ done:
 /* ---- frozen pass and repair ---- */
 
 struct repair_progress {
-    const struct job *j;
+    const struct ck_job *j;
     int64_t epochs;
 };
 
@@ -549,7 +454,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int summarise(struct job *j, int h)
+static int summarise(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_kmeans *km = c->head[h];
@@ -604,7 +509,7 @@ static void count_online(struct coke_cluster *c, int h)
     }
 }
 
-static int finish_head(struct job *j, int h)
+static int finish_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_kmeans *km = c->head[h];
@@ -650,7 +555,7 @@ static int finish_head(struct job *j, int h)
 }
 
 /* A stream is gone when the epoch is over: its labels are those it got in passing. */
-static int finish_stream(struct job *j, int h)
+static int finish_stream(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_head_summary *s = &c->summary[h];
@@ -664,56 +569,7 @@ static int finish_stream(struct job *j, int h)
 
 /* ---- the job ---- */
 
-/* "name\tvalue" of everything that the processes must have in common. */
-static char *describe(const struct job *j)
-{
-    const struct coke_cluster *c = j->c;
-    char value[1024], *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    if (!f)
-        return NULL;
-    fprintf(f, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
-    for (int i = 0; i < table.n; i++)
-        if (coke_options_get(&table, &c->o, rows[i].name, value, sizeof value) == COKE_OK)
-            fprintf(f, "option '%s'\t%s\n", rows[i].name, value);
-    fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
-            c->dim);
-    fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);
-    fclose(f);
-    return text;
-}
-
-/* Several processes: do they mean the same, and what they need to share it. */
-static int prepare_sharing(struct job *j, int64_t most_k)
-{
-    struct coke_cluster *c = j->c;
-    int rc = COKE_OK;
-    j->comm = ck_comm();
-    j->rank = ck_comm_rank(j->comm);
-    j->size = ck_comm_size(j->comm);
-    if (j->size == 1)
-        return COKE_OK;
-    if (c->scan.rows->one_pass)
-        return ck_fail(COKE_EUSAGE, "%s is read once, in order: %d processes cannot share it",
-                       c->scan.rows->name, j->size);
-    char *text = describe(j);
-    if (!text)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
-    CK_TRY(ck_same_text(j->comm, text));
-    if (c->n < j->size)
-        CK_FAIL(COKE_EUSAGE, "%lld rows cannot be shared by %d processes", (long long)c->n,
-                j->size);
-    j->bytes = ck_calloc_array((size_t)j->size, sizeof *j->bytes);
-    j->sum = ck_alloc_array((size_t)most_k, (size_t)c->scan.ld * sizeof *j->sum);
-    if (!j->bytes || !j->sum)
-        rc = COKE_ENOMEM;
-done:
-    free(text);
-    return rc;
-}
-
-static int prepare(struct job *j)
+static int prepare(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     const struct ck_kernels *kn = ck_kernels();
@@ -743,7 +599,7 @@ static int prepare(struct job *j)
     j->shuffle = c->scan.rows->one_pass
                      ? CK_SHUFFLE_NONE
                      : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);
-    rc = prepare_sharing(j, most_k);
+    rc = ck_job_prepare_sharing(j, most_k);
     if (rc)
         return rc;
     size_t b = (size_t)j->batch, heads = (size_t)c->heads;
@@ -754,7 +610,7 @@ static int prepare(struct job *j)
     return j->id && j->x && j->label && j->score ? COKE_OK : COKE_ENOMEM;
 }
 
-static int run_job(struct job *j)
+static int run_job(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     int rc;
@@ -790,7 +646,7 @@ int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input 
     if (!c)
         return COKE_ENOMEM;
     c->o = *options;
-    struct job j = {.c = c, .input = input, .cb = callbacks};
+    struct ck_job j = {.c = c, .input = input, .cb = callbacks};
     int rc = run_job(&j);
     ck_free(j.id);
     ck_free(j.x);
