@@ -35,8 +35,11 @@ static void line_up(struct ck_pass *p, struct ck_pass_found *out, int64_t items,
          c < ck_pass_chunks_before(p, p->rank + 1); c++) {
         struct ck_pass_part *part = &p->part[c];
         const struct ck_pass_found *f = &p->worker[part->worker].found;
-        memcpy(out->item + items, f->item + part->first, (size_t)part->n * sizeof *f->item);
-        memcpy(out->arc + arcs, f->arc + part->first_arc, (size_t)part->narcs * sizeof *f->arc);
+        if (part->n) {
+            memcpy(out->item + items, f->item + part->first, (size_t)part->n * sizeof *f->item);
+            memcpy(out->arc + arcs, f->arc + part->first_arc,
+                   (size_t)part->narcs * sizeof *f->arc);
+        }
         part->worker = 0;
         part->first = items;
         part->first_arc = arcs;
