@@ -117,10 +117,11 @@ int ck_ranks_count(struct ck_ranks *r, int64_t n)
 {
     int rc = COKE_OK;
     CK_TRY(ck_comm_gather_equal(r->comm, &n, r->count, sizeof n));
-    r->first = r->total = 0;
+    r->first = r->total = r->largest = 0;
     for (int i = 0; i < r->size; i++) {
         r->first += i < r->rank ? r->count[i] : 0;
         r->total += r->count[i];
+        r->largest = r->count[i] > r->largest ? r->count[i] : r->largest;
     }
 done:
     return rc;

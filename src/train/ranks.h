@@ -15,6 +15,7 @@ struct ck_ranks {
     int64_t *count; /* [size] images of each process */
     int64_t first;  /* of this process's among them all */
     int64_t total;
+    int64_t largest; /* count of a process */
     int64_t *bytes;  /* [size] */
     int32_t *packed; /* [heads * most] labels on their way */
     struct ck_buckets *buckets;

@@ -172,7 +172,9 @@ int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_
     int early = current || s->o.centers == COKE_CURRENT; /* clusters move before the loss */
     double sums[SUMS] = {0};
     CK_TRY(ck_ranks_count(&s->ranks, b->n));
-    int64_t total = s->ranks.total, parts = s->o.accumulate < total ? s->o.accumulate : total;
+    int64_t total = s->ranks.total, most = s->ranks.largest;
+    /* No part is empty everywhere. */
+    int64_t parts = s->o.accumulate < most ? s->o.accumulate : most;
     *out = (struct ck_step){b->epoch, b->step, total, 0, 0};
 
     out->rate = ck_sched_rate(&s->sched, b->epoch, b->step);
