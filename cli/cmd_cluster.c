@@ -5,6 +5,8 @@
 #include "progress.h"
 #include "talk.h"
 
+#include <string.h>
+
 struct options {
     struct coke_cluster_options o;
     const char *output, *min_sizes, *max_sizes, *weights, *config;
@@ -77,6 +79,11 @@ static int load_numbers(const char *path, int64_t wanted, const char *what, doub
 
 static int open_input(struct work *w, const struct options *o, int n, const char *const *paths)
 {
+    for (int i = 0; i < n && coke_group_size() > 1; i++)
+        if (strcmp(paths[i], "-") == 0)
+            return talk_fail(COKE_EUSAGE,
+                             "standard input cannot be shared by %d processes; write a file",
+                             coke_group_size());
     /* Rows to be left out are found in a pass of their own. */
     struct coke_rows_options how = {.one_pass = o->o.epochs == 1 && !o->o.repair && !o->o.bad};
     int rc = coke_rows_open(&w->rows, paths, n, &how);
@@ -158,7 +165,7 @@ static int finish(const struct work *w, const struct options *o)
         print_json(w);
     else
         print_table(w, o);
-    if (!o->output && !o->quiet)
+    if (!o->output && !o->quiet && talk_is_heard())
         fputs("nothing was written; -o DIR keeps labels, centers and model\n", stderr);
     return COKE_OK;
 }
@@ -215,10 +222,12 @@ const struct command cmd_cluster = {
         "coke cluster x.npy -k 50 --min-sizes sizes.txt -o out\ta bound for each cluster\n"
         "make-vectors | coke cluster - -k 1000 --epochs 1 --no-repair -o out\tone pass over a "
         "stream, nothing spooled\n"
+        "mpirun -n 4 coke cluster x.npy -k 1000 -o out\tfour processes, the same bytes\n"
         "coke cluster x.npy -k 1000 --print-config > c.json\tthe options, for --config c.json",
     .group = {{coke_cluster_option_table, offsetof(struct options, o)}},
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(struct options),
+    .joins = 1,
     .run = run,
 };

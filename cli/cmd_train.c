@@ -207,6 +207,9 @@ static int use_tuning(const struct options *o)
         return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
     if (!o->tune && access(path, F_OK) != 0)
         return COKE_OK;
+    if (o->tune && coke_group_size() > 1)
+        return talk_fail(COKE_EUSAGE, "--tune is for one process: %d would choose differently",
+                         coke_group_size());
     if (mkdir(o->output, 0755) != 0 && errno != EEXIST)
         return talk_fail(COKE_EIO, "%s: %s", o->output, strerror(errno));
     int rc = coke_tune(path);
@@ -257,11 +260,13 @@ const struct command cmd_train = {
         "coke train synthetic:n=3000 --preset demo -o run\ta few minutes on two cores\n"
         "coke train data/cifar10 --preset cifar10 -o run\tthe paper's CIFAR-10\n"
         "coke train photos -k 100 --trials 3 -o runs\tthree seeds: mean and deviation\n"
+        "mpirun -n 4 coke train photos -k 100 -o run\tfour processes, on one machine or more\n"
         "coke train --preset cifar10 --print-config > c.json\tits options, for --config c.json",
     .group = {{coke_train_option_table, offsetof(struct options, o)}},
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(struct options),
+    .joins = 1,
     .preset = apply_preset,
     .run = run,
 };

@@ -33,6 +33,7 @@ struct command {
     const struct arg *arg;
     int nargs;
     size_t size; /* of the command's struct */
+    int joins;   /* processes that mpirun started do it together; otherwise each for itself */
     /* Sets the options that a preset names, or NULL: the option --preset is this command's. */
     int (*preset)(void *options, const char *name);
     /* Status, with its sentence already said. */

@@ -108,8 +108,21 @@ static int run_help(int argc, const char *const *argv)
     return COKE_OK;
 }
 
+/* The first process of several writes the data to standard output. */
+static int join(void)
+{
+    if (coke_group_join())
+        return talk_fail_library(COKE_EFAIL);
+    talk_as(coke_group_rank());
+    if (coke_group_rank() > 0 && !freopen("/dev/null", "w", stdout))
+        return talk_fail(COKE_EIO, "/dev/null: %s", strerror(errno));
+    return COKE_OK;
+}
+
 static int run_command(const struct command *cmd, int argc, const char *const *argv)
 {
+    if (cmd->joins && join())
+        return COKE_EFAIL;
     struct args a;
     args_init(&a, cmd);
     void *options = calloc(1, cmd->size);
@@ -188,5 +201,7 @@ int main(int argc, char **argv)
     hold_standard_files();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
     int rc = finish_stdout(run(argc, (const char *const *)argv));
+    if (coke_group_leave(rc) && !rc)
+        rc = talk_fail(COKE_ELOST, "the other processes are gone");
     return -rc;
 }

@@ -37,7 +37,7 @@ void progress_init(struct progress *p, int quiet)
 {
     const char *no_color = getenv("NO_COLOR");
     struct sigaction act = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
-    *p = (struct progress){.quiet = quiet, .epoch = -1};
+    *p = (struct progress){.quiet = quiet || !talk_is_heard(), .epoch = -1};
     p->terminal = isatty(STDERR_FILENO) != 0;
     p->color = p->terminal && !(no_color && no_color[0]);
     sigemptyset(&act.sa_mask);

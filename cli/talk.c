@@ -3,14 +3,49 @@
 #include "coke.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <unistd.h>
 
-void talk_line(const char *prefix, const char *line)
+enum { PATIENCE = 2 }; /* seconds */
+
+static int process;
+
+void talk_as(int number)
+{
+    process = number;
+}
+
+int talk_is_heard(void)
+{
+    return process == 0;
+}
+
+static void print(const char *prefix, const char *line)
 {
     fputs(prefix, stderr);
     for (; *line; line++)
         fputc(iscntrl((unsigned char)*line) ? '?' : *line, stderr);
     fputc('\n', stderr);
+}
+
+void talk_line(const char *prefix, const char *line)
+{
+    if (talk_is_heard())
+        print(prefix, line);
+}
+
+/* What stops all of them is said once: the first process, if it has failed too, ends the others
+ * meanwhile. A stop is agreed upon. */
+static void complain(int status, const char *line)
+{
+    char prefix[32];
+    if (status == COKE_ESTOPPED)
+        return;
+    signal(SIGTERM, SIG_DFL); /* the launcher's way to end a process */
+    sleep(PATIENCE);
+    snprintf(prefix, sizeof prefix, "coke: process %d: ", process);
+    print(prefix, line);
 }
 
 int talk_fail(int status, const char *fmt, ...)
@@ -20,7 +55,10 @@ int talk_fail(int status, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    talk_line("coke: ", line);
+    if (talk_is_heard())
+        print("coke: ", line);
+    else
+        complain(status, line);
     return status;
 }
 

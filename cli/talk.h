@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* Of several processes the first one talks; from the others only failures are heard. */
+void talk_as(int process);
+int talk_is_heard(void);
 /* One line. Names and bytes of files may be in it: control characters do not get through. */
 void talk_line(const char *prefix, const char *line);
 /* Says why, and returns status. */

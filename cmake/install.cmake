@@ -4,6 +4,10 @@ include(GNUInstallDirs)
 install(TARGETS coke_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                             PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
+if(TARGET coke_mpi)
+  install(TARGETS coke_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 # Relative to the file itself, so that DESTDIR and a later --prefix need no edits.
 file(RELATIVE_PATH COKE_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" COKE_PC_PREFIX "${COKE_PC_PREFIX}")

@@ -28,6 +28,7 @@ enum coke_status {
     COKE_EIO = -4,      /* reading, writing, disk full */
     COKE_ENOMEM = -5,   /* memory */
     COKE_ENUMERIC = -6, /* NaN or infinity */
+    COKE_ELOST = -7,    /* another process of the job is gone */
     COKE_ESTOPPED = -75 /* stopped by the caller */
 };
 
@@ -934,6 +935,19 @@ COKE_API int coke_export(const char *source, const char *path,
 COKE_API int coke_import(const char *source, const char *path,
                          const struct coke_import_options *options, int force,
                          struct coke_exchanged *out);
+
+/* ---- several processes ----------------------------------------------------------------- */
+
+/* Under mpirun or srun: joins the other processes of the job, through the plug-in
+ * libcoke-mpi.so that lies beside the library (or where COKE_MPI says). Training and clustering
+ * that follow share their work; every process calls them with the same arguments. Started by
+ * hand, a process is alone and needs no MPI. Processes that share their cores divide them. */
+COKE_API int coke_group_join(void);
+COKE_API int coke_group_rank(void); /* 0 .. size - 1 */
+COKE_API int coke_group_size(void); /* 1 = alone */
+/* With COKE_OK or COKE_ESTOPPED, which all have in common, waits for the others. Any other
+ * status ends them all, with the exit code that belongs to it; then it does not return. */
+COKE_API int coke_group_leave(int status);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include "core/option.h"
 #include "core/state.h"
 #include "core/workers.h"
+#include "dist/comm.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npy.h"
@@ -187,6 +188,8 @@ static int write_summary(struct ck_writer *w, const struct coke_cluster *c)
 int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
 {
     int rc = COKE_OK, n = 0, published = 0;
+    if (ck_comm_rank(ck_comm()) > 0) /* all processes have the same result */
+        return COKE_OK;
     struct output *o = ck_calloc_array(FILES, sizeof *o);
     if (!o)
         return COKE_ENOMEM;

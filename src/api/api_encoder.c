@@ -206,7 +206,7 @@ int coke_pass_new(struct coke_pass **out, struct coke_encoder *e,
     CK_TRY(make_request(p, &r, e, o));
     CK_TRY(ck_plan_new(&p->plan, &e->net, &r));
     if (o->reduce) {
-        struct ck_reduce reduce = {o->reduce, o->reduce_arg};
+        struct ck_reduce reduce = {o->reduce, o->reduce_arg, 0};
         ck_plan_synchronise(p->plan, &reduce);
     }
     *out = p;

@@ -1,6 +1,5 @@
 /* job.c - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
-#include "cluster/job.h"
-#include "cluster/order.h"
+#include "cluster/job_run.h"
 #include "cluster/repair.h"
 #include "cluster/start.h"
 #include "core/clock.h"
@@ -70,30 +69,7 @@ struct coke_cluster_options coke_cluster_options_default(void)
 
 /* ---- talking ---- */
 
-struct job {
-    struct coke_cluster *c;
-    const struct coke_cluster_input *input;
-    const struct coke_callbacks *cb;
-    int64_t usable;
-    int64_t batch;
-    int64_t early; /* rows of the first epoch that are an epoch of their own; 0 = none */
-    enum ck_shuffle shuffle;
-    /* one batch */
-    struct ck_order order;
-    int64_t *id;      /* [batch] */
-    float *x;         /* [batch + tile][ld] */
-    int32_t *label;   /* [heads][batch] */
-    float *score;     /* [heads][batch] */
-    int64_t first, n; /* positions of the batch; rows in it */
-    int block;
-    _Atomic int rc;
-    char *error;
-    /* one epoch */
-    double objective[COKE_MAX_HEADS];
-    int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
-};
-
-static void tell(const struct job *j, void (*to)(void *, const char *), const char *fmt,
+static void tell(const struct ck_job *j, void (*to)(void *, const char *), const char *fmt,
                  va_list ap)
 {
     char line[512];
@@ -103,7 +79,8 @@ static void tell(const struct job *j, void (*to)(void *, const char *), const ch
     to(j->cb->user, line);
 }
 
-__attribute__((format(printf, 2, 3))) static void say(const struct job *j, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void say(const struct ck_job *j, const char *fmt,
+                                                      ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -111,7 +88,7 @@ __attribute__((format(printf, 2, 3))) static void say(const struct job *j, const
     va_end(ap);
 }
 
-__attribute__((format(printf, 2, 3))) static void warn(const struct job *j, const char *fmt,
+__attribute__((format(printf, 2, 3))) static void warn(const struct ck_job *j, const char *fmt,
                                                        ...)
 {
     va_list ap;
@@ -120,7 +97,7 @@ __attribute__((format(printf, 2, 3))) static void warn(const struct job *j, cons
     va_end(ap);
 }
 
-static int report(const struct job *j, const char *phase, int64_t epoch, int64_t epochs,
+static int report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective)
 {
     struct coke_progress p = {.phase = phase,
@@ -152,7 +129,7 @@ static int64_t auto_batch(int64_t n, int64_t k)
 /* The first rows come to centers that are single rows themselves, and would weigh on the means
  * all epoch long. Where a quarter of it brings enough to every cluster, that is an epoch of its
  * own, of whose sums only `carry` is kept. */
-static int64_t early_rows(const struct job *j, int64_t k)
+static int64_t early_rows(const struct ck_job *j, int64_t k)
 {
     const int64_t enough = 64;
     int64_t quarter = j->c->n / 4;
@@ -161,7 +138,7 @@ static int64_t early_rows(const struct job *j, int64_t k)
     return quarter / j->batch * j->batch;
 }
 
-static int check_input(const struct job *j)
+static int check_input(const struct ck_job *j)
 {
     const struct coke_cluster_options *o = &j->c->o;
     const struct coke_rows *r = j->input->rows;
@@ -209,7 +186,7 @@ static void compact(const float *from, int64_t k, int ld, int dim, float *to)
         memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
 }
 
-static double choose_eta(const struct job *j, int h, double gap)
+static double choose_eta(const struct ck_job *j, int h, double gap)
 {
     const struct coke_cluster_options *o = &j->c->o;
     int64_t k = o->k.v[h];
@@ -231,7 +208,7 @@ static double choose_eta(const struct job *j, int h, double gap)
     return eta;
 }
 
-static int make_head(struct job *j, int h)
+static int make_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     int64_t k = c->o.k.v[h], *low = NULL, *high = NULL;
@@ -277,9 +254,9 @@ done:
 static void label_rows(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
-    struct job *j = arg;
-    int64_t at = chunk * j->block;
-    int n = (int)(j->n - at < j->block ? j->n - at : j->block);
+    struct ck_job *j = arg;
+    int64_t at = j->from + chunk * j->block;
+    int n = (int)(j->to - at < j->block ? j->to - at : j->block);
     float *x = j->x + at * j->c->scan.ld;
     if (!j->c->scan.bad) /* else the rows have been chosen already */
         ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
@@ -295,7 +272,7 @@ static void label_rows(void *arg, int64_t chunk, int worker)
 }
 
 /* The batch at positions first .. first + count - 1, without the rows that cannot be used. */
-static void take_batch(struct job *j, int64_t first, int64_t count)
+static void take_batch(struct ck_job *j, int64_t first, int64_t count)
 {
     j->first = first;
     j->n = count;
@@ -308,22 +285,25 @@ static void take_batch(struct job *j, int64_t first, int64_t count)
             j->id[j->n++] = j->id[i];
 }
 
-static void look_for_sorting(struct job *j)
+static void look_for_sorting(struct ck_job *j)
 {
     for (int64_t i = 1; i < j->n; i++)
         j->same_as_last += j->label[i] == j->label[i - 1];
     j->pairs += j->n - 1;
 }
 
-static int run_batch(struct job *j)
+static int run_batch(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     if (j->n == 0)
         return COKE_OK;
     for (int h = 0; h < c->heads; h++)
         ck_kmeans_begin(c->head[h]);
-    j->block = c->scan.rows->one_pass ? CK_ASSIGN_BLOCK : ck_assign_chunk_rows(j->n);
-    int64_t chunks = (j->n + j->block - 1) / j->block;
+    j->from = ck_job_share_start(j->n, j->rank, j->size);
+    j->to = ck_job_share_start(j->n, j->rank + 1, j->size);
+    int64_t mine = j->to - j->from;
+    j->block = c->scan.rows->one_pass ? CK_ASSIGN_BLOCK : ck_assign_chunk_rows(mine);
+    int64_t chunks = (mine + j->block - 1) / j->block;
     if (c->scan.rows->one_pass)
         for (int64_t i = 0; i < chunks; i++)
             label_rows(j, i, 0);
@@ -331,10 +311,14 @@ static int run_batch(struct job *j)
         ck_parallel(chunks, label_rows, j);
     if (j->rc)
         return ck_fail(j->rc, "%s", j->error ? j->error : "out of memory");
-    for (int h = 0; h < c->heads; h++) {
+    int rc = j->size > 1 ? ck_job_exchange(j) : COKE_OK;
+    for (int h = 0; h < c->heads && !rc; h++) {
         struct coke_kmeans *km = c->head[h];
         const int32_t *label = j->label + h * j->batch;
-        ck_kmeans_apply(km, j->x, NULL, j->n, label);
+        if (j->size > 1 && ck_job_prefers_sums(j))
+            rc = ck_job_apply_sums(j, h);
+        else
+            ck_kmeans_apply(km, j->x, NULL, j->n, label);
         double sum = 0;
         for (int64_t i = 0; i < j->n; i++) {
             sum += (double)j->score[h * j->batch + i];
@@ -342,9 +326,9 @@ static int run_batch(struct job *j)
         }
         j->objective[h] += sum;
     }
-    if (j->shuffle != CK_SHUFFLE_FULL)
+    if (j->shuffle != CK_SHUFFLE_FULL && !rc)
         look_for_sorting(j);
-    return COKE_OK;
+    return rc;
 }
 
 static void end_epoch(struct coke_cluster *c)
@@ -353,7 +337,7 @@ static void end_epoch(struct coke_cluster *c)
         coke_kmeans_epoch_end(c->head[h]);
 }
 
-static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
+static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
 {
     struct coke_cluster *c = j->c;
     const int64_t window = (int64_t)CK_ORDER_RUN * CK_ORDER_WINDOW;
@@ -389,7 +373,7 @@ static int run_epoch(struct job *j, int64_t epoch, int64_t epochs)
 
 /* In the order of the stream, neighbours share a label far more often than rows drawn at random
  * would. */
-static void warn_if_sorted(const struct job *j)
+static void warn_if_sorted(const struct ck_job *j)
 {
     const struct coke_kmeans *km = j->c->head[0];
     double expected = 0;
@@ -413,7 +397,7 @@ done:
     ck_free(count);
 }
 
-static int run_epochs(struct job *j)
+static int run_epochs(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     int64_t limit = c->o.epochs ? c->o.epochs : c->o.max_epochs, epoch = 0;
@@ -454,7 +438,7 @@ done:
 /* ---- frozen pass and repair ---- */
 
 struct repair_progress {
-    const struct job *j;
+    const struct ck_job *j;
     int64_t epochs;
 };
 
@@ -470,7 +454,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int summarise(struct job *j, int h)
+static int summarise(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_kmeans *km = c->head[h];
@@ -525,7 +509,7 @@ static void count_online(struct coke_cluster *c, int h)
     }
 }
 
-static int finish_head(struct job *j, int h)
+static int finish_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_kmeans *km = c->head[h];
@@ -541,6 +525,7 @@ static int finish_head(struct job *j, int h)
                           .sample = c->o.seed,
                           .progress = repair_report,
                           .user = &progress,
+                          .comm = j->comm,
                           .expected = c->size[h],
                           .price = c->price[h],
                           .labels = &km->labels,
@@ -570,7 +555,7 @@ static int finish_head(struct job *j, int h)
 }
 
 /* A stream is gone when the epoch is over: its labels are those it got in passing. */
-static int finish_stream(struct job *j, int h)
+static int finish_stream(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_head_summary *s = &c->summary[h];
@@ -584,7 +569,7 @@ static int finish_stream(struct job *j, int h)
 
 /* ---- the job ---- */
 
-static int prepare(struct job *j)
+static int prepare(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     const struct ck_kernels *kn = ck_kernels();
@@ -614,6 +599,9 @@ static int prepare(struct job *j)
     j->shuffle = c->scan.rows->one_pass
                      ? CK_SHUFFLE_NONE
                      : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);
+    rc = ck_job_prepare_sharing(j, most_k);
+    if (rc)
+        return rc;
     size_t b = (size_t)j->batch, heads = (size_t)c->heads;
     j->id = ck_alloc_array(b, sizeof *j->id);
     j->x = ck_calloc_array(b + CK_TILE, (size_t)c->scan.ld * sizeof *j->x);
@@ -622,7 +610,7 @@ static int prepare(struct job *j)
     return j->id && j->x && j->label && j->score ? COKE_OK : COKE_ENOMEM;
 }
 
-static int run_job(struct job *j)
+static int run_job(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
     int rc;
@@ -658,12 +646,14 @@ int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input 
     if (!c)
         return COKE_ENOMEM;
     c->o = *options;
-    struct job j = {.c = c, .input = input, .cb = callbacks};
+    struct ck_job j = {.c = c, .input = input, .cb = callbacks};
     int rc = run_job(&j);
     ck_free(j.id);
     ck_free(j.x);
     ck_free(j.label);
     ck_free(j.score);
+    ck_free(j.bytes);
+    ck_free(j.sum);
     ck_free(j.error);
     if (rc) {
         coke_cluster_free(c);

@@ -282,20 +282,40 @@ static int64_t group_members(struct coke_kmeans *km, int64_t n, const int32_t *l
     return touched;
 }
 
-static void add_members(struct coke_kmeans *km, const float *x, int64_t k)
+/* What a batch does to the centers: its rows, or their sums by cluster. */
+struct move_job {
+    struct coke_kmeans *km;
+    const float *x;       /* [n][ld] */
+    const int64_t *given; /* [touched][ld]; NULL = from x */
+    int64_t *out;         /* [touched][ld] sums of the rows from `first` to before `last` */
+    int64_t first, last;
+    int64_t touched;
+    int chunk;
+};
+
+static void add_members(const struct move_job *j, int64_t t)
 {
+    struct coke_kmeans *km = j->km;
+    int64_t k = km->touched[t], *sum = km->sum + k * km->ld;
+    if (j->given) {
+        for (int i = 0; i < km->ld; i++)
+            sum[i] += j->given[t * km->ld + i];
+        return;
+    }
+    const float *x = j->x;
     for (int32_t m = km->first[k]; m < km->first[k + 1]; m++)
-        km->kn->accumulate(km->sum + k * km->ld, x + (int64_t)km->member[m] * km->ld, km->ld,
-                           km->sum_scale);
+        km->kn->accumulate(sum, x + (int64_t)km->member[m] * km->ld, km->ld, km->sum_scale);
 }
 
 /* c = c * old/new + sum/new, renormalised in the first stage: the authors' running mean. */
-static void move_running(struct coke_kmeans *km, const float *x, int64_t k)
+static void move_running(const struct move_job *job, int64_t t)
 {
+    struct coke_kmeans *km = job->km;
+    int64_t k = km->touched[t];
     float *c = km->cur + k * km->ld;
     int64_t *sum = km->sum + k * km->ld;
     memset(sum, 0, (size_t)km->ld * sizeof *sum);
-    add_members(km, x, k);
+    add_members(job, t);
     double total = (double)(km->count[k] + km->batch_count[k]);
     float keep = (float)((double)km->count[k] / total);
     double share = 1 / (total * (double)km->sum_scale);
@@ -318,20 +338,15 @@ static void center_from_sum(struct coke_kmeans *km, int64_t k)
     ck_normalize(km->kn, c, km->ld);
 }
 
-struct move_job {
-    struct coke_kmeans *km;
-    const float *x;
-    int64_t touched;
-    int chunk;
-};
-
-static void move_center(struct coke_kmeans *km, const float *x, int64_t k)
+static void move_center(const struct move_job *j, int64_t t)
 {
+    struct coke_kmeans *km = j->km;
+    int64_t k = km->touched[t];
     int32_t form = km->o.centers;
     if (form == COKE_CENTERS_RUNNING || second_stage(km)) {
-        move_running(km, x, k);
+        move_running(j, t);
     } else {
-        add_members(km, x, k);
+        add_members(j, t);
         if (form == COKE_CENTERS_MEAN)
             center_from_sum(km, k);
     }
@@ -346,7 +361,39 @@ static void move_chunk(void *arg, int64_t chunk, int worker)
     const struct move_job *j = arg;
     int64_t end = (chunk + 1) * j->chunk < j->touched ? (chunk + 1) * j->chunk : j->touched;
     for (int64_t i = chunk * j->chunk; i < end; i++)
-        move_center(j->km, j->x, j->km->touched[i]);
+        move_center(j, i);
+}
+
+static int64_t chunks_of(const struct move_job *j)
+{
+    return (j->touched + j->chunk - 1) / j->chunk;
+}
+
+/* Sums of the rows that this process has. */
+static void sum_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const struct move_job *j = arg;
+    const struct coke_kmeans *km = j->km;
+    int64_t end = (chunk + 1) * j->chunk < j->touched ? (chunk + 1) * j->chunk : j->touched;
+    for (int64_t t = chunk * j->chunk; t < end; t++) {
+        int64_t k = km->touched[t], *sum = j->out + t * km->ld;
+        memset(sum, 0, (size_t)km->ld * sizeof *sum);
+        for (int32_t m = km->first[k]; m < km->first[k + 1]; m++)
+            if (km->member[m] >= j->first && km->member[m] < j->last)
+                km->kn->accumulate(sum, j->x + (int64_t)km->member[m] * km->ld, km->ld,
+                                   km->sum_scale);
+    }
+}
+
+int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
+                           const int32_t *label, int64_t first, int64_t count, int64_t *sum)
+{
+    struct move_job job = {
+        .km = km, .x = x, .out = sum, .first = first, .last = first + count, .chunk = 8};
+    job.touched = group_members(km, n, label);
+    ck_parallel(chunks_of(&job), sum_chunk, &job);
+    return job.touched;
 }
 
 static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
@@ -361,20 +408,33 @@ static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
     }
 }
 
-void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
-                     const int32_t *label)
+static void apply(struct move_job *job, int64_t n, const int32_t *label)
 {
-    struct move_job job = {.km = km, .x = x, .chunk = 8};
-    job.touched = group_members(km, n, label);
+    struct coke_kmeans *km = job->km;
+    job->touched = group_members(km, n, label);
     ck_duals_step(&km->duals, km->batch_count, n);
     if (km->o.centers == COKE_CENTERS_FIXED)
         for (int64_t k = 0; k < km->k; k++)
             km->count[k] += km->batch_count[k];
     else
-        ck_parallel((job.touched + job.chunk - 1) / job.chunk, move_chunk, &job);
+        ck_parallel(chunks_of(job), move_chunk, job);
+    ck_assigner_choose(km->assigner);
+}
+
+void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
+                     const int32_t *label)
+{
+    struct move_job job = {.km = km, .x = x, .chunk = 8};
+    apply(&job, n, label);
     if (ids)
         store_labels(km, ids, n, label);
-    ck_assigner_choose(km->assigner);
+}
+
+void ck_kmeans_apply_sums(struct coke_kmeans *km, int64_t n, const int32_t *label,
+                          const int64_t *sum)
+{
+    struct move_job job = {.km = km, .given = sum, .chunk = 8};
+    apply(&job, n, label);
 }
 
 int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,

@@ -49,6 +49,14 @@ int ck_kmeans_reserve(struct coke_kmeans *km, int64_t batch);
 void ck_kmeans_begin(struct coke_kmeans *km);
 void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
                      const int32_t *label);
+/* The same where this process has only some of the rows in x: sum [touched][ld] are the sums,
+ * in fixed point, of all rows of each cluster that got any, in the order of the clusters. */
+void ck_kmeans_apply_sums(struct coke_kmeans *km, int64_t n, const int32_t *label,
+                          const int64_t *sum);
+/* Those sums of the rows first .. first + count - 1 of a batch of n; returns how many clusters
+ * were touched by any of the n. sum has room for all clusters. */
+int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
+                           const int32_t *label, int64_t first, int64_t count, int64_t *sum);
 /* All three; x [n][ld] as ck_assign wants it. */
 int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
                    int32_t *label);

@@ -11,7 +11,8 @@ int ck_labels_init(struct ck_labels *l, int64_t n, int64_t k)
     memset(l, 0, sizeof *l);
     l->n = n;
     if (k < CK_NO_LABEL)
-        l->narrow = ck_alloc_array((size_t)n, sizeof *l->narrow);
+        /* an even number: processes exchange them in words of four bytes */
+        l->narrow = ck_alloc_array((size_t)(n + (n & 1)), sizeof *l->narrow);
     else
         l->wide = ck_alloc_array((size_t)n, sizeof *l->wide);
     if (!l->narrow && !l->wide)

@@ -38,20 +38,44 @@ struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h)
     return h >= 0 && h < mh->n ? mh->head[h] : NULL;
 }
 
+/* The rows of this process, or all, for every head. */
+static void assign(struct coke_multihead *mh, const struct ck_label_share *share, int64_t n,
+                   int32_t *labels)
+{
+    int64_t first = share ? share->first : 0, count = share ? share->n : n;
+    for (int h = 0; h < mh->n; h++) {
+        struct coke_kmeans *km = mh->head[h];
+        ck_kmeans_begin(km);
+        if (count > 0)
+            ck_assign(km->assigner, mh->batch.x + first * km->ld, count, labels + h * n + first,
+                      NULL);
+    }
+}
+
+int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids, int64_t n,
+                      const struct ck_label_share *share, int32_t *labels)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_kmeans_check_ids(mh->head[0], ids, n));
+    CK_TRY(ck_batch_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim));
+    for (int h = 0; h < mh->n; h++) /* all can, or none begins */
+        CK_TRY(ck_kmeans_reserve(mh->head[h], n));
+    assign(mh, share, n, labels);
+    if (share)
+        CK_TRY(share->gather(share->arg, labels, mh->n, n));
+    for (int h = 0; h < mh->n; h++)
+        ck_kmeans_apply(mh->head[h], mh->batch.x, ids, n, labels + h * n);
+done:
+    return rc;
+}
+
 int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,
                         int64_t n, int32_t *labels)
 {
     if (!mh || !x || !labels || n < 1 || n > INT32_MAX)
         return ck_fail(COKE_EUSAGE, "coke_multihead_step: %lld rows, or an argument is NULL",
                        (long long)n);
-    int rc = ck_kmeans_check_ids(mh->head[0], ids, n);
-    if (!rc)
-        rc = ck_batch_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim);
-    for (int h = 0; h < mh->n && !rc; h++) /* all can, or none begins */
-        rc = ck_kmeans_reserve(mh->head[h], n);
-    for (int h = 0; h < mh->n && !rc; h++)
-        rc = ck_kmeans_step(mh->head[h], mh->batch.x, ids, n, labels + h * n);
-    return rc;
+    return ck_multihead_step(mh, x, ids, n, NULL, labels);
 }
 
 int coke_multihead_epoch_end(struct coke_multihead *mh)

@@ -7,7 +7,7 @@
  * of the box holds a price back, one more pass starts from the new prices. So memory is O(n + k
  * + active rows), never n x k, and the result is the optimum over all centers, proven by its
  * prices. */
-#include "cluster/repair.h"
+#include "cluster/repair_pass.h"
 #include "cluster/exact.h"
 #include "cluster/narrow.h"
 #include "core/error.h"
@@ -20,7 +20,6 @@
 #include <string.h>
 
 enum {
-    CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
     ROUND_CHUNKS = 64,
     SAMPLE = 512, /* rows that size the margin */
     FEW_SWEEPS = 3,
@@ -38,67 +37,6 @@ static const double ROUNDING = 1e-6;
 
 static const float FAR = 0.1f;
 
-struct active {
-    int64_t id;
-    int32_t label;
-    float score; /* x.c */
-};
-
-struct found {
-    int64_t n, room;
-    struct active *item;
-    int64_t narcs, arcs_room;
-    struct arc {
-        int32_t point; /* within its chunk */
-        int32_t k;
-        float score;
-    } * arc;
-};
-
-struct chunk_part {
-    int worker;
-    int64_t first, n, first_arc, narcs;
-    double primal, nearest, weight;
-};
-
-struct worker {
-    float *x; /* [CK_ASSIGN_BLOCK + CK_TILE][ld] */
-    struct ck_near_list near;
-    struct found found;
-    int64_t *size; /* [k] rows without a choice */
-};
-
-struct pass {
-    struct ck_repair *r;
-    float margin;
-    int only_far; /* second look: nearest centers of rows whose label's price exceeds the margin
-                   */
-    int workers;
-    struct worker *worker;
-    struct chunk_part *part;
-    int64_t chunks, first_chunk;
-    float *bias;   /* [k] prices of this pass */
-    float *fall;   /* [k] how far they may fall */
-    float *rise;   /* [k] how far they may rise beyond margin / CALM */
-    uint8_t *calm; /* [k] price 0, and likely to stay there */
-    float reach;   /* at most this many margins */
-    float *look;   /* [k] how far behind rows look for their nearest center */
-    float *push;   /* [k] how far the box moves on */
-    float lowest;  /* of them */
-    int full_passes;
-    double share;          /* of the rows that are looked at; 1 = all */
-    int64_t *least, *most; /* [k] bounds for that share */
-    _Atomic int rc;
-    char *error; /* the sentence of the thread that failed */
-    /* merged */
-    int64_t n, narcs;
-    int64_t *id, *start, *base, *choices;
-    int32_t *label;
-    float *score;
-    struct ck_arc *arc;
-    struct ck_choice *choice;
-};
-
 /* ---- one thread's share of the pass ---- */
 
 static int grow(void **items, int64_t n, int64_t more, int64_t *room, size_t size)
@@ -114,10 +52,10 @@ static int grow(void **items, int64_t n, int64_t more, int64_t *room, size_t siz
     return COKE_OK;
 }
 
-static int keep_active(struct worker *w, struct chunk_part *part, int64_t id, int32_t label,
-                       float score, const struct ck_near *near, int64_t n)
+static int keep_active(struct ck_pass_worker *w, struct ck_pass_part *part, int64_t id,
+                       int32_t label, float score, const struct ck_near *near, int64_t n)
 {
-    struct found *f = &w->found;
+    struct ck_pass_found *f = &w->found;
     void *items = f->item, *arcs = f->arc;
     int rc = grow(&items, f->n, 1, &f->room, sizeof *f->item);
     f->item = items;
@@ -127,22 +65,22 @@ static int keep_active(struct worker *w, struct chunk_part *part, int64_t id, in
     if (rc)
         return rc;
     for (int64_t i = 0; i < n; i++)
-        f->arc[f->narcs++] = (struct arc){(int32_t)part->n, near[i].k, near[i].score};
-    f->item[f->n++] = (struct active){id, label, score};
+        f->arc[f->narcs++] = (struct ck_pass_arc){(int32_t)part->n, near[i].k, near[i].score};
+    f->item[f->n++] = (struct ck_pass_active){id, label, score};
     part->n++;
     part->narcs += n;
     return COKE_OK;
 }
 
 /* May the nearest center of a row with this label lie further than it looked? */
-static int is_far(const struct pass *p, int32_t label)
+static int is_far(const struct ck_pass *p, int32_t label)
 {
     return p->look[label] < p->bias[label] - p->lowest;
 }
 
 /* Labels of n rows, and their near lists in w->near. */
-static int list_near(const struct pass *p, struct worker *w, const int64_t *id, int n,
-                     int32_t *label, float *score)
+static int list_near(const struct ck_pass *p, struct ck_pass_worker *w, const int64_t *id,
+                     int n, int32_t *label, float *score)
 {
     w->near.n = 0;
     int rc = ck_scan_get(p->r->scan, id, n, w->x);
@@ -152,7 +90,7 @@ static int list_near(const struct pass *p, struct worker *w, const int64_t *id, 
 }
 
 /* Labels one block of rows and sorts them into those with a choice and those without. */
-static int label_block(struct pass *p, struct worker *w, struct chunk_part *part,
+static int label_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pass_part *part,
                        const int64_t *id, int n)
 {
     struct ck_repair *r = p->r;
@@ -180,7 +118,7 @@ static int label_block(struct pass *p, struct worker *w, struct chunk_part *part
     return rc;
 }
 
-static int far_block(struct pass *p, struct worker *w, struct chunk_part *part,
+static int far_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pass_part *part,
                      const int64_t *id, int n)
 {
     int32_t label[CK_ASSIGN_BLOCK];
@@ -194,7 +132,7 @@ static int far_block(struct pass *p, struct worker *w, struct chunk_part *part,
     return COKE_OK;
 }
 
-static int wanted(const struct pass *p, int64_t i)
+static int wanted(const struct ck_pass *p, int64_t i)
 {
     if (ck_scan_is_bad(p->r->scan, i))
         return 0;
@@ -203,30 +141,30 @@ static int wanted(const struct pass *p, int64_t i)
     return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
-static void note_failure(struct pass *p, int rc)
+static void note_failure(struct ck_pass *p, int rc)
 {
     if (!atomic_exchange(&p->rc, rc))
         p->error = ck_strdup(coke_last_error());
 }
 
-static int failure(const struct pass *p)
+static int failure(const struct ck_pass *p)
 {
     return p->rc ? ck_fail(p->rc, "%s", p->error ? p->error : "out of memory") : COKE_OK;
 }
 
 static void run_chunk(void *arg, int64_t at, int worker)
 {
-    struct pass *p = arg;
+    struct ck_pass *p = arg;
     int64_t chunk = p->first_chunk + at, total = p->r->scan->rows->n;
-    struct worker *w = &p->worker[worker];
-    struct chunk_part *part = &p->part[chunk];
-    int64_t end = (chunk + 1) * CHUNK < total ? (chunk + 1) * CHUNK : total;
+    struct ck_pass_worker *w = &p->worker[worker];
+    struct ck_pass_part *part = &p->part[chunk];
+    int64_t end = (chunk + 1) * CK_PASS_CHUNK < total ? (chunk + 1) * CK_PASS_CHUNK : total;
     int64_t id[CK_ASSIGN_BLOCK];
     int n = 0, rc = COKE_OK;
     part->worker = worker;
     part->first = w->found.n;
     part->first_arc = w->found.narcs;
-    for (int64_t i = chunk * CHUNK; i < end && !rc; i++) {
+    for (int64_t i = chunk * CK_PASS_CHUNK; i < end && !rc; i++) {
         if (wanted(p, i))
             id[n++] = i;
         if (n == CK_ASSIGN_BLOCK || (i == end - 1 && n > 0)) {
@@ -238,35 +176,28 @@ static void run_chunk(void *arg, int64_t at, int worker)
         note_failure(p, rc);
 }
 
-static int run_chunks(struct pass *p, const char *phase)
+static int run_chunks(struct ck_pass *p, const char *phase)
 {
     int64_t total = p->r->scan->rows->n;
-    for (p->first_chunk = 0; p->first_chunk < p->chunks; p->first_chunk += ROUND_CHUNKS) {
-        int64_t left = p->chunks - p->first_chunk;
+    int64_t from = ck_pass_chunks_before(p, p->rank),
+            end = ck_pass_chunks_before(p, p->rank + 1);
+    for (p->first_chunk = from; p->first_chunk < end; p->first_chunk += ROUND_CHUNKS) {
+        int64_t left = end - p->first_chunk;
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
         int rc = failure(p);
         if (rc)
             return rc;
-        int64_t done = (p->first_chunk + ROUND_CHUNKS) * CHUNK;
+        int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_PASS_CHUNK;
         if (p->r->progress &&
             p->r->progress(p->r->user, phase, done < total ? done : total, total))
             return ck_fail(COKE_ESTOPPED, "stopped");
     }
-    return COKE_OK;
+    return p->size > 1 ? ck_pass_share(p) : COKE_OK;
 }
 
 /* ---- the pass ---- */
 
-static void release_found(struct pass *p)
-{
-    for (int i = 0; p->worker && i < p->workers; i++) {
-        ck_free(p->worker[i].found.item);
-        ck_free(p->worker[i].found.arc);
-        memset(&p->worker[i].found, 0, sizeof p->worker[i].found);
-    }
-}
-
-static void release_merged(struct pass *p)
+static void release_merged(struct ck_pass *p)
 {
     ck_free(p->id);
     ck_free(p->start);
@@ -283,9 +214,9 @@ static void release_merged(struct pass *p)
     p->arc = NULL;
 }
 
-static void release_pass(struct pass *p)
+static void release_pass(struct ck_pass *p)
 {
-    release_found(p);
+    ck_pass_release_found(p);
     release_merged(p);
     for (int i = 0; p->worker && i < p->workers; i++) {
         ck_free(p->worker[i].x);
@@ -305,14 +236,16 @@ static void release_pass(struct pass *p)
     ck_free(p->error);
 }
 
-static int init_pass(struct pass *p, struct ck_repair *r)
+static int init_pass(struct ck_pass *p, struct ck_repair *r)
 {
     memset(p, 0, sizeof *p);
     p->r = r;
     p->share = 1;
     p->reach = 3;
     p->workers = ck_threads();
-    p->chunks = (r->scan->rows->n + CHUNK - 1) / CHUNK;
+    p->rank = r->comm ? ck_comm_rank(r->comm) : 0;
+    p->size = r->comm ? ck_comm_size(r->comm) : 1;
+    p->chunks = (r->scan->rows->n + CK_PASS_CHUNK - 1) / CK_PASS_CHUNK;
     p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
     p->part = ck_calloc_array((size_t)p->chunks, sizeof *p->part);
     p->bias = ck_calloc_array((size_t)r->k, sizeof *p->bias);
@@ -327,7 +260,7 @@ static int init_pass(struct pass *p, struct ck_repair *r)
         !p->look || !p->least || !p->most)
         return COKE_ENOMEM;
     for (int i = 0; i < p->workers; i++) {
-        struct worker *w = &p->worker[i];
+        struct ck_pass_worker *w = &p->worker[i];
         w->x = ck_calloc_array(CK_ASSIGN_BLOCK + CK_TILE, (size_t)r->scan->ld * sizeof *w->x);
         w->size = ck_calloc_array((size_t)r->k, sizeof *w->size);
         if (!w->x || !w->size)
@@ -337,7 +270,7 @@ static int init_pass(struct pass *p, struct ck_repair *r)
 }
 
 /* The threads' findings in the order of the rows; arcs by cluster. */
-static int merge(struct pass *p)
+static int merge(struct ck_pass *p)
 {
     struct ck_repair *r = p->r;
     release_merged(p);
@@ -368,16 +301,16 @@ static int merge(struct pass *p)
         p->start[k + 2] += p->start[k + 1];
     int64_t at = 0, arcs = 0;
     for (int64_t c = 0; c < p->chunks; c++) {
-        const struct chunk_part *part = &p->part[c];
-        const struct found *f = &p->worker[part->worker].found;
+        const struct ck_pass_part *part = &p->part[c];
+        const struct ck_pass_found *f = &p->worker[part->worker].found;
         for (int64_t i = 0; i < part->narcs; i++) {
-            const struct arc *a = &f->arc[part->first_arc + i];
+            const struct ck_pass_arc *a = &f->arc[part->first_arc + i];
             p->arc[p->start[a->k + 1]++] = (struct ck_arc){(int32_t)(at + a->point), a->score};
             p->choice[arcs++] = (struct ck_choice){a->k, a->score};
             p->choices[at + a->point + 1] = arcs;
         }
         for (int64_t i = 0; i < part->n; i++, at++) {
-            const struct active *x = &f->item[part->first + i];
+            const struct ck_pass_active *x = &f->item[part->first + i];
             p->id[at] = x->id;
             p->label[at] = x->label;
             p->score[at] = x->score;
@@ -386,14 +319,14 @@ static int merge(struct pass *p)
     return COKE_OK;
 }
 
-static void clear_parts(struct pass *p)
+static void clear_parts(struct ck_pass *p)
 {
     memset(p->part, 0, (size_t)p->chunks * sizeof *p->part);
     for (int w = 0; w < p->workers; w++)
         memset(p->worker[w].size, 0, (size_t)p->r->k * sizeof *p->worker[w].size);
 }
 
-static int far_rows(const struct pass *p)
+static int far_rows(const struct ck_pass *p)
 {
     int any = 0;
     for (int64_t k = 0; k < p->r->k; k++)
@@ -403,7 +336,7 @@ static int far_rows(const struct pass *p)
 
 /* Similarities to the nearest centers are known from the near lists unless a label's price is
  * higher than the margin; those rows are looked at again without prices. */
-static int look_for_nearest(struct pass *p)
+static int look_for_nearest(struct ck_pass *p)
 {
     struct ck_repair *r = p->r;
     for (int64_t c = 0; c < p->chunks; c++)
@@ -423,7 +356,7 @@ static int look_for_nearest(struct pass *p)
 
 /* The prices of this pass. Without upper bounds none is negative, and none at 0 can fall; the
  * others may, often to 0, so their rows are given longer lists. */
-static void use_prices(struct pass *p)
+static void use_prices(struct ck_pass *p)
 {
     struct ck_repair *r = p->r;
     p->lowest = INFINITY;
@@ -445,7 +378,7 @@ static void use_prices(struct pass *p)
     ck_assigner_settle(r->assigner, p->bias);
 }
 
-static int frozen_pass(struct pass *p)
+static int frozen_pass(struct ck_pass *p)
 {
     struct ck_repair *r = p->r;
     clear_parts(p);
@@ -453,7 +386,7 @@ static int frozen_pass(struct pass *p)
     int rc = run_chunks(p, r->passes > 0 ? "repair" : "final");
     if (!rc)
         rc = merge(p);
-    release_found(p);
+    ck_pass_release_found(p);
     if (rc)
         return rc;
     r->passes += p->share;
@@ -481,16 +414,16 @@ static int frozen_pass(struct pass *p)
 /* ---- how wide to look ---- */
 
 struct near_count {
-    struct pass *p;
+    struct ck_pass *p;
     _Atomic int64_t rows, near;
 };
 
 static void count_chunk(void *arg, int64_t chunk, int worker)
 {
     struct near_count *count = arg;
-    struct pass *p = count->p;
+    struct ck_pass *p = count->p;
     struct ck_repair *r = p->r;
-    struct worker *w = &p->worker[worker];
+    struct ck_pass_worker *w = &p->worker[worker];
     int64_t total = r->scan->rows->n, id[CK_ASSIGN_BLOCK];
     int32_t label[CK_ASSIGN_BLOCK];
     float score[CK_ASSIGN_BLOCK];
@@ -509,7 +442,7 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
 }
 
 /* Centers that a row has on its list, on average over a sample of rows. */
-static int count_near(struct pass *p, double *near)
+static int count_near(struct ck_pass *p, double *near)
 {
     int64_t total = p->r->scan->rows->n, rows = total < SAMPLE ? total : SAMPLE;
     struct near_count count = {.p = p};
@@ -520,7 +453,7 @@ static int count_near(struct pass *p, double *near)
 
 /* The widest margin (a power of two) at which a row has at most `most` centers within it on
  * average. */
-static int choose_margin(struct pass *p, double most)
+static int choose_margin(struct ck_pass *p, double most)
 {
     /* at the widest every center is on every list */
     float margin = 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
@@ -543,7 +476,7 @@ static int choose_margin(struct pass *p, double most)
 /* A center outside the list of a row labelled k is behind by more than margin + fall[k] at the
  * pass's prices; it stays behind as long as no price rises by more than the margin and k's own
  * falls by no more than fall[k]. */
-static void set_box(const struct pass *p, struct ck_exact *e)
+static void set_box(const struct ck_pass *p, struct ck_exact *e)
 {
     for (int64_t k = 0; k < e->k; k++) {
         e->price[k] = (double)p->bias[k];
@@ -568,7 +501,7 @@ static void make_prices_valid(struct ck_repair *r)
 
 /* Where the box held a price back, the next one lies further that way, by twice as much each
  * time in a row. */
-static void move_box(struct pass *p, const struct ck_exact *e)
+static void move_box(struct ck_pass *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
     for (int64_t k = 0; k < e->k; k++) {
@@ -584,7 +517,7 @@ static void move_box(struct pass *p, const struct ck_exact *e)
 
 /* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (least or most), which no
  * assignment that keeps the sizes can exceed. Rows without a choice are in `primal` already. */
-static double dual_value(const struct pass *p, const struct ck_exact *e, double primal)
+static double dual_value(const struct ck_pass *p, const struct ck_exact *e, double primal)
 {
     double dual = primal;
     double *best = ck_alloc_array((size_t)p->n, sizeof *best);
@@ -619,7 +552,7 @@ static void count_violations(struct ck_repair *r)
     }
 }
 
-static void keep_solution(struct pass *p, const struct ck_exact *e)
+static void keep_solution(struct ck_pass *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
     memcpy(r->size, e->size, (size_t)r->k * sizeof *r->size);
@@ -633,7 +566,7 @@ static void keep_solution(struct pass *p, const struct ck_exact *e)
     }
 }
 
-static void load_solver(struct pass *p, struct ck_exact *e)
+static void load_solver(struct ck_pass *p, struct ck_exact *e)
 {
     e->n = p->n;
     e->base = p->base;
@@ -648,7 +581,7 @@ static void load_solver(struct pass *p, struct ck_exact *e)
 
 /* One price at a time leads near the optimum; where many rows tie it may lead nowhere, and the
  * solver takes over. Prices at an edge will want to go further: not worth an exact solution. */
-static int find_optimum(struct pass *p, struct ck_exact *e, int *inside)
+static int find_optimum(struct ck_pass *p, struct ck_exact *e, int *inside)
 {
     int rc;
     *inside = 1;
@@ -668,7 +601,7 @@ done:
     return rc;
 }
 
-static int solve(struct pass *p, struct ck_exact *e, int *inside)
+static int solve(struct ck_pass *p, struct ck_exact *e, int *inside)
 {
     struct ck_repair *r = p->r;
     double before = 0, after = 0;
@@ -692,7 +625,7 @@ done:
     return rc;
 }
 
-static void scale_bounds(struct pass *p, int64_t rows)
+static void scale_bounds(struct ck_pass *p, int64_t rows)
 {
     struct ck_repair *r = p->r;
     double usable = (double)(r->scan->rows->n - r->scan->nbad);
@@ -704,7 +637,8 @@ static void scale_bounds(struct pass *p, int64_t rows)
 
 /* Clusters with members to spare need no price, and will not need one when those nearby move a
  * little. If one does after all, the box says so. */
-static void find_calm(struct pass *p, const int64_t *size, const int64_t *least, double spare)
+static void find_calm(struct ck_pass *p, const int64_t *size, const int64_t *least,
+                      double spare)
 {
     struct ck_repair *r = p->r;
     for (int64_t k = 0; k < r->k && !r->most; k++) {
@@ -714,7 +648,7 @@ static void find_calm(struct pass *p, const int64_t *size, const int64_t *least,
 }
 
 /* First prices from a part of the rows; they need not be exact. */
-static int sample_prices(struct pass *p, struct ck_exact *e)
+static int sample_prices(struct ck_pass *p, struct ck_exact *e)
 {
     const double per_cluster = 128, few = 100;
     enum { CHOICES = 4, ROUNDS = 4 };
@@ -752,7 +686,7 @@ done:
 int ck_repair_run(struct ck_repair *r)
 {
     int rc = COKE_OK, inside = 0;
-    struct pass p;
+    struct ck_pass p;
     struct ck_exact e = {0};
     CK_TRY(init_pass(&p, r));
     CK_TRY(ck_exact_init(&e, r->k, r->least, r->most));

@@ -5,6 +5,7 @@
 #include "cluster/assign.h"
 #include "cluster/labels.h"
 #include "cluster/scan.h"
+#include "dist/comm.h"
 
 struct ck_repair {
     const struct ck_scan *scan;
@@ -15,6 +16,7 @@ struct ck_repair {
     int64_t sample;              /* seed of the sample that sizes the search */
     int (*progress)(void *user, const char *phase, int64_t done, int64_t total);
     void *user;
+    struct ck_comm *comm; /* processes that share the rows; NULL = this one has all */
 
     const int64_t *expected; /* [k] about how large the clusters will be, or NULL; read first */
     float *price;            /* [k] in: averaged duals; out: prices that prove the optimum */

@@ -3,6 +3,7 @@
 #include "core/error.h"
 
 #include <omp.h>
+#include <stdlib.h>
 
 static int wanted; /* 0 = as OpenMP decides */
 static int first;  /* what it had decided */
@@ -16,6 +17,16 @@ int coke_set_threads(int n)
     wanted = n;
     omp_set_num_threads(n ? n : first); /* oneDNN asks OpenMP */
     return COKE_OK;
+}
+
+void ck_share_cores(int sharers)
+{
+    if (sharers < 2 || getenv("OMP_NUM_THREADS"))
+        return;
+    first = omp_get_max_threads() / sharers;
+    first = first > 1 ? first : 1;
+    if (!wanted)
+        omp_set_num_threads(first);
 }
 
 int ck_threads(void)

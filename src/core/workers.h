@@ -5,6 +5,9 @@
 #include <stdint.h>
 
 int ck_threads(void); /* team size in use */
+/* So many processes run on the same cores: "all" of them are this process's part. A number in
+ * OMP_NUM_THREADS stands. */
+void ck_share_cores(int sharers);
 
 /* Calls fn(arg, chunk, worker) for every chunk 0..chunks-1, in any order, on the team;
  * worker < ck_threads() names scratch space. fn may not depend on which worker it runs on.

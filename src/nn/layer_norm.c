@@ -108,6 +108,8 @@ static int synchronise(struct ck_op *op, struct norm *m)
     const struct ck_reduce *r = &op->plan->reduce;
     const struct ck_act_shape *a = &op->plan->value[op->in[0]].act;
     m->sums[0] = (double)(a->n * a->s);
+    if (r->absent)
+        memset(m->sums, 0, (size_t)m->nsums * sizeof *m->sums);
     return r->sum ? r->sum(r->arg, m->sums, m->nsums) : COKE_OK;
 }
 
@@ -136,8 +138,8 @@ static int batch_statistics(struct ck_op *op, struct norm *m)
     for (int i = 0; i < m->units; i++) {
         struct unit *u = &m->unit[i];
         struct ck_param *running = &net->buffer[u->node->buffer];
-        ck_bn_finish(u->channels, u->padded, count, u->sums, u->sums + u->padded, CK_NORM_EPS, u->mean,
-                     u->var, u->invstd);
+        ck_bn_finish(u->channels, u->padded, count, u->sums, u->sums + u->padded, CK_NORM_EPS,
+                     u->mean, u->var, u->invstd);
         ck_bn_running(u->channels, count, MOMENTUM, u->mean, u->var, running[0].value,
                       running[1].value);
         net->counter[u->node->counter].value++;
@@ -266,6 +268,10 @@ static int backward(struct ck_op *op)
             ck_bn_grad_coef(u->channels, u->padded, m->sums[0],
                             op->plan->net->param[u->node->param].value, u->mean, u->invstd,
                             u->sums, u->sums + u->padded, u->ca, u->cb, u->cc);
+        if (op->plan->reduce.absent) { /* images that no statistics know get no gradient */
+            memset(u->cb, 0, (size_t)u->padded * sizeof *u->cb);
+            memset(u->cc, 0, (size_t)u->padded * sizeof *u->cc);
+        }
         if (op->din[i] >= 0 && (i || !op->share[CK_NORM_DIN]))
             make_din(op, i, whole(op));
     }

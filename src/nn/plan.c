@@ -88,7 +88,12 @@ void ck_plan_free(struct ck_plan *p)
 
 void ck_plan_synchronise(struct ck_plan *p, const struct ck_reduce *reduce)
 {
-    p->reduce = reduce ? *reduce : (struct ck_reduce){NULL, NULL};
+    p->reduce = reduce ? *reduce : (struct ck_reduce){NULL, NULL, 0};
+}
+
+void ck_plan_watch(struct ck_plan *p, const struct ck_grad_watch *watch)
+{
+    p->watch = watch ? *watch : (struct ck_grad_watch){NULL, NULL};
 }
 
 size_t ck_plan_bytes(const struct ck_plan *p)
@@ -231,6 +236,13 @@ static void add_grads(struct ck_plan *p, struct ck_op *op)
         ck_add(y->dtype, n, first, ck_buffer_data(p, y->grad[i]), first);
 }
 
+static int announce(const struct ck_plan *p, const struct ck_node *node)
+{
+    if (!p->watch.ready || !node || node->param < 0)
+        return COKE_OK;
+    return p->watch.ready(p->watch.arg, node->param, node->kind == CK_LAYER_CONV ? 1 : 2);
+}
+
 int ck_plan_backward(struct ck_plan *p, const float *const *seed)
 {
     int rc = COKE_OK;
@@ -255,6 +267,8 @@ int ck_plan_backward(struct ck_plan *p, const float *const *seed)
         CK_TRY(op->class->backward(op));
         note_time(op, 1, ck_clock_seconds() - start - op->weights_seconds);
         note_time(op, 2, op->weights_seconds);
+        CK_TRY(announce(p, op->node));
+        CK_TRY(announce(p, op->second));
     }
 done:
     return rc;

@@ -42,10 +42,21 @@ void ck_plan_free(struct ck_plan *p);
 struct ck_reduce {
     int (*sum)(void *arg, double *v, int64_t n);
     void *arg;
+    int absent; /* this process has no part of the batch: its images count for nothing */
 };
 
 /* Batch norm then uses the statistics of the whole group. NULL = this process alone. */
 void ck_plan_synchronise(struct ck_plan *p, const struct ck_reduce *reduce);
+
+/* Someone who waits for gradients: parameters first .. first + n - 1 of the network have got
+ * those of this backward pass. */
+struct ck_grad_watch {
+    int (*ready)(void *arg, int first, int n);
+    void *arg;
+};
+
+/* NULL = no one. */
+void ck_plan_watch(struct ck_plan *p, const struct ck_grad_watch *watch);
 
 /* images [n][channels][h][w]. */
 int ck_plan_forward(struct ck_plan *p, const float *images);

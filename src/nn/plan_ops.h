@@ -81,6 +81,7 @@ struct ck_plan {
     struct ck_net *net;
     struct ck_plan_request r;
     struct ck_reduce reduce;
+    struct ck_grad_watch watch;
     const float *images; /* during a forward pass */
     int ran;             /* a forward pass has filled the arena: outputs can be read */
     int fresh;           /* and no backward pass has used it up */

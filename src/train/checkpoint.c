@@ -15,17 +15,6 @@
 
 static const char FORMAT[] = "coke-training";
 
-/* Options that may change between two processes of one training. */
-static int is_free_option(const char *name)
-{
-    static const char *const names[] = {"workers",      "prefetch", "save-epochs", "save-steps",
-                                        "save-minutes", "keep",     "max-bad",     "monitor"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i], name) == 0)
-            return 1;
-    return 0;
-}
-
 /* ---- writing -------------------------------------------------------------------------------
  */
 
@@ -57,6 +46,8 @@ static int add_circumstances(struct ck_state *s)
     CK_TRY(ck_state_add_meta(s, "onednn", ck_dnn_version()));
     CK_TRY(ck_state_add_meta(s, "isa", coke_isa()));
     CK_TRY(add_number(s, "threads", ck_threads()));
+    if (ck_comm_size(ck_comm()) > 1)
+        CK_TRY(add_number(s, "processes", ck_comm_size(ck_comm())));
 done:
     return rc;
 }
@@ -187,6 +178,8 @@ struct check {
 static int same(const struct check *c, const char *what, const char *key, const char *now)
 {
     const char *then = ck_state_meta(c->state, key);
+    if (!then && strcmp(key, "processes") == 0)
+        then = "1";
     if (then && strcmp(then, now) == 0)
         return COKE_OK;
     return differ(c->anyway, c->say, c->user, c->path, what, then, now);
@@ -199,7 +192,7 @@ static int check_options(const struct check *c, const struct coke_train_options 
     int rc = COKE_OK;
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
-        if (is_free_option(name))
+        if (ck_train_option_is_free(name))
             continue;
         snprintf(key, sizeof key, "option.%s", name);
         snprintf(what, sizeof what, "option '%s'", name);
@@ -212,12 +205,14 @@ done:
 
 static int check_circumstances(const struct check *c)
 {
-    char threads[16];
+    char threads[16], processes[16];
     int rc = COKE_OK;
     snprintf(threads, sizeof threads, "%d", ck_threads());
+    snprintf(processes, sizeof processes, "%d", ck_comm_size(ck_comm()));
     CK_TRY(same(c, "coke", "coke", coke_version()));
     CK_TRY(same(c, "oneDNN", "onednn", ck_dnn_version()));
     CK_TRY(same(c, "the instruction set", "isa", coke_isa()));
+    CK_TRY(same(c, "a number of processes of", "processes", processes));
     CK_TRY(same(c, "a number of threads of", "threads", threads));
 done:
     return rc;

@@ -187,7 +187,7 @@ static void compare(struct ck_heads *h, int i, const float *x, int64_t n)
 }
 
 int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
-                    int current)
+                    int current, const struct ck_label_share *share)
 {
     int rc = COKE_OK;
     for (int i = 0; i < h->n; i++)
@@ -197,7 +197,7 @@ int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int6
             if (h->keep_best)
                 h->kept[i][ids[j]] = old;
         }
-    CK_TRY(coke_multihead_step(h->multi, x, ids, n, h->label));
+    CK_TRY(ck_multihead_step(h->multi, x, ids, n, share, h->label));
     for (int i = 0; i < h->n; i++) {
         compare(h, i, x, n);
         if (h->current_centers)

@@ -40,9 +40,9 @@ void ck_heads_release(struct ck_heads *h);
 /* Targets of the images ids [n]: what the last epoch left. In epoch 0 and for current labels
  * they are made by ck_heads_update. */
 void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int current);
-/* One step of all clusterings: x [n][dim]. */
+/* One step of all clusterings: x [n][dim]. share: who labels what; NULL = this process all. */
 int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
-                    int current);
+                    int current, const struct ck_label_share *share);
 int ck_heads_epoch_end(struct ck_heads *h);
 
 /* What one head looks like at the end of an epoch; call before ck_heads_epoch_end. */

@@ -159,6 +159,18 @@ static void put_head(struct ck_line *l, const struct ck_head_health *h)
     put_end(l, "}, ");
 }
 
+/* Bytes that the first process sent, and how long it waited for others. */
+static void put_talk(struct ck_line *l, const struct ck_epoch_report *r)
+{
+    put_int(l, "processes", r->processes);
+    put_real(l, "communicated", r->talk.seconds);
+    put_real(l, "gradients_hidden", r->talk.hidden);
+    put_real(l, "gradients_waited", r->talk.waited);
+    put_int(l, "sent_gradients", r->talk.reduced);
+    put_int(l, "sent_statistics", r->talk.summed);
+    put_int(l, "sent_features", r->talk.gathered);
+}
+
 static int add_timing(struct ck_journal *j, const struct ck_epoch_report *r)
 {
     struct ck_line l;
@@ -168,6 +180,8 @@ static int add_timing(struct ck_journal *j, const struct ck_epoch_report *r)
     put_real(&l, "seconds", r->seconds);
     put_real(&l, "waited", r->waited);
     put_real(&l, "saving", r->saving);
+    if (r->processes > 1)
+        put_talk(&l, r);
     put_real(&l, "images_per_second", (double)r->timed / fmax(r->seconds, 1e-9));
     put_end(&l, "}\n");
     return ck_fd_write(j->timing, j->timing_path, l.text, l.n);

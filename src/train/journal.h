@@ -34,7 +34,9 @@ struct ck_epoch_report {
     int matched; /* the head that the next are of, -1 = none has as many clusters as classes */
     double accuracy, nmi, ari;
     double seconds, waited, saving; /* of the clock: not for metrics.jsonl */
-    int64_t timed;                  /* images in these seconds: after a resume not all */
+    int processes;
+    struct ck_comm_stats talk; /* of the first process */
+    int64_t timed;             /* images in these seconds: after a resume not all */
 };
 
 #endif

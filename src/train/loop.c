@@ -2,9 +2,11 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/workers.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "data/loader.h"
+#include "dist/same.h"
 #include "train/checkpoint.h"
 #include "train/events.h"
 #include "train/health.h"
@@ -35,24 +37,26 @@ struct loop {
     const char *run;
     const struct coke_train_control *control;
     const struct coke_callbacks *callbacks;
+    int writer; /* of several processes one writes the run and talks */
     struct coke_train_summary *out;
     double started, epoch_started, saved; /* seconds */
     double epoch_waited;
-    int64_t epoch_first; /* images that were done when it began in this process */
+    struct ck_comm_stats epoch_talk; /* when it began */
+    int64_t epoch_first;             /* images that were done when it began in this process */
     int64_t steps_since_save;
     double saving; /* seconds spent on checkpoints in this epoch */
 };
 
 static void say(struct loop *l, const char *line)
 {
-    if (l->callbacks && l->callbacks->say)
+    if (l->writer && l->callbacks && l->callbacks->say)
         l->callbacks->say(l->callbacks->user, line);
 }
 
 static void warn(void *user, const char *line)
 {
     struct loop *l = user;
-    if (l->callbacks && l->callbacks->warn)
+    if (l->writer && l->callbacks && l->callbacks->warn)
         l->callbacks->warn(l->callbacks->user, line);
 }
 
@@ -131,6 +135,8 @@ static int save(struct loop *l)
     char name[64], path[PATH];
     int rc = COKE_OK;
     double begun = ck_clock_seconds();
+    if (!l->writer)
+        return COKE_OK;
     CK_TRY(ck_journal_sync(&l->journal));
     CK_TRY(ck_tfevents_flush(&l->events));
     l->at.metrics_bytes = l->journal.metrics_bytes;
@@ -159,6 +165,27 @@ static int is_time_to_save(const struct loop *l)
 static int is_affordable(const struct loop *l)
 {
     return l->out->saving <= SAVING_SHARE * (ck_clock_seconds() - l->started);
+}
+
+/* Do all processes hold the same weights, centers and labels? */
+static int check_same(struct loop *l, const char *when)
+{
+    struct ck_ranks *r = &l->s.ranks;
+    return r->size > 1 ? ck_same_hash(r->comm, ck_session_hash(&l->s), when,
+                                      "weights, centers or labels")
+                       : COKE_OK;
+}
+
+static void say_processes(struct loop *l)
+{
+    char line[160];
+    if (l->s.ranks.size == 1)
+        return;
+    snprintf(line, sizeof line,
+             "%d processes, %d thread%s each, share batches of %lld; gradients in %d buckets",
+             l->s.ranks.size, ck_threads(), ck_threads() == 1 ? "" : "s",
+             (long long)l->s.o.loader.batch, ck_buckets_count(l->s.ranks.buckets));
+    say(l, line);
 }
 
 /* What was chosen for the user, and from what. */
@@ -195,21 +222,41 @@ static void say_monitor(struct loop *l)
             "not known");
 }
 
-static int begin(struct loop *l)
+/* Is there a run to go on with? The writer looks, and the others do as it does. */
+static int choose_start(struct loop *l, int32_t *resumes)
 {
     int rc = COKE_OK;
+    if (!l->writer)
+        return ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0);
     CK_TRY(make_run(l));
-    say_choices(l);
-    say_monitor(l);
-    l->at = (struct ck_position){.best = -HUGE_VAL};
-    if (exists(l, "last.safetensors") && !l->control->fresh)
-        CK_TRY(resume(l));
-    else if (exists(l, "last.safetensors") && !l->control->force)
+    int found = exists(l, "last.safetensors");
+    *resumes = found && !l->control->fresh;
+    if (found && !*resumes && !l->control->force)
         CK_FAIL(COKE_EUSAGE,
                 "%s holds a run; without --fresh it is continued, --force "
                 "overwrites it",
                 l->run);
-    else if (l->control->fresh && l->control->force)
+    CK_TRY(ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0));
+done:
+    return rc;
+}
+
+static int begin(struct loop *l)
+{
+    int rc = COKE_OK;
+    int32_t resumes = 0;
+    CK_TRY(choose_start(l, &resumes));
+    say_processes(l);
+    say_choices(l);
+    say_monitor(l);
+    l->at = (struct ck_position){.best = -HUGE_VAL};
+    if (resumes) {
+        CK_TRY(resume(l));
+        CK_TRY(check_same(l, "after resuming"));
+    }
+    if (!l->writer)
+        return COKE_OK;
+    if (!resumes && l->control->fresh && l->control->force)
         ck_run_remove_all(l->run);
     CK_TRY(ck_run_write_config(l->run, &l->s.o));
     CK_TRY(ck_run_write_json(l->run, l->s.data->set));
@@ -264,13 +311,14 @@ static int run_step(struct loop *l)
                 (long long)b.epoch, (long long)b.step);
     if (rc)
         goto done;
-    l->at.loss_sum += step.loss * (double)b.n;
-    l->at.images += b.n;
+    l->at.loss_sum += step.loss * (double)step.images;
+    l->at.images += step.images;
     l->at.step++;
     l->steps_since_save++;
-    if (b.step % (1 + l->s.steps / STEP_LINES) == 0)
+    if (l->writer && b.step % (1 + l->s.steps / STEP_LINES) == 0)
         CK_TRY(add_step(l, &step));
     int wish = tell(l, &step);
+    CK_TRY(ck_ranks_agree(&l->s.ranks, &wish));
     if (wish && wish != COKE_SAVE) {
         CK_TRY(save(l));
         CK_FAIL(COKE_ESTOPPED,
@@ -308,6 +356,8 @@ static int report(struct loop *l, struct ck_epoch_report *r)
                                   .matched = -1,
                                   .seconds = ck_clock_seconds() - l->epoch_started,
                                   .saving = l->saving,
+                                  .processes = s->ranks.size,
+                                  .talk = ck_comm_stats_since(s->ranks.comm, l->epoch_talk),
                                   .timed = l->at.images - l->epoch_first,
                                   .waited = coke_loader_waited(s->loader) - l->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
@@ -341,7 +391,7 @@ static void copy_monitored(struct coke_train_summary *o, const struct ck_epoch_r
 static void summarise(struct loop *l, const struct ck_epoch_report *r)
 {
     struct coke_train_summary *o = l->out;
-    char line[256], more[96] = "";
+    char line[320], more[96] = "", talk[48] = "";
     o->epochs = r->epoch + 1;
     o->images = r->images;
     o->loss = r->loss;
@@ -352,13 +402,16 @@ static void summarise(struct loop *l, const struct ck_epoch_report *r)
             snprintf(more, sizeof more, ", k-NN %.3f, ACC %.3f, NMI %.3f, ARI %.3f", r->knn20,
                      r->accuracy, r->nmi, r->ari);
     }
+    if (r->processes > 1)
+        snprintf(talk, sizeof talk, ", %.0f %% waiting for processes",
+                 100 * r->talk.seconds / fmax(r->seconds, 1e-9));
     const struct ck_head_health *h = &r->health[0];
     snprintf(line, sizeof line,
              "epoch %lld: loss %.4f, sizes %lld..%lld of %lld, %.0f %% of labels new%s, %.0f "
-             "images/s",
+             "images/s%s",
              (long long)r->epoch, r->loss, (long long)h->size_min, (long long)h->size_max,
-             (long long)h->k, 100 * h->changed, more,
-             (double)r->timed / fmax(r->seconds, 1e-9));
+             (long long)h->k, 100 * h->changed, more, (double)r->timed / fmax(r->seconds, 1e-9),
+             talk);
     say(l, line);
 }
 
@@ -372,6 +425,15 @@ static int look(struct loop *l, struct ck_epoch_report *r)
         ck_events_exemplars(&l->events, &sheet, head, l->s.heads.head[head]->k, steps_done(l)));
 done:
     ck_image_release(&sheet);
+    return rc;
+}
+
+/* What the processes that do not write do at the end of an epoch. */
+static int follow_epoch(struct loop *l)
+{
+    int rc = ck_heads_epoch_end(&l->s.heads);
+    l->at = (struct ck_position){.epoch = l->at.epoch + 1, .best = l->at.best};
+    memset(l->s.feature_sum, 0, (size_t)l->s.dim * sizeof(double));
     return rc;
 }
 
@@ -408,15 +470,19 @@ done:
 
 static int run_epoch(struct loop *l)
 {
+    char what[32];
     int rc = COKE_OK;
     l->epoch_started = ck_clock_seconds();
     l->epoch_waited = coke_loader_waited(l->s.loader);
+    l->epoch_talk = ck_comm_stats(l->s.ranks.comm);
     l->saving = 0;
     l->epoch_first = l->at.images;
     ck_loss_set_alpha(l->s.loss, ck_train_alpha(&l->s.o, l->at.epoch));
     while (l->at.step < l->s.steps)
         CK_TRY(run_step(l));
-    CK_TRY(end_epoch(l));
+    snprintf(what, sizeof what, "epoch %lld", (long long)l->at.epoch);
+    CK_TRY(check_same(l, what));
+    CK_TRY(l->writer ? end_epoch(l) : follow_epoch(l));
 done:
     return rc;
 }
@@ -494,14 +560,17 @@ int coke_train_run(struct coke_data *data, const struct coke_train_options *opti
     l->callbacks = callbacks;
     l->out = out;
     l->started = l->saved = ck_clock_seconds();
+    l->writer = ck_comm_rank(ck_comm()) == 0;
     CK_TRY(ck_session_init(&l->s, data, options));
-    CK_TRY(ck_watch_new(&l->watch, &l->s));
+    if (l->writer)
+        CK_TRY(ck_watch_new(&l->watch, &l->s));
     CK_TRY(begin(l));
-    if (l->at.epoch == l->s.o.epochs)
+    if (l->at.epoch == l->s.o.epochs && l->writer)
         CK_TRY(look_again(l));
     while (l->at.epoch < l->s.o.epochs)
         CK_TRY(run_epoch(l));
-    CK_TRY(finish(l));
+    if (l->writer)
+        CK_TRY(finish(l));
 done:
     out->seconds = ck_clock_seconds() - l->started;
     if (l->s.loader)

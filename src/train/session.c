@@ -3,13 +3,17 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/loader.h"
+#include "io/hash.h"
 
 #include <string.h>
 
 static int check_against_data(const struct coke_train_options *o, const struct coke_data *d)
 {
     int64_t n = d->set->n;
-    int rc = COKE_OK;
+    int rc = COKE_OK, size = ck_comm_size(ck_comm());
+    if (o->loader.batch < size)
+        CK_FAIL(COKE_EUSAGE, "batch: %lld images cannot be shared by %d processes",
+                (long long)o->loader.batch, size);
     if (o->loader.batch > n)
         CK_FAIL(COKE_EUSAGE, "batch: %lld is more than the %lld images of %s",
                 (long long)o->loader.batch, (long long)n, d->set->source);
@@ -37,15 +41,32 @@ done:
     return rc;
 }
 
+/* As large as the largest view. */
+static float *make_blank(const struct ck_recipe *r)
+{
+    size_t most = 0;
+    for (int v = 0; v < r->views; v++) {
+        size_t pixels = (size_t)r->view[v].width * (size_t)r->view[v].height;
+        most = pixels > most ? pixels : most;
+    }
+    return ck_calloc_array(most, (size_t)r->channels * sizeof(float));
+}
+
 static int make_buffers(struct ck_session *s)
 {
-    size_t rows = (size_t)s->views * (size_t)s->most * (size_t)s->dim;
+    size_t rows = (size_t)s->views * (size_t)s->share * (size_t)s->dim;
     s->proj = ck_alloc_array(rows, sizeof(float));
     s->grad_proj = ck_alloc_array(rows, sizeof(float));
     s->features = ck_alloc_array((size_t)s->most * (size_t)s->dim, sizeof(float));
     s->feature_sum = ck_calloc_array((size_t)s->dim, sizeof(double));
-    if (!s->proj || !s->grad_proj || !s->features || !s->feature_sum)
+    s->ids = ck_alloc_array((size_t)s->most, sizeof *s->ids);
+    if (!s->proj || !s->grad_proj || !s->features || !s->feature_sum || !s->ids)
         return COKE_ENOMEM;
+    if (s->ranks.size > 1) {
+        s->blank = make_blank(ck_loader_recipe(s->loader));
+        if (!s->blank)
+            return COKE_ENOMEM;
+    }
     if (!s->o.encoder.predictor)
         return COKE_OK;
     s->pred = ck_alloc_array(rows, sizeof(float));
@@ -59,7 +80,7 @@ static int make_loss(struct ck_session *s)
     int64_t k[COKE_MAX_HEADS];
     for (int i = 0; i < s->o.k.n; i++)
         k[i] = s->o.k.v[i];
-    struct ck_loss_shape shape = {s->views, s->most, s->dim, s->o.k.n, k};
+    struct ck_loss_shape shape = {s->views, s->share, s->dim, s->o.k.n, k};
     return ck_loss_new(&s->loss, &shape, &lo);
 }
 
@@ -72,14 +93,20 @@ int ck_session_init(struct ck_session *s, struct coke_data *data,
     s->data = data;
     s->dim = (int)o->encoder.dim;
     CK_TRY(ck_train_options_check(o));
+    s->most = o->loader.batch + 1; /* one image may join the last batch */
+    CK_TRY(ck_ranks_init(&s->ranks, o->k.n, s->most));
+    CK_TRY(ck_ranks_check(&s->ranks, o, data));
     CK_TRY(check_against_data(o, data));
-    CK_TRY(coke_loader_new(&s->loader, data, &o->loader));
+    s->o.loader.rank = s->ranks.rank;
+    s->o.loader.ranks = s->ranks.size;
+    s->share = (s->most + s->ranks.size - 1) / s->ranks.size;
+    CK_TRY(coke_loader_new(&s->loader, data, &s->o.loader));
     s->steps = coke_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
     s->large = s->views > 1 ? 2 : 1;
-    s->most = o->loader.batch + 1; /* one image may join the last batch */
     CK_TRY(ck_sched_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
     CK_TRY(make_encoder(s));
+    CK_TRY(ck_ranks_add_net(&s->ranks, &s->encoder.net));
     CK_TRY(ck_heads_init(&s->heads, &s->o, data->set->n));
     CK_TRY(make_loss(s));
     CK_TRY(make_buffers(s));
@@ -104,7 +131,30 @@ void ck_session_release(struct ck_session *s)
     ck_free(s->grad_pred);
     ck_free(s->features);
     ck_free(s->feature_sum);
+    ck_free(s->ids);
+    ck_free(s->blank);
+    ck_ranks_release(&s->ranks);
     memset(s, 0, sizeof *s);
+}
+
+uint64_t ck_session_hash(const struct ck_session *s)
+{
+    const struct ck_net *net = &s->encoder.net;
+    uint64_t h = 0;
+    for (int i = 0; i < net->nparams; i++)
+        h = ck_hash(net->param[i].value, (size_t)net->param[i].size * sizeof(float), h);
+    for (int i = 0; i < net->nbuffers; i++)
+        h = ck_hash(net->buffer[i].value, (size_t)net->buffer[i].size * sizeof(float), h);
+    for (int i = 0; i < s->heads.n; i++) {
+        const struct coke_kmeans *km = s->heads.head[i];
+        size_t k = (size_t)km->k, centers = k * (size_t)km->ld * sizeof(float);
+        size_t n = (size_t)km->labels.n;
+        h = ck_hash(km->cur, centers, ck_hash(km->prev, centers, h));
+        h = ck_hash(km->duals.rho, k * sizeof *km->duals.rho, h);
+        h = km->labels.wide ? ck_hash(km->labels.wide, n * sizeof(int32_t), h)
+                            : ck_hash(km->labels.narrow, n * sizeof(uint16_t), h);
+    }
+    return h;
 }
 
 /* ---- plans ---------------------------------------------------------------------------------

@@ -105,6 +105,16 @@ static struct coke_option_table join(void)
 }
 
 /* Threads that come here together write the same. */
+int ck_train_option_is_free(const char *name)
+{
+    static const char *const names[] = {"workers",      "prefetch", "save-epochs", "save-steps",
+                                        "save-minutes", "keep",     "max-bad",     "monitor"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
 const struct coke_option_table *coke_train_option_table(void)
 {
     static struct coke_option_table t;

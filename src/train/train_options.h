@@ -10,6 +10,9 @@ typedef void ck_say(void *user, const char *line);
 /* Everything that can be wrong before a file is opened. */
 int ck_train_options_check(const struct coke_train_options *o);
 
+/* May change between two processes of one training. */
+int ck_train_option_is_free(const char *name);
+
 /* The step of the duals of head h for n instances. */
 double ck_train_rate(const struct coke_train_options *o); /* the highest */
 double ck_train_eta(const struct coke_train_options *o, int64_t n, int h);

@@ -66,7 +66,7 @@ static void cut_batch(struct layer_net *part, const struct layer_net *whole, int
 static void start_rank(struct rank *k, const struct layer_net *whole, int number, int64_t from,
                        int64_t n)
 {
-    struct ck_reduce reduce = {group_sum, &k->number};
+    struct ck_reduce reduce = {group_sum, &k->number, 0};
     k->number = number;
     k->c = *whole->c;
     k->c.n = n;
@@ -155,7 +155,7 @@ static void a_failed_sum_is_passed_on(void **state)
 {
     struct layer_net l;
     struct ck_plan *p;
-    struct ck_reduce reduce = {fail_sum, NULL};
+    struct ck_reduce reduce = {fail_sum, NULL, 0};
     (void)state;
     layer_net_init(&l, layer_case_named("mlp of 3"), 1);
     struct ck_plan_request r = layer_request(&l, 1);

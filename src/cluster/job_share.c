@@ -1,0 +1,122 @@
+/* job_share.c - several processes share the batches of a clustering: each labels a part of the
+ * rows, and all move the centers by the same exact sums. */
+#include "cluster/job_run.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/workers.h"
+#include "dist/same.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Rows of the batch that other processes label are only named. */
+static void name_rows(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct ck_job *j = arg;
+    int64_t at = chunk * CK_ASSIGN_BLOCK;
+    int n = (int)(j->n - at < CK_ASSIGN_BLOCK ? j->n - at : CK_ASSIGN_BLOCK);
+    if (at < j->from || at + n > j->to)
+        ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
+}
+
+int64_t ck_job_share_start(int64_t n, int rank, int size)
+{
+    return n * rank / size;
+}
+
+/* Parts of `size` bytes a row, each in its place in all [n], come together. */
+static int gather_rows(struct ck_job *j, void *all, size_t size)
+{
+    for (int r = 0; r < j->size; r++)
+        j->bytes[r] =
+            (ck_job_share_start(j->n, r + 1, j->size) - ck_job_share_start(j->n, r, j->size)) *
+            (int64_t)size;
+    return ck_comm_gather(j->comm, (char *)all + (size_t)j->from * size, all, j->bytes);
+}
+
+int ck_job_prefers_sums(const struct ck_job *j)
+{
+    int64_t clusters = 0;
+    for (int h = 0; h < j->c->heads; h++)
+        clusters += j->c->head[h]->k;
+    return 2 * clusters * (int64_t)sizeof(int64_t) < j->n * (int64_t)sizeof(float);
+}
+
+int ck_job_apply_sums(struct ck_job *j, int h)
+{
+    struct coke_kmeans *km = j->c->head[h];
+    const int32_t *label = j->label + h * j->batch;
+    int rc = COKE_OK;
+    int64_t touched =
+        ck_kmeans_sum_rows(km, j->x, j->n, label, j->from, j->to - j->from, j->sum);
+    CK_TRY(ck_comm_sum_i64(j->comm, j->sum, touched * km->ld));
+    ck_kmeans_apply_sums(km, j->n, label, j->sum);
+done:
+    return rc;
+}
+
+int ck_job_exchange(struct ck_job *j)
+{
+    struct coke_cluster *c = j->c;
+    int rc = COKE_OK;
+    if (!c->scan.bad)
+        ck_parallel((j->n + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, name_rows, j);
+    for (int h = 0; h < c->heads; h++) {
+        CK_TRY(gather_rows(j, j->label + h * j->batch, sizeof *j->label));
+        CK_TRY(gather_rows(j, j->score + h * j->batch, sizeof *j->score));
+    }
+    if (!ck_job_prefers_sums(j))
+        CK_TRY(gather_rows(j, j->x, (size_t)c->scan.ld * sizeof *j->x));
+done:
+    return rc;
+}
+
+/* "name\tvalue" of everything that the processes must have in common. */
+static char *describe(const struct ck_job *j)
+{
+    const struct coke_cluster *c = j->c;
+    const struct coke_option_table *t = coke_cluster_option_table();
+    char value[1024], *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return NULL;
+    fprintf(f, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
+    for (int i = 0; i < t->n; i++)
+        if (coke_options_get(t, &c->o, t->row[i].name, value, sizeof value) == COKE_OK)
+            fprintf(f, "option '%s'\t%s\n", t->row[i].name, value);
+    fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
+            c->dim);
+    fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);
+    fclose(f);
+    return text;
+}
+
+int ck_job_prepare_sharing(struct ck_job *j, int64_t most_k)
+{
+    struct coke_cluster *c = j->c;
+    int rc = COKE_OK;
+    j->comm = ck_comm();
+    j->rank = ck_comm_rank(j->comm);
+    j->size = ck_comm_size(j->comm);
+    if (j->size == 1)
+        return COKE_OK;
+    if (c->scan.rows->one_pass)
+        return ck_fail(COKE_EUSAGE, "%s is read once, in order: %d processes cannot share it",
+                       c->scan.rows->name, j->size);
+    char *text = describe(j);
+    if (!text)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    CK_TRY(ck_same_text(j->comm, text));
+    if (c->n < j->size)
+        CK_FAIL(COKE_EUSAGE, "%lld rows cannot be shared by %d processes", (long long)c->n,
+                j->size);
+    j->bytes = ck_calloc_array((size_t)j->size, sizeof *j->bytes);
+    j->sum = ck_alloc_array((size_t)most_k, (size_t)c->scan.ld * sizeof *j->sum);
+    if (!j->bytes || !j->sum)
+        rc = COKE_ENOMEM;
+done:
+    free(text);
+    return rc;
+}

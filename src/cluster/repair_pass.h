@@ -1,0 +1,83 @@
+/* repair_pass.h - between repair.c and repair_share.c: a pass over all rows, in chunks. */
+#ifndef CK_REPAIR_PASS_H
+#define CK_REPAIR_PASS_H
+
+#include "cluster/exact.h"
+#include "cluster/repair.h"
+
+#include <stdatomic.h>
+
+enum {
+    CK_PASS_CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
+};
+
+struct ck_pass_active {
+    int64_t id;
+    int32_t label;
+    float score; /* x.c */
+};
+
+struct ck_pass_found {
+    int64_t n, room;
+    struct ck_pass_active *item;
+    int64_t narcs, arcs_room;
+    struct ck_pass_arc {
+        int32_t point; /* within its chunk */
+        int32_t k;
+        float score;
+    } * arc;
+};
+
+struct ck_pass_part {
+    int worker;
+    int64_t first, n, first_arc, narcs;
+    double primal, nearest, weight;
+};
+
+struct ck_pass_worker {
+    float *x; /* [CK_ASSIGN_BLOCK + CK_TILE][ld] */
+    struct ck_near_list near;
+    struct ck_pass_found found;
+    int64_t *size; /* [k] rows without a choice */
+};
+
+struct ck_pass {
+    struct ck_repair *r;
+    float margin;
+    int only_far; /* second look: nearest centers of rows whose label's price exceeds the margin
+                   */
+    int workers;
+    struct ck_pass_worker *worker;
+    struct ck_pass_part *part;
+    int64_t chunks, first_chunk;
+    int rank, size; /* of the processes that share them */
+    float *bias;    /* [k] prices of this pass */
+    float *fall;    /* [k] how far they may fall */
+    float *rise;    /* [k] how far they may rise beyond margin / CALM */
+    uint8_t *calm;  /* [k] price 0, and likely to stay there */
+    float reach;    /* at most this many margins */
+    float *look;    /* [k] how far behind rows look for their nearest center */
+    float *push;    /* [k] how far the box moves on */
+    float lowest;   /* of them */
+    int full_passes;
+    double share;          /* of the rows that are looked at; 1 = all */
+    int64_t *least, *most; /* [k] bounds for that share */
+    _Atomic int rc;
+    char *error; /* the sentence of the thread that failed */
+    /* merged */
+    int64_t n, narcs;
+    int64_t *id, *start, *base, *choices;
+    int32_t *label;
+    float *score;
+    struct ck_arc *arc;
+    struct ck_choice *choice;
+};
+
+void ck_pass_release_found(struct ck_pass *p);
+
+/* Several processes have a run of chunks each: those of process `rank` begin here. */
+int64_t ck_pass_chunks_before(const struct ck_pass *p, int rank);
+/* After all have run theirs: every process gets what one alone would have found. */
+int ck_pass_share(struct ck_pass *p);
+
+#endif

@@ -1,0 +1,142 @@
+/* repair_share.c - several processes share the passes of a repair: each looks at its rows, and
+ * rows with a choice of clusters are gathered. */
+#include "cluster/repair_pass.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <string.h>
+
+void ck_pass_release_found(struct ck_pass *p)
+{
+    for (int i = 0; p->worker && i < p->workers; i++) {
+        ck_free(p->worker[i].found.item);
+        ck_free(p->worker[i].found.arc);
+        memset(&p->worker[i].found, 0, sizeof p->worker[i].found);
+    }
+}
+
+/* Each has a run of chunks. */
+int64_t ck_pass_chunks_before(const struct ck_pass *p, int rank)
+{
+    return p->chunks * rank / p->size;
+}
+
+static int64_t rows_before(const struct ck_pass *p, int rank)
+{
+    int64_t row = ck_pass_chunks_before(p, rank) * CK_PASS_CHUNK, n = p->r->scan->rows->n;
+    return row < n ? row : n;
+}
+
+/* What the threads of this process found, in the order of the chunks, in the list of the first
+ * one; the parts say where, counted from `items` and `arcs` on. */
+static void line_up(struct ck_pass *p, struct ck_pass_found *out, int64_t items, int64_t arcs)
+{
+    for (int64_t c = ck_pass_chunks_before(p, p->rank);
+         c < ck_pass_chunks_before(p, p->rank + 1); c++) {
+        struct ck_pass_part *part = &p->part[c];
+        const struct ck_pass_found *f = &p->worker[part->worker].found;
+        if (part->n) {
+            memcpy(out->item + items, f->item + part->first, (size_t)part->n * sizeof *f->item);
+            memcpy(out->arc + arcs, f->arc + part->first_arc,
+                   (size_t)part->narcs * sizeof *f->arc);
+        }
+        part->worker = 0;
+        part->first = items;
+        part->first_arc = arcs;
+        items += part->n;
+        arcs += part->narcs;
+    }
+}
+
+/* Rows with a choice, of all processes: in the order of the rows. */
+static int share_lists(struct ck_pass *p, int64_t *bytes)
+{
+    int rc = COKE_OK;
+    struct ck_comm *comm = p->r->comm;
+    struct ck_pass_found all = {0};
+    int64_t mine[2] = {0}, *count = ck_alloc_array(2 * (size_t)p->size, sizeof *count);
+    int64_t at[2] = {0}; /* where those of this process begin */
+    if (!count)
+        return COKE_ENOMEM;
+    for (int w = 0; w < p->workers; w++) {
+        mine[0] += p->worker[w].found.n;
+        mine[1] += p->worker[w].found.narcs;
+    }
+    CK_TRY(ck_comm_gather_equal(comm, mine, count, sizeof mine));
+    for (int r = 0; r < p->size; r++) {
+        at[0] += r < p->rank ? count[2 * r] : 0;
+        at[1] += r < p->rank ? count[2 * r + 1] : 0;
+        all.n += count[2 * r];
+        all.narcs += count[2 * r + 1];
+    }
+    all.room = all.n + 1;
+    all.arcs_room = all.narcs + 1;
+    all.item = ck_alloc_array((size_t)all.room, sizeof *all.item);
+    all.arc = ck_alloc_array((size_t)all.arcs_room, sizeof *all.arc);
+    if (!all.item || !all.arc)
+        CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows with a choice", (long long)all.n);
+    line_up(p, &all, at[0], at[1]);
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = count[2 * r] * (int64_t)sizeof *all.item;
+    CK_TRY(ck_comm_gather(comm, all.item + at[0], all.item, bytes));
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = count[2 * r + 1] * (int64_t)sizeof *all.arc;
+    CK_TRY(ck_comm_gather(comm, all.arc + at[1], all.arc, bytes));
+    ck_pass_release_found(p);
+    p->worker[0].found = all;
+    all = (struct ck_pass_found){0};
+done:
+    ck_free(all.item);
+    ck_free(all.arc);
+    ck_free(count);
+    return rc;
+}
+
+/* Labels and scores by row. */
+static int share_rows(struct ck_pass *p, int64_t *bytes)
+{
+    int rc = COKE_OK;
+    struct ck_labels *l = p->r->labels;
+    size_t label = l->wide ? sizeof *l->wide : sizeof *l->narrow;
+    char *all = l->wide ? (char *)l->wide : (char *)l->narrow;
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)label;
+    /* Words of four bytes: a part begins at a multiple of a chunk, the last may end between. */
+    bytes[p->size - 1] = (bytes[p->size - 1] + CK_WORD - 1) / CK_WORD * CK_WORD;
+    CK_TRY(
+        ck_comm_gather(p->r->comm, all + (size_t)rows_before(p, p->rank) * label, all, bytes));
+    if (!p->r->scores)
+        return COKE_OK;
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)sizeof(float);
+    CK_TRY(ck_comm_gather(p->r->comm, p->r->scores + rows_before(p, p->rank), p->r->scores,
+                          bytes));
+done:
+    return rc;
+}
+
+/* All processes get what one alone would have found. */
+int ck_pass_share(struct ck_pass *p)
+{
+    int rc = COKE_OK;
+    struct ck_comm *comm = p->r->comm;
+    int64_t *bytes = ck_alloc_array((size_t)p->size, sizeof *bytes), *size = p->worker[0].size;
+    if (!bytes)
+        return COKE_ENOMEM;
+    CK_TRY(share_lists(p, bytes));
+    for (int w = 1; w < p->workers; w++)
+        for (int64_t k = 0; k < p->r->k; k++) {
+            size[k] += p->worker[w].size[k];
+            p->worker[w].size[k] = 0;
+        }
+    CK_TRY(ck_comm_sum_i64(comm, size, p->r->k));
+    for (int r = 0; r < p->size; r++)
+        bytes[r] = (ck_pass_chunks_before(p, r + 1) - ck_pass_chunks_before(p, r)) *
+                   (int64_t)sizeof *p->part;
+    CK_TRY(ck_comm_gather(comm, p->part + ck_pass_chunks_before(p, p->rank), p->part, bytes));
+    if (!p->only_far && p->share >= 1)
+        CK_TRY(share_rows(p, bytes));
+done:
+    ck_free(bytes);
+    return rc;
+}

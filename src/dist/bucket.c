@@ -1,0 +1,168 @@
+/* bucket.c - gradients are added up over the processes while the backward pass makes more. */
+#include "dist/bucket.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <string.h>
+
+struct bucket {
+    int first, last; /* spans first .. last - 1 */
+    int missing;     /* of them, not ready yet */
+    struct ck_sum sum;
+};
+
+struct ck_buckets {
+    struct ck_comm *comm;
+    struct ck_span_f32 *span;
+    int *home; /* [spans] bucket of each */
+    int spans;
+    struct bucket *bucket;
+    int n;
+    int begun;     /* buckets whose sums are under way, from the first on */
+    int collected; /* and those beyond their first stage */
+    double first;  /* when the first sum began; seconds */
+};
+
+/* Fills one bucket after the other; returns how many there are. */
+static int cut(struct ck_buckets *b, int64_t room)
+{
+    int n = 0;
+    int64_t filled = 0;
+    for (int i = 0; i < b->spans; i++) {
+        if (i == 0 || filled + b->span[i].n > room) {
+            b->bucket[n++].first = i;
+            filled = 0;
+        }
+        filled += b->span[i].n;
+        b->home[i] = n - 1;
+        b->bucket[n - 1].last = i + 1;
+    }
+    return n;
+}
+
+static int64_t numbers(const struct ck_buckets *b, const struct bucket *k)
+{
+    int64_t n = 0;
+    for (int i = k->first; i < k->last; i++)
+        n += b->span[i].n;
+    return n;
+}
+
+int ck_buckets_new(struct ck_buckets **out, struct ck_comm *comm,
+                   const struct ck_span_f32 *span, int n, int64_t room)
+{
+    int rc = COKE_OK;
+    struct ck_buckets *b = ck_calloc_array(1, sizeof *b);
+    *out = NULL;
+    if (!b)
+        return COKE_ENOMEM;
+    b->comm = comm;
+    b->spans = n;
+    b->span = ck_alloc_array((size_t)n, sizeof *b->span);
+    b->home = ck_alloc_array((size_t)n, sizeof *b->home);
+    b->bucket = ck_calloc_array((size_t)n, sizeof *b->bucket);
+    if (!b->span || !b->home || !b->bucket)
+        CK_FAIL(COKE_ENOMEM, "out of memory");
+    memcpy(b->span, span, (size_t)n * sizeof *span);
+    b->n = cut(b, room);
+    for (int i = 0; i < b->n; i++)
+        CK_TRY(ck_sum_init(&b->bucket[i].sum, comm, numbers(b, &b->bucket[i])));
+    *out = b;
+    b = NULL;
+done:
+    ck_buckets_free(b);
+    return rc;
+}
+
+void ck_buckets_free(struct ck_buckets *b)
+{
+    if (!b)
+        return;
+    for (int i = 0; i < b->n; i++)
+        ck_sum_release(&b->bucket[i].sum);
+    ck_free(b->span);
+    ck_free(b->home);
+    ck_free(b->bucket);
+    ck_free(b);
+}
+
+int ck_buckets_count(const struct ck_buckets *b)
+{
+    return b->n;
+}
+
+void ck_buckets_begin(struct ck_buckets *b)
+{
+    b->begun = b->collected = 0;
+    for (int i = 0; i < b->n; i++) {
+        b->bucket[i].missing = b->bucket[i].last - b->bucket[i].first;
+        b->bucket[i].sum.stage = CK_SUM_IDLE;
+    }
+}
+
+static void copy(const struct ck_buckets *b, const struct bucket *k, int out)
+{
+    float *at = k->sum.data;
+    for (int i = k->first; i < k->last; i++) {
+        float *mine = b->span[i].data;
+        memcpy(out ? mine : at, out ? at : mine, (size_t)b->span[i].n * sizeof *at);
+        at += b->span[i].n;
+    }
+}
+
+/* Second stages begin in the order of the buckets. */
+static int advance(struct ck_buckets *b, int wait)
+{
+    int rc = COKE_OK;
+    for (int moves = 1; b->collected < b->begun && moves;) {
+        struct ck_sum *s = &b->bucket[b->collected].sum;
+        CK_TRY(ck_sum_advance(s, b->comm, wait));
+        moves = s->stage > CK_SUM_SCATTER;
+        b->collected += moves;
+    }
+    for (int i = 0; i < b->collected; i++)
+        CK_TRY(ck_sum_advance(&b->bucket[i].sum, b->comm, wait));
+done:
+    return rc;
+}
+
+/* In their order: a bucket that is ready waits for those before it. */
+static int begin_sums(struct ck_buckets *b, int all)
+{
+    int rc = COKE_OK;
+    while (b->begun < b->n && (all || b->bucket[b->begun].missing == 0)) {
+        struct bucket *k = &b->bucket[b->begun];
+        copy(b, k, 0);
+        if (b->begun == 0)
+            b->first = ck_clock_seconds();
+        CK_TRY(ck_sum_begin(&k->sum, b->comm));
+        b->begun++;
+    }
+done:
+    return rc;
+}
+
+int ck_buckets_ready(struct ck_buckets *b, int i)
+{
+    int rc = COKE_OK;
+    b->bucket[b->home[i]].missing--;
+    CK_TRY(begin_sums(b, 0));
+    CK_TRY(advance(b, 0));
+done:
+    return rc;
+}
+
+int ck_buckets_finish(struct ck_buckets *b)
+{
+    int rc = COKE_OK;
+    double begun = ck_clock_seconds();
+    CK_TRY(begin_sums(b, 1));
+    CK_TRY(advance(b, 1));
+    ck_comm_note_overlap(b->comm, begun > b->first ? begun - b->first : 0,
+                         ck_clock_seconds() - begun);
+    for (int i = 0; i < b->n; i++)
+        copy(b, &b->bucket[i], 1);
+done:
+    return rc;
+}

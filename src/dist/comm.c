@@ -1,0 +1,428 @@
+/* comm.c - gathering and adding up over the processes of a job, in an order of our own. */
+#include "dist/comm.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "dist/launcher.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum {
+    SMALL = 1 << 13, /* numbers of a sum up to which few messages count, not few bytes */
+    PIECE = 1 << 22, /* numbers of a longer sum that are under way at a time */
+};
+
+struct ck_comm {
+    struct ck_transport t;
+    struct ck_comm_stats stats;
+    int *count, *place, *their_count, *their_place; /* [size] */
+    void *scratch;
+    size_t room; /* its bytes */
+};
+
+/* MPI is there once in a process, and so is this. */
+static struct ck_comm world;
+
+struct ck_comm *ck_comm(void)
+{
+    if (!world.t.size)
+        ck_transport_self(&world.t);
+    return &world;
+}
+
+int ck_comm_rank(const struct ck_comm *c)
+{
+    return c->t.rank;
+}
+
+int ck_comm_size(const struct ck_comm *c)
+{
+    return c->t.size;
+}
+
+struct ck_comm_stats ck_comm_stats(const struct ck_comm *c)
+{
+    return c->stats;
+}
+
+struct ck_comm_stats ck_comm_stats_since(const struct ck_comm *c, struct ck_comm_stats then)
+{
+    struct ck_comm_stats now = c->stats;
+    now.seconds -= then.seconds;
+    now.hidden -= then.hidden;
+    now.waited -= then.waited;
+    now.gathered -= then.gathered;
+    now.summed -= then.summed;
+    now.reduced -= then.reduced;
+    return now;
+}
+
+void ck_comm_note_overlap(struct ck_comm *c, double hidden, double waited)
+{
+    c->stats.hidden += hidden;
+    c->stats.waited += waited;
+}
+
+static int make_lists(struct ck_comm *c)
+{
+    int **list[] = {&c->count, &c->place, &c->their_count, &c->their_place};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        ck_free(*list[i]);
+        *list[i] = ck_calloc_array((size_t)c->t.size, sizeof **list[i]);
+        if (!*list[i])
+            return COKE_ENOMEM;
+    }
+    return COKE_OK;
+}
+
+static void release(struct ck_comm *c)
+{
+    ck_free(c->count);
+    ck_free(c->place);
+    ck_free(c->their_count);
+    ck_free(c->their_place);
+    ck_free(c->scratch);
+    memset(c, 0, sizeof *c);
+}
+
+int ck_comm_join(void)
+{
+    struct ck_comm *c = ck_comm();
+    int rc = COKE_OK;
+    if (c->t.size > 1)
+        return COKE_OK;
+    CK_TRY(ck_launcher_connect(&c->t));
+    if (c->t.size > 1)
+        CK_TRY(make_lists(c));
+done:
+    return rc;
+}
+
+int ck_comm_leave(int code)
+{
+    struct ck_comm *c = ck_comm();
+    struct ck_transport t = c->t;
+    if (code)
+        t.end_all(code);
+    release(c);
+    return t.leave() ? COKE_EFAIL : COKE_OK;
+}
+
+/* ---- moving --------------------------------------------------------------------------------
+ */
+
+static int check(const struct ck_comm *c, int error)
+{
+    char words[512];
+    if (!error)
+        return COKE_OK;
+    c->t.words(error, words, sizeof words);
+    return ck_fail(COKE_ELOST, "process %d of %d lost the others: %s", c->t.rank, c->t.size,
+                   words);
+}
+
+static int await(struct ck_comm *c, void **request)
+{
+    double begun = ck_clock_seconds();
+    int error = c->t.wait(request);
+    c->stats.seconds += ck_clock_seconds() - begun;
+    return check(c, error);
+}
+
+int ck_comm_barrier(struct ck_comm *c)
+{
+    double begun = ck_clock_seconds();
+    int error = c->t.barrier();
+    c->stats.seconds += ck_clock_seconds() - begun;
+    return check(c, error);
+}
+
+int ck_comm_broadcast(struct ck_comm *c, void *data, int64_t bytes, int root)
+{
+    double begun = ck_clock_seconds();
+    int64_t step = (int64_t)PIECE * CK_WORD;
+    int error = 0;
+    for (int64_t at = 0; at < bytes && !error; at += step) {
+        int64_t n = bytes - at < step ? bytes - at : step;
+        error = c->t.broadcast((char *)data + at, (int)(n / CK_WORD), root);
+    }
+    c->stats.seconds += ck_clock_seconds() - begun;
+    return check(c, error);
+}
+
+/* What part r is, in words; 0 where all of them are too much for MPI's integers. */
+static int set_parts(struct ck_comm *c, const int64_t *bytes)
+{
+    int64_t at = 0;
+    for (int r = 0; r < c->t.size; r++) {
+        int64_t n = bytes[r] / CK_WORD;
+        if (at + n > INT_MAX)
+            return 0;
+        c->count[r] = (int)n;
+        c->place[r] = (int)at;
+        at += n;
+    }
+    return 1;
+}
+
+int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t *bytes)
+{
+    void *request = NULL;
+    int rc = COKE_OK;
+    if (c->t.size == 1) {
+        if (mine != all)
+            memcpy(all, mine, (size_t)bytes[0]);
+        return COKE_OK;
+    }
+    if (!set_parts(c, bytes))
+        CK_FAIL(COKE_EUSAGE, "more than 8 GB cannot be gathered at once from %d processes",
+                c->t.size);
+    CK_TRY(check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
+    CK_TRY(await(c, &request));
+    c->stats.gathered += bytes[c->t.rank] * (c->t.size - 1);
+done:
+    return rc;
+}
+
+static int gather_words(struct ck_comm *c, const void *mine, void *all, int64_t words)
+{
+    void *request = NULL;
+    int rc = COKE_OK;
+    for (int r = 0; r < c->t.size; r++) {
+        c->count[r] = (int)words;
+        c->place[r] = (int)words * r;
+    }
+    CK_TRY(check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
+    CK_TRY(await(c, &request));
+done:
+    return rc;
+}
+
+int ck_comm_gather_equal(struct ck_comm *c, const void *mine, void *all, int64_t bytes)
+{
+    if (c->t.size == 1) {
+        memcpy(all, mine, (size_t)bytes);
+        return COKE_OK;
+    }
+    c->stats.gathered += bytes * (c->t.size - 1);
+    return gather_words(c, mine, all, bytes / CK_WORD);
+}
+
+/* ---- sums of numbers of eight bytes
+ * ----------------------------------------------------------
+ */
+
+typedef void add_numbers(void *sum, const void *more, int64_t n);
+
+static void add_f64(void *sum, const void *more, int64_t n)
+{
+    double *s = sum;
+    const double *m = more;
+    for (int64_t i = 0; i < n; i++)
+        s[i] += m[i];
+}
+
+static void add_i64(void *sum, const void *more, int64_t n)
+{
+    int64_t *s = sum;
+    const int64_t *m = more;
+    for (int64_t i = 0; i < n; i++)
+        s[i] += m[i];
+}
+
+enum { NUMBER = 8, NUMBER_WORDS = NUMBER / CK_WORD };
+
+static void *scratch(struct ck_comm *c, size_t bytes)
+{
+    if (bytes <= c->room)
+        return c->scratch;
+    void *more = ck_alloc_array(bytes, 1);
+    if (!more)
+        return NULL;
+    ck_free(c->scratch);
+    c->scratch = more;
+    c->room = bytes;
+    return more;
+}
+
+/* parts [size][n], added up in the order of the processes, to v [n]. */
+static void add_up(const struct ck_comm *c, const char *parts, void *v, int64_t n,
+                   add_numbers *add)
+{
+    memcpy(v, parts, (size_t)n * NUMBER);
+    for (int r = 1; r < c->t.size; r++)
+        add(v, parts + (size_t)(r * n) * NUMBER, n);
+}
+
+static int swap(struct ck_comm *c, int to, const void *send, int from, void *receive, int64_t n)
+{
+    double begun = ck_clock_seconds();
+    int error = c->t.swap(to, send, from, receive, (int)n * NUMBER_WORDS);
+    c->stats.seconds += ck_clock_seconds() - begun;
+    c->stats.summed += to < 0 ? 0 : n * NUMBER;
+    return check(c, error);
+}
+
+/* Pairs, pairs of pairs and so on swap their sums and add them up: after log2(size) rounds all
+ * have the same tree of additions (a + b is b + a to the bit). Processes beyond the largest
+ * power of two add theirs to those of a partner first, and get the result from it. */
+static int sum_small(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
+{
+    int rc = COKE_OK, me = c->t.rank, whole = 1;
+    char *other = scratch(c, (size_t)n * NUMBER);
+    if (!other)
+        return COKE_ENOMEM;
+    while (2 * whole <= c->t.size)
+        whole *= 2;
+    int beyond = me >= whole, partner = beyond ? me - whole : me + whole;
+    if (!beyond && partner >= c->t.size)
+        partner = -1;
+    if (partner >= 0)
+        CK_TRY(swap(c, beyond ? partner : -1, v, beyond ? -1 : partner, other, n));
+    if (partner >= 0 && !beyond)
+        add(v, other, n);
+    for (int step = 1; step < whole && !beyond; step *= 2) {
+        CK_TRY(swap(c, me ^ step, v, me ^ step, other, n));
+        add(v, other, n);
+    }
+    if (partner >= 0)
+        CK_TRY(swap(c, beyond ? -1 : partner, v, beyond ? partner : -1, v, n));
+done:
+    return rc;
+}
+
+static int64_t piece_start(int64_t n, int rank, int size)
+{
+    return n * rank / size;
+}
+
+/* Where the pieces of n numbers lie that the processes add up, and the copies of ours. */
+static int64_t set_pieces(struct ck_comm *c, int64_t n, int words)
+{
+    int size = c->t.size, me = c->t.rank;
+    int64_t mine = piece_start(n, me + 1, size) - piece_start(n, me, size);
+    for (int r = 0; r < size; r++) {
+        int64_t from = piece_start(n, r, size), to = piece_start(n, r + 1, size);
+        c->count[r] = (int)(to - from) * words;
+        c->place[r] = (int)from * words;
+        c->their_count[r] = (int)mine * words;
+        c->their_place[r] = (int)mine * words * r;
+    }
+    return mine;
+}
+
+/* Every process adds up one piece for all. */
+static int sum_large(struct ck_comm *c, char *v, int64_t n, add_numbers *add)
+{
+    void *request = NULL;
+    int rc = COKE_OK;
+    int64_t mine = set_pieces(c, n, NUMBER_WORDS);
+    char *parts = scratch(c, (size_t)(mine * c->t.size + 1) * NUMBER);
+    char *own = v + (size_t)c->place[c->t.rank] * CK_WORD;
+    if (!parts)
+        return COKE_ENOMEM;
+    CK_TRY(check(c, c->t.exchange(CK_CHANNEL_MAIN, v, c->count, c->place, parts, c->their_count,
+                                  c->their_place, &request)));
+    CK_TRY(await(c, &request));
+    add_up(c, parts, own, mine, add);
+    CK_TRY(check(c, c->t.gather(CK_CHANNEL_MAIN, own, v, c->count, c->place, &request)));
+    CK_TRY(await(c, &request));
+    c->stats.summed += (n - mine + mine * (c->t.size - 1)) * NUMBER;
+done:
+    return rc;
+}
+
+static int sum(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
+{
+    int rc = COKE_OK;
+    if (c->t.size == 1)
+        return COKE_OK;
+    if (n <= SMALL)
+        return sum_small(c, v, n, add);
+    for (int64_t at = 0; at < n && !rc; at += PIECE)
+        rc = sum_large(c, (char *)v + at * NUMBER, n - at < PIECE ? n - at : PIECE, add);
+    return rc;
+}
+
+int ck_comm_sum_f64(struct ck_comm *c, double *v, int64_t n)
+{
+    return sum(c, v, n, add_f64);
+}
+
+int ck_comm_sum_i64(struct ck_comm *c, int64_t *v, int64_t n)
+{
+    return sum(c, v, n, add_i64);
+}
+
+/* ---- sums that go on meanwhile
+ * ---------------------------------------------------------------
+ */
+
+int ck_sum_init(struct ck_sum *s, const struct ck_comm *c, int64_t n)
+{
+    int size = c->t.size;
+    memset(s, 0, sizeof *s);
+    s->n = n;
+    s->data = ck_alloc_array((size_t)n, sizeof *s->data);
+    s->parts = ck_alloc_array((size_t)((n + size - 1) / size), (size_t)size * sizeof *s->parts);
+    return s->data && s->parts ? COKE_OK : COKE_ENOMEM;
+}
+
+void ck_sum_release(struct ck_sum *s)
+{
+    ck_free(s->data);
+    ck_free(s->parts);
+    memset(s, 0, sizeof *s);
+}
+
+int ck_sum_begin(struct ck_sum *s, struct ck_comm *c)
+{
+    s->stage = CK_SUM_DONE;
+    if (c->t.size == 1)
+        return COKE_OK;
+    int64_t mine = set_pieces(c, s->n, 1);
+    c->stats.reduced += (s->n - mine + mine * (c->t.size - 1)) * (int64_t)sizeof(float);
+    s->stage = CK_SUM_SCATTER;
+    return check(c, c->t.exchange(CK_CHANNEL_SCATTER, s->data, c->count, c->place, s->parts,
+                                  c->their_count, c->their_place, &s->request));
+}
+
+/* In f64, one rounding at the end. */
+static void add_pieces(struct ck_sum *s, int64_t mine, float *own, int size)
+{
+    for (int64_t i = 0; i < mine; i++) {
+        double total = (double)s->parts[i];
+        for (int r = 1; r < size; r++)
+            total += (double)s->parts[r * mine + i];
+        own[i] = (float)total;
+    }
+}
+
+static int begin_collecting(struct ck_sum *s, struct ck_comm *c)
+{
+    int64_t mine = set_pieces(c, s->n, 1);
+    float *own = s->data + c->place[c->t.rank];
+    add_pieces(s, mine, own, c->t.size);
+    s->stage = CK_SUM_COLLECT;
+    return check(
+        c, c->t.gather(CK_CHANNEL_COLLECT, own, s->data, c->count, c->place, &s->request));
+}
+
+int ck_sum_advance(struct ck_sum *s, struct ck_comm *c, int wait)
+{
+    int rc = COKE_OK, done = wait;
+    if (s->stage != CK_SUM_SCATTER && s->stage != CK_SUM_COLLECT)
+        return COKE_OK;
+    if (!wait)
+        CK_TRY(check(c, c->t.test(s->request, &done)));
+    if (!done)
+        return COKE_OK;
+    CK_TRY(await(c, &s->request));
+    if (s->stage == CK_SUM_SCATTER)
+        CK_TRY(begin_collecting(s, c));
+    else
+        s->stage = CK_SUM_DONE;
+done:
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* cores.c - which processes of a job run on the same cores. */
+#include "dist/cores.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "io/hash.h"
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Launchers bind processes to cores of their own, or leave all cores to all of them. */
+static uint64_t name_cores(void)
+{
+    char host[256] = "";
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    gethostname(host, sizeof host - 1);
+    sched_getaffinity(0, sizeof cores, &cores);
+    return ck_hash(&cores, sizeof cores, ck_hash_text(host));
+}
+
+int ck_cores_sharers(struct ck_comm *c, int *out)
+{
+    int rc = COKE_OK, size = ck_comm_size(c);
+    uint64_t mine = name_cores();
+    uint64_t *all = ck_alloc_array((size_t)size, sizeof *all);
+    if (!all)
+        return COKE_ENOMEM;
+    CK_TRY(ck_comm_gather_equal(c, &mine, all, sizeof mine));
+    *out = 0;
+    for (int r = 0; r < size; r++)
+        *out += all[r] == mine;
+done:
+    ck_free(all);
+    return rc;
+}

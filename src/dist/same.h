@@ -1,0 +1,14 @@
+/* same.h - do all processes of a job mean the same thing? */
+#ifndef CK_SAME_H
+#define CK_SAME_H
+
+#include "dist/comm.h"
+
+/* text: lines of "name\tvalue". The process where one differs from the first process's fails,
+ * in words; no one goes on before all have agreed. */
+int ck_same_text(struct ck_comm *c, const char *text);
+
+/* Fails where a process has another hash than the first. when: "epoch 3"; what: "labels". */
+int ck_same_hash(struct ck_comm *c, uint64_t hash, const char *when, const char *what);
+
+#endif

@@ -1,0 +1,182 @@
+/* ranks.c - what the processes of one training tell each other. */
+#include "train/ranks.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "dist/same.h"
+#include "nn/dnn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BUCKETS = 8,            /* at least so many for a network, */
+    BUCKET_LEAST = 1 << 14, /* but none smaller, */
+    BUCKET_MOST = 1 << 20,  /* or larger than so many numbers, */
+    PIECE_LEAST = 1 << 13,  /* unless a process's piece of it would be smaller than this */
+};
+
+int ck_ranks_init(struct ck_ranks *r, int heads, int64_t most)
+{
+    memset(r, 0, sizeof *r);
+    r->comm = ck_comm();
+    r->rank = ck_comm_rank(r->comm);
+    r->size = ck_comm_size(r->comm);
+    size_t packed = r->size > 1 ? (size_t)heads * (size_t)most : 1;
+    r->count = ck_calloc_array((size_t)r->size, sizeof *r->count);
+    r->bytes = ck_calloc_array((size_t)r->size, sizeof *r->bytes);
+    r->packed = ck_alloc_array(packed, sizeof *r->packed);
+    return r->count && r->bytes && r->packed ? COKE_OK : COKE_ENOMEM;
+}
+
+void ck_ranks_release(struct ck_ranks *r)
+{
+    ck_buckets_free(r->buckets);
+    ck_free(r->count);
+    ck_free(r->bytes);
+    ck_free(r->packed);
+    memset(r, 0, sizeof *r);
+}
+
+/* ---- gradients -----------------------------------------------------------------------------
+ */
+
+/* The backward pass comes from the last parameter to the first. */
+static int note_ready(void *arg, int first, int n)
+{
+    struct ck_ranks *r = arg;
+    int rc = COKE_OK;
+    for (int i = first + n - 1; i >= first && !rc; i--)
+        rc = ck_buckets_ready(r->buckets, r->params - 1 - i);
+    return rc;
+}
+
+int ck_ranks_add_net(struct ck_ranks *r, const struct ck_net *net)
+{
+    int rc = COKE_OK, n = net->nparams;
+    struct ck_span_f32 *span = NULL;
+    if (r->size == 1)
+        return COKE_OK;
+    int64_t room = ck_net_size(net) / BUCKETS;
+    room = room < BUCKET_LEAST ? BUCKET_LEAST : room > BUCKET_MOST ? BUCKET_MOST : room;
+    if (room < (int64_t)r->size * PIECE_LEAST)
+        room = (int64_t)r->size * PIECE_LEAST;
+    span = ck_alloc_array((size_t)n, sizeof *span);
+    if (!span)
+        return COKE_ENOMEM;
+    for (int i = 0; i < n; i++)
+        span[n - 1 - i] = (struct ck_span_f32){net->param[i].grad, net->param[i].size};
+    CK_TRY(ck_buckets_new(&r->buckets, r->comm, span, n, room));
+    r->params = n;
+    r->watch = (struct ck_grad_watch){note_ready, r};
+done:
+    ck_free(span);
+    return rc;
+}
+
+/* ---- are they the same? --------------------------------------------------------------------
+ */
+
+/* "name\tvalue\n" for everything that must be the same. */
+static char *describe(const struct coke_train_options *o, const struct coke_data *data)
+{
+    const struct coke_option_table *t = coke_train_option_table();
+    char value[1024], *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return NULL;
+    fprintf(f, "coke\t%s\noneDNN\t%s\n", coke_version(), ck_dnn_version());
+    fprintf(f, "the instruction set\t%s\n", coke_isa());
+    for (int i = 0; i < t->n; i++)
+        if (!ck_train_option_is_free(t->row[i].name) &&
+            coke_options_get(t, o, t->row[i].name, value, sizeof value) == COKE_OK)
+            fprintf(f, "option '%s'\t%s\n", t->row[i].name, value);
+    fprintf(f, "the number of images\t%lld\n", (long long)data->set->n);
+    fprintf(f, "the list of images\t%016llx\n",
+            (unsigned long long)ck_dataset_fingerprint(data->set));
+    fclose(f);
+    return text;
+}
+
+int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
+                   const struct coke_data *data)
+{
+    if (r->size == 1)
+        return COKE_OK;
+    char *mine = describe(o, data);
+    int rc = mine ? ck_same_text(r->comm, mine) : ck_fail(COKE_ENOMEM, "out of memory");
+    free(mine);
+    return rc;
+}
+
+/* ---- a step --------------------------------------------------------------------------------
+ */
+
+int ck_ranks_count(struct ck_ranks *r, int64_t n)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_comm_gather_equal(r->comm, &n, r->count, sizeof n));
+    r->first = r->total = r->largest = 0;
+    for (int i = 0; i < r->size; i++) {
+        r->first += i < r->rank ? r->count[i] : 0;
+        r->total += r->count[i];
+        r->largest = r->count[i] > r->largest ? r->count[i] : r->largest;
+    }
+done:
+    return rc;
+}
+
+int ck_ranks_gather(struct ck_ranks *r, void *all, size_t size)
+{
+    if (r->size == 1)
+        return COKE_OK;
+    for (int i = 0; i < r->size; i++)
+        r->bytes[i] = r->count[i] * (int64_t)size;
+    return ck_comm_gather(r->comm, (char *)all + (size_t)r->first * size, all, r->bytes);
+}
+
+/* All heads' labels of a process travel together: [rank][head][images]. */
+static int gather_labels(void *arg, int32_t *label, int heads, int64_t total)
+{
+    struct ck_ranks *r = arg;
+    int rc = COKE_OK;
+    int64_t mine = r->count[r->rank], at = 0;
+    int32_t *own = r->packed + heads * r->first;
+    for (int h = 0; h < heads; h++)
+        memcpy(own + h * mine, label + h * total + r->first, (size_t)mine * sizeof *own);
+    for (int i = 0; i < r->size; i++)
+        r->bytes[i] = r->count[i] * heads * (int64_t)sizeof *own;
+    CK_TRY(ck_comm_gather(r->comm, own, r->packed, r->bytes));
+    for (int i = 0; i < r->size; at += r->count[i], i++)
+        for (int h = 0; h < heads; h++)
+            memcpy(label + h * total + at, r->packed + heads * at + h * r->count[i],
+                   (size_t)r->count[i] * sizeof *label);
+done:
+    return rc;
+}
+
+struct ck_label_share ck_ranks_share(struct ck_ranks *r)
+{
+    return (struct ck_label_share){r->first, r->count[r->rank], gather_labels, r};
+}
+
+static int sum_statistics(void *arg, double *v, int64_t n)
+{
+    return ck_comm_sum_f64(arg, v, n);
+}
+
+struct ck_reduce ck_ranks_reduce(struct ck_ranks *r, int absent)
+{
+    return (struct ck_reduce){sum_statistics, r->comm, absent};
+}
+
+int ck_ranks_agree(struct ck_ranks *r, int *wish)
+{
+    int64_t wants[2] = {*wish && *wish != COKE_SAVE, *wish == COKE_SAVE};
+    int rc = COKE_OK;
+    CK_TRY(ck_comm_sum_i64(r->comm, wants, 2));
+    *wish = wants[0] ? 1 : wants[1] ? COKE_SAVE : 0;
+done:
+    return rc;
+}

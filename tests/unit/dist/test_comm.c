@@ -1,0 +1,100 @@
+/* test_comm.c - a process alone: nothing is added, nothing moves, no MPI is asked for. */
+#include "core/mem.h"
+#include "dist/bucket.h"
+#include "dist/cores.h"
+#include "support.h"
+
+static void a_process_alone_is_rank_0_of_1(void **state)
+{
+    (void)state;
+    assert_ok(coke_group_join());
+    assert_int_equal(coke_group_rank(), 0);
+    assert_int_equal(coke_group_size(), 1);
+    int sharers = 0;
+    assert_ok(ck_cores_sharers(ck_comm(), &sharers));
+    assert_int_equal(sharers, 1);
+    assert_ok(ck_comm_barrier(ck_comm()));
+}
+
+static void sums_of_one_are_what_they_were(void **state)
+{
+    (void)state;
+    double v[3] = {1.5, -2, 1e300};
+    int64_t w[2] = {INT64_MAX, -4};
+    assert_ok(ck_comm_sum_f64(ck_comm(), v, 3));
+    assert_ok(ck_comm_sum_i64(ck_comm(), w, 2));
+    assert_true(v[0] == 1.5 && v[2] == 1e300);
+    assert_true(w[0] == INT64_MAX && w[1] == -4);
+}
+
+static void parts_of_one_are_the_whole(void **state)
+{
+    (void)state;
+    int32_t mine[2] = {3, 4}, all[2] = {0, 0};
+    int64_t bytes = sizeof mine;
+    assert_ok(ck_comm_gather(ck_comm(), mine, all, &bytes));
+    assert_int_equal(all[1], 4);
+    assert_ok(ck_comm_gather_equal(ck_comm(), mine + 1, all, 4));
+    assert_int_equal(all[0], 4);
+    assert_ok(ck_comm_broadcast(ck_comm(), all, 8, 0));
+}
+
+static void buckets_cut_spans_and_leave_them(void **state)
+{
+    (void)state;
+    float a[5] = {1, 2, 3, 4, 5}, b[2] = {6, 7}, d[9] = {8};
+    struct ck_span_f32 span[3] = {{a, 5}, {b, 2}, {d, 9}};
+    struct ck_buckets *buckets;
+    assert_ok(ck_buckets_new(&buckets, ck_comm(), span, 3, 7));
+    assert_int_equal(ck_buckets_count(buckets), 2);
+    for (int step = 0; step < 2; step++) {
+        ck_buckets_begin(buckets);
+        for (int i = 2; i >= 0; i--) /* not in their order */
+            assert_ok(ck_buckets_ready(buckets, i));
+        assert_ok(ck_buckets_finish(buckets));
+    }
+    assert_true(a[4] == 5 && b[0] == 6 && d[0] == 8 && d[8] == 0);
+    ck_buckets_free(buckets);
+}
+
+static void buckets_without_memory_are_none(void **state)
+{
+    (void)state;
+    float a[5] = {0};
+    struct ck_span_f32 span = {a, 5};
+    for (int nth = 1; nth < 7; nth++) {
+        struct ck_buckets *b;
+        int64_t live = ck_mem_stats().live;
+        ck_mem_fail_at(nth);
+        assert_int_equal(ck_buckets_new(&b, ck_comm(), &span, 1, 7), COKE_ENOMEM);
+        ck_mem_fail_at(0);
+        assert_null(b);
+        assert_int_equal(ck_mem_stats().live, live);
+    }
+}
+
+static void a_launcher_without_the_plug_in_is_an_error_in_words(void **state)
+{
+    (void)state;
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    setenv("COKE_MPI", "/nowhere/libcoke-mpi.so", 1);
+    assert_fails(coke_group_join(), COKE_EFAIL, "mpirun started several processes");
+    assert_fails(coke_group_join(), COKE_EFAIL, "/nowhere/libcoke-mpi.so");
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+    assert_ok(coke_group_join()); /* one process needs no other */
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("COKE_MPI");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_alone_is_rank_0_of_1),
+        cmocka_unit_test(sums_of_one_are_what_they_were),
+        cmocka_unit_test(parts_of_one_are_the_whole),
+        cmocka_unit_test(buckets_cut_spans_and_leave_them),
+        cmocka_unit_test(buckets_without_memory_are_none),
+        cmocka_unit_test(a_launcher_without_the_plug_in_is_an_error_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
