@@ -1,6 +1,5 @@
 /* job.c - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
 #include "cluster/job_run.h"
-#include "cluster/repair.h"
 #include "cluster/start.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -13,59 +12,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_cluster_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_INTS, k, "k", 0, 1, 1 << 24, NULL,
-        "number of clusters; a list (10,20,50) makes several clusterings in one go"),
-    ROW(COKE_OPT_FLOAT, ratio, "ratio", 0.4, 0, 1, NULL,
-        "least size of every cluster, as a share of n/k; 1 = balanced, 0 = no bound"),
-    ROW(COKE_OPT_FLOAT, max_ratio, "max-ratio", 0, 0, 1e9, NULL,
-        "largest size of every cluster, as a multiple of n/k; 0 = no bound"),
-    ROW(COKE_OPT_INT, epochs, "epochs", 0, 0, 100000, "auto",
-        "passes that move the centers; auto = until the objective stands still"),
-    ROW(COKE_OPT_INT, max_epochs, "max-epochs", 30, 1, 100000, NULL, "limit of auto epochs"),
-    ROW(COKE_OPT_FLOAT, tolerance, "tolerance", 1e-4, 0, 1, NULL,
-        "auto epochs end when the relative gain is below this twice"),
-    ROW(COKE_OPT_INT, batch, "batch", 0, 0, 1 << 24, "auto", "rows a batch"),
-    ROW(COKE_OPT_FLOAT, eta, "eta", 0, 0, 1e6, "auto",
-        "step of the duals, which steer the sizes"),
-    ROW(COKE_OPT_FLOAT, tau, "tau", 0, 0, 1e6, NULL,
-        "keep the sum of the duals within this (Theorem 1); 0 = no limit"),
-    ROW(COKE_OPT_FLOAT, inflate, "inflate", 1, 1, 10, NULL,
-        "raise the bounds that the duals work towards by this factor"),
-    ROW(COKE_OPT_CHOICE, centers, "centers", 1, 0, 2, "running|mean|epoch",
-        "how centers move: the authors' running mean, the mean of the epoch so far, or once an "
-        "epoch"),
-    ROW(COKE_OPT_FLOAT, carry, "carry", 0.1, 0, 0.99, NULL,
-        "share of last epoch's sums that centers keep (centers mean)"),
-    ROW(COKE_OPT_CHOICE, init, "init", 0, 0, 1, "sample|kmeans++", "first centers"),
-    ROW(COKE_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,
-        "end with the best assignment that keeps all sizes exactly"),
-    ROW(COKE_OPT_CHOICE, bad, "bad", 0, 0, 1, "error|skip",
-        "rows with NaN, infinity or only zeros: stop, or leave out (label -1)"),
-    ROW(COKE_OPT_CHOICE, shuffle, "shuffle", 0, 0, 3, "auto|full|block|none",
-        "order of the rows; auto = full up to 4 GiB, then in blocks"),
-    ROW(COKE_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL,
-        "the same seed gives the same bytes, for any number of threads"),
-};
-
-static const struct coke_option_table table = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_cluster_options)};
-
-const struct coke_option_table *coke_cluster_option_table(void)
-{
-    return &table;
-}
-
-struct coke_cluster_options coke_cluster_options_default(void)
-{
-    struct coke_cluster_options o;
-    coke_options_default(&table, &o);
-    return o;
-}
 
 /* ---- talking ---- */
 
@@ -97,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static void warn(const struct ck_job *j, c
     va_end(ap);
 }
 
-static int report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
+int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective)
 {
     struct coke_progress p = {.phase = phase,
@@ -142,7 +88,7 @@ static int check_input(const struct ck_job *j)
 {
     const struct coke_cluster_options *o = &j->c->o;
     const struct coke_rows *r = j->input->rows;
-    int rc = ck_options_check(&table, o);
+    int rc = ck_options_check(coke_cluster_option_table(), o);
     if (rc)
         return rc;
     if (o->k.n < 1)
@@ -177,13 +123,6 @@ static int size_list(const double *from, int64_t k, const char *what, int64_t **
     }
     *out = to;
     return COKE_OK;
-}
-
-/* center [k][ld] to [k][dim] */
-static void compact(const float *from, int64_t k, int ld, int dim, float *to)
-{
-    for (int64_t i = 0; i < k; i++)
-        memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
 }
 
 static double choose_eta(const struct ck_job *j, int h, double gap)
@@ -238,7 +177,7 @@ static int make_head(struct ck_job *j, int h)
     CK_TRY(ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, k, &gap));
     o.eta = choose_eta(j, h, gap);
     c->summary[h].eta = o.eta;
-    compact(center, k, c->scan.ld, c->dim, center);
+    ck_job_compact(center, k, c->scan.ld, c->dim, center);
     CK_TRY(coke_kmeans_new(&c->head[h], &o, center, low, high));
     CK_TRY(ck_kmeans_reserve(c->head[h], j->batch));
     CK_TRY(ck_labels_init(&c->head[h]->labels, c->n, k));
@@ -362,13 +301,14 @@ static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
         int rc = run_batch(j);
         done += j->n;
         if (!rc)
-            rc = report(j, "epoch", epoch, epochs, first + (left < j->batch ? left : j->batch),
-                        c->n, done ? j->objective[0] / (double)done : 0);
+            rc = ck_job_report(j, "epoch", epoch, epochs,
+                               first + (left < j->batch ? left : j->batch), c->n,
+                               done ? j->objective[0] / (double)done : 0);
         if (rc)
             return rc;
     }
     end_epoch(c);
-    return COKE_OK;
+    return ck_job_compare(j, epoch);
 }
 
 /* In the order of the stream, neighbours share a label far more often than rows drawn at random
@@ -435,138 +375,6 @@ done:
     return rc;
 }
 
-/* ---- frozen pass and repair ---- */
-
-struct repair_progress {
-    const struct ck_job *j;
-    int64_t epochs;
-};
-
-static int repair_report(void *user, const char *phase, int64_t done, int64_t total)
-{
-    const struct repair_progress *p = user;
-    return report(p->j, phase, p->epochs, p->epochs, done, total, 0);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int summarise(struct ck_job *j, int h)
-{
-    struct coke_cluster *c = j->c;
-    struct coke_kmeans *km = c->head[h];
-    struct coke_head_summary *s = &c->summary[h];
-    s->n = j->usable;
-    s->k = km->k;
-    s->dim = c->dim;
-    s->skipped = c->scan.nbad;
-    int64_t *sorted = ck_alloc_array((size_t)km->k, sizeof *sorted);
-    c->center[h] = ck_alloc_array((size_t)km->k, (size_t)c->dim * sizeof(float));
-    if (!sorted || !c->center[h]) {
-        ck_free(sorted);
-        return COKE_ENOMEM;
-    }
-    memcpy(sorted, c->size[h], (size_t)km->k * sizeof *sorted);
-    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
-    s->size_min = sorted[0];
-    s->size_median = sorted[km->k / 2];
-    s->size_max = sorted[km->k - 1];
-    memcpy(sorted, km->least, (size_t)km->k * sizeof *sorted);
-    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
-    s->bound_min = sorted[0];
-    s->bound_max = sorted[km->k - 1];
-    ck_free(sorted);
-    compact(km->prev, km->k, km->ld, c->dim, c->center[h]);
-    return COKE_OK;
-}
-
-static int has_bounds(const struct coke_kmeans *km)
-{
-    for (int64_t k = 0; k < km->k; k++)
-        if (km->least[k] > 0 || km->most)
-            return 1;
-    return 0;
-}
-
-/* Sizes of the labels given in passing, in the last epoch, and how far they miss their bounds.
- */
-static void count_online(struct coke_cluster *c, int h)
-{
-    const struct coke_kmeans *km = c->head[h];
-    struct coke_head_summary *s = &c->summary[h];
-    memset(c->size[h], 0, (size_t)km->k * sizeof **c->size);
-    for (int64_t i = 0; i < c->n; i++)
-        if (ck_labels_get(&km->labels, i) >= 0)
-            c->size[h][ck_labels_get(&km->labels, i)]++;
-    for (int64_t k = 0; k < km->k; k++) {
-        int64_t missing = km->least[k] - c->size[h][k];
-        s->below_before_repair += missing > 0;
-        s->short_before_repair += missing > 0 ? missing : 0;
-        s->above_before_repair += km->most && c->size[h][k] > km->most[k];
-    }
-}
-
-static int finish_head(struct ck_job *j, int h)
-{
-    struct coke_cluster *c = j->c;
-    struct coke_kmeans *km = c->head[h];
-    struct coke_head_summary *s = &c->summary[h];
-    int bounded = has_bounds(km);
-    struct repair_progress progress = {j, s->epochs};
-    struct ck_repair r = {.scan = &c->scan,
-                          .assigner = km->assigner,
-                          .k = km->k,
-                          .least = km->least,
-                          .most = km->most,
-                          .exact = bounded && c->o.repair,
-                          .sample = c->o.seed,
-                          .progress = repair_report,
-                          .user = &progress,
-                          .comm = j->comm,
-                          .expected = c->size[h],
-                          .price = c->price[h],
-                          .labels = &km->labels,
-                          .size = c->size[h]};
-    if (bounded)
-        memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
-    ck_assigner_reset(km->assigner, km->prev);
-    count_online(c, h);
-    int rc = ck_repair_run(&r);
-    if (rc)
-        return rc;
-    s->objective = r.nearest / r.weight;
-    s->labels_objective = r.primal / r.weight;
-    if (!r.exact) { /* what the labels are like that are returned */
-        s->below_before_repair = r.below;
-        s->above_before_repair = r.above;
-        s->short_before_repair = r.missing;
-    }
-    s->repaired = r.exact;
-    s->moved = r.moved;
-    s->primal = r.primal;
-    s->dual = r.dual;
-    s->gap = r.dual - r.primal;
-    s->repair_bytes = r.bytes;
-    s->passes += r.passes;
-    return summarise(j, h);
-}
-
-/* A stream is gone when the epoch is over: its labels are those it got in passing. */
-static int finish_stream(struct ck_job *j, int h)
-{
-    struct coke_cluster *c = j->c;
-    struct coke_head_summary *s = &c->summary[h];
-    count_online(c, h);
-    memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
-    s->labels_objective = s->objective;
-    s->dual = s->gap = NAN;
-    s->primal = s->objective * (double)j->usable;
-    return summarise(j, h);
-}
-
 /* ---- the job ---- */
 
 static int prepare(struct ck_job *j)
@@ -616,14 +424,14 @@ static int run_job(struct ck_job *j)
     int rc;
     double t0 = ck_clock_seconds();
     CK_TRY(prepare(j));
-    CK_TRY(report(j, "init", 0, 0, 0, 1, 0));
+    CK_TRY(ck_job_report(j, "init", 0, 0, 0, 1, 0));
     for (int h = 0; h < c->heads; h++)
         CK_TRY(make_head(j, h));
     double t1 = ck_clock_seconds();
     CK_TRY(run_epochs(j));
     double t2 = ck_clock_seconds();
     for (int h = 0; h < c->heads; h++)
-        CK_TRY(c->scan.rows->one_pass ? finish_stream(j, h) : finish_head(j, h));
+        CK_TRY(c->scan.rows->one_pass ? ck_job_finish_stream(j, h) : ck_job_finish_head(j, h));
     double t3 = ck_clock_seconds();
     c->timing = (struct coke_cluster_timing){
         .init = t1 - t0,

@@ -1,4 +1,4 @@
-/* job_run.h - between job.c and job_share.c: a clustering that is under way. */
+/* job_run.h - between job.c, job_share.c and job_end.c: a clustering that is under way. */
 #ifndef CK_JOB_RUN_H
 #define CK_JOB_RUN_H
 
@@ -37,6 +37,12 @@ struct ck_job {
     int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
 };
 
+/* Tells the caller how far it is; fails where the caller wants to stop. */
+int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
+                  int64_t done, int64_t total, double objective);
+
+/* ---- job_share.c ---- */
+
 /* Several processes: do they mean the same, and what they need to share it. */
 int ck_job_prepare_sharing(struct ck_job *j, int64_t most_k);
 /* The first of n rows that process `rank` labels. */
@@ -46,5 +52,15 @@ int ck_job_exchange(struct ck_job *j);
 /* Sums of the rows by cluster are exchanged, not the rows: whatever is shorter. */
 int ck_job_prefers_sums(const struct ck_job *j);
 int ck_job_apply_sums(struct ck_job *j, int head);
+/* After an epoch: all hold the same centers, duals and labels, or it fails. */
+int ck_job_compare(struct ck_job *j, int64_t epoch);
+
+/* ---- job_end.c ---- */
+
+/* center [k][ld] to [k][dim]; may be the same place. */
+void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to);
+int ck_job_finish_head(struct ck_job *j, int h);
+/* A stream is gone when the epoch is over: its labels are those it got in passing. */
+int ck_job_finish_stream(struct ck_job *j, int h);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/mem.h"
 #include "core/workers.h"
 #include "dist/same.h"
+#include "io/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,8 +73,42 @@ done:
     return rc;
 }
 
+/* Rows from all parts of the file, weights included: another file of the same shape is noticed
+ * without reading it all. */
+static int hash_sample(const struct ck_job *j, uint64_t *hash)
+{
+    const struct coke_cluster *c = j->c;
+    enum { SAMPLE = 64 };
+    int64_t id[SAMPLE];
+    int n = 0, rc = COKE_OK;
+    float *x = ck_calloc_array(SAMPLE + CK_TILE, (size_t)c->scan.ld * sizeof *x);
+    if (!x)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < SAMPLE; i++) {
+        int64_t row = ck_job_share_start(c->n, (int)i, SAMPLE);
+        if (!ck_scan_is_bad(&c->scan, row))
+            id[n++] = row;
+    }
+    CK_TRY(ck_scan_get(&c->scan, id, n, x));
+    *hash = ck_hash(x, (size_t)(n * c->scan.ld) * sizeof *x, 0);
+done:
+    ck_free(x);
+    return rc;
+}
+
+static uint64_t hash_sizes(const struct ck_job *j)
+{
+    const double *list[] = {j->input->min_sizes, j->input->max_sizes};
+    size_t bytes = (size_t)j->c->o.k.v[0] * sizeof(double);
+    uint64_t hash = 0;
+    for (uint64_t i = 0; i < 2; i++)
+        if (list[i])
+            hash = ck_hash(list[i], bytes, hash + i + 1);
+    return hash;
+}
+
 /* "name\tvalue" of everything that the processes must have in common. */
-static char *describe(const struct ck_job *j)
+static char *describe(const struct ck_job *j, uint64_t sample)
 {
     const struct coke_cluster *c = j->c;
     const struct coke_option_table *t = coke_cluster_option_table();
@@ -89,6 +124,8 @@ static char *describe(const struct ck_job *j)
     fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
             c->dim);
     fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);
+    fprintf(f, "the list of sizes\t%016llx\n", (unsigned long long)hash_sizes(j));
+    fprintf(f, "a sample of the rows\t%016llx\n", (unsigned long long)sample);
     fclose(f);
     return text;
 }
@@ -105,7 +142,10 @@ int ck_job_prepare_sharing(struct ck_job *j, int64_t most_k)
     if (c->scan.rows->one_pass)
         return ck_fail(COKE_EUSAGE, "%s is read once, in order: %d processes cannot share it",
                        c->scan.rows->name, j->size);
-    char *text = describe(j);
+    uint64_t sample;
+    char *text = NULL;
+    CK_TRY(hash_sample(j, &sample));
+    text = describe(j, sample);
     if (!text)
         CK_FAIL(COKE_ENOMEM, "out of memory");
     CK_TRY(ck_same_text(j->comm, text));
@@ -119,4 +159,16 @@ int ck_job_prepare_sharing(struct ck_job *j, int64_t most_k)
 done:
     free(text);
     return rc;
+}
+
+int ck_job_compare(struct ck_job *j, int64_t epoch)
+{
+    char when[32];
+    uint64_t hash = 0;
+    if (j->size == 1)
+        return COKE_OK;
+    for (int h = 0; h < j->c->heads; h++)
+        hash = ck_kmeans_hash(j->c->head[h], hash);
+    snprintf(when, sizeof when, "epoch %lld", (long long)epoch);
+    return ck_same_hash(j->comm, hash, when, "centers, duals or labels");
 }

@@ -63,6 +63,8 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
 
 /* The whole state as tensors, borrowed from km. */
 int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s);
+/* Of all its tensors. */
+uint64_t ck_kmeans_hash(const struct coke_kmeans *km, uint64_t seed);
 int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s);
 
 /* Bounds from a ratio or given ones: floor(ratio * n / k). Checks that they can be met. */

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/state.h"
+#include "io/hash.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,18 @@ static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
     };
     memcpy(p, all, sizeof all);
     return (int)(sizeof all / sizeof all[0]);
+}
+
+uint64_t ck_kmeans_hash(const struct coke_kmeans *km, uint64_t seed)
+{
+    struct part p[PARTS];
+    int n = list_parts(km, p);
+    for (int i = 0; i < n; i++) {
+        int64_t elements = p[i].shape[0] * (p[i].ndim > 1 ? p[i].shape[1] : 1);
+        if (p[i].data)
+            seed = ck_hash(p[i].data, (size_t)elements * ck_dtype_size(p[i].dtype), seed);
+    }
+    return seed;
 }
 
 int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s)

@@ -157,7 +157,7 @@ static int differ(int anyway, ck_say *say, void *user, const char *path, const c
     char line[1600];
     if (!anyway)
         return ck_fail(COKE_EUSAGE,
-                       "%s was made with %s %s, now it is %s: the result would not be that of "
+                       "%s: %s was %s and is now %s: the result would not be that of "
                        "one run; --resume-anyway goes on",
                        path, what, then ? then : "(unknown)", now);
     snprintf(line, sizeof line, "resumed although %s was %s and is now %s", what,
@@ -212,8 +212,8 @@ static int check_circumstances(const struct check *c)
     CK_TRY(same(c, "coke", "coke", coke_version()));
     CK_TRY(same(c, "oneDNN", "onednn", ck_dnn_version()));
     CK_TRY(same(c, "the instruction set", "isa", coke_isa()));
-    CK_TRY(same(c, "a number of processes of", "processes", processes));
-    CK_TRY(same(c, "a number of threads of", "threads", threads));
+    CK_TRY(same(c, "the number of processes", "processes", processes));
+    CK_TRY(same(c, "the number of threads", "threads", threads));
 done:
     return rc;
 }

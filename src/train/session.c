@@ -145,15 +145,8 @@ uint64_t ck_session_hash(const struct ck_session *s)
         h = ck_hash(net->param[i].value, (size_t)net->param[i].size * sizeof(float), h);
     for (int i = 0; i < net->nbuffers; i++)
         h = ck_hash(net->buffer[i].value, (size_t)net->buffer[i].size * sizeof(float), h);
-    for (int i = 0; i < s->heads.n; i++) {
-        const struct coke_kmeans *km = s->heads.head[i];
-        size_t k = (size_t)km->k, centers = k * (size_t)km->ld * sizeof(float);
-        size_t n = (size_t)km->labels.n;
-        h = ck_hash(km->cur, centers, ck_hash(km->prev, centers, h));
-        h = ck_hash(km->duals.rho, k * sizeof *km->duals.rho, h);
-        h = km->labels.wide ? ck_hash(km->labels.wide, n * sizeof(int32_t), h)
-                            : ck_hash(km->labels.narrow, n * sizeof(uint16_t), h);
-    }
+    for (int i = 0; i < s->heads.n; i++)
+        h = ck_kmeans_hash(s->heads.head[i], h);
     return h;
 }
 

@@ -44,6 +44,10 @@ def make(tmp):
     x = x.astype("f4")
     np.save(tmp + "/x.npy", x)
     np.save(tmp + "/short.npy", x[:3000])
+    np.save(tmp + "/other.npy", x[::-1])
+    np.save(tmp + "/tiny.npy", x[:2])
+    for name, least in ("least", 20), ("more", 21):
+        np.savetxt("%s/%s.txt" % (tmp, name), [least] * 5, "%d")
     x[77] = 0
     x[2900] = np.nan
     np.save(tmp + "/y.npy", x)
@@ -73,5 +77,10 @@ with tempfile.TemporaryDirectory() as tmp:
                 ["x.npy", "-k", "5"], ["x.npy", "-k", "5", "--ratio", "0.5"])
     check_words(tmp, 2, "the number of rows is 3000 in process 1, but 3003 in process 0",
                 ["x.npy", "-k", "5"], ["short.npy", "-k", "5"])
+    check_words(tmp, 2, "a sample of the rows is ", ["x.npy", "-k", "5"],
+                ["other.npy", "-k", "5"])
+    check_words(tmp, 2, "the list of sizes is ", ["x.npy", "-k", "5", "--min-sizes", "least.txt"],
+                ["x.npy", "-k", "5", "--min-sizes", "more.txt"])
+    check_words(tmp, 2, "2 rows cannot be shared by 3 processes", *[["tiny.npy", "-k", "1"]] * 3)
     check_words(tmp, 4, "process 1: ", ["x.npy", "-k", "5"], ["nowhere.npy", "-k", "5"])
     check_words(tmp, 2, "standard input cannot be shared", *[["-", "-k", "5"]] * 2)

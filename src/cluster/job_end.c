@@ -1,0 +1,145 @@
+/* job_end.c - when the centers stand: the frozen pass, the repair, and what came out. */
+#include "cluster/job_run.h"
+#include "cluster/repair.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to)
+{
+    for (int64_t i = 0; i < k; i++)
+        memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
+}
+
+struct repair_progress {
+    const struct ck_job *j;
+    int64_t epochs;
+};
+
+static int repair_report(void *user, const char *phase, int64_t done, int64_t total)
+{
+    const struct repair_progress *p = user;
+    return ck_job_report(p->j, phase, p->epochs, p->epochs, done, total, 0);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int summarise(struct ck_job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    struct coke_kmeans *km = c->head[h];
+    struct coke_head_summary *s = &c->summary[h];
+    s->n = j->usable;
+    s->k = km->k;
+    s->dim = c->dim;
+    s->skipped = c->scan.nbad;
+    int64_t *sorted = ck_alloc_array((size_t)km->k, sizeof *sorted);
+    c->center[h] = ck_alloc_array((size_t)km->k, (size_t)c->dim * sizeof(float));
+    if (!sorted || !c->center[h]) {
+        ck_free(sorted);
+        return COKE_ENOMEM;
+    }
+    memcpy(sorted, c->size[h], (size_t)km->k * sizeof *sorted);
+    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
+    s->size_min = sorted[0];
+    s->size_median = sorted[km->k / 2];
+    s->size_max = sorted[km->k - 1];
+    memcpy(sorted, km->least, (size_t)km->k * sizeof *sorted);
+    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
+    s->bound_min = sorted[0];
+    s->bound_max = sorted[km->k - 1];
+    ck_free(sorted);
+    ck_job_compact(km->prev, km->k, km->ld, c->dim, c->center[h]);
+    return COKE_OK;
+}
+
+static int has_bounds(const struct coke_kmeans *km)
+{
+    for (int64_t k = 0; k < km->k; k++)
+        if (km->least[k] > 0 || km->most)
+            return 1;
+    return 0;
+}
+
+/* Sizes of the labels given in passing, in the last epoch, and how far they miss their bounds.
+ */
+static void count_online(struct coke_cluster *c, int h)
+{
+    const struct coke_kmeans *km = c->head[h];
+    struct coke_head_summary *s = &c->summary[h];
+    memset(c->size[h], 0, (size_t)km->k * sizeof **c->size);
+    for (int64_t i = 0; i < c->n; i++)
+        if (ck_labels_get(&km->labels, i) >= 0)
+            c->size[h][ck_labels_get(&km->labels, i)]++;
+    for (int64_t k = 0; k < km->k; k++) {
+        int64_t missing = km->least[k] - c->size[h][k];
+        s->below_before_repair += missing > 0;
+        s->short_before_repair += missing > 0 ? missing : 0;
+        s->above_before_repair += km->most && c->size[h][k] > km->most[k];
+    }
+}
+
+int ck_job_finish_head(struct ck_job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    struct coke_kmeans *km = c->head[h];
+    struct coke_head_summary *s = &c->summary[h];
+    int bounded = has_bounds(km);
+    struct repair_progress progress = {j, s->epochs};
+    struct ck_repair r = {.scan = &c->scan,
+                          .assigner = km->assigner,
+                          .k = km->k,
+                          .least = km->least,
+                          .most = km->most,
+                          .exact = bounded && c->o.repair,
+                          .sample = c->o.seed,
+                          .progress = repair_report,
+                          .user = &progress,
+                          .comm = j->comm,
+                          .expected = c->size[h],
+                          .price = c->price[h],
+                          .labels = &km->labels,
+                          .size = c->size[h]};
+    if (bounded)
+        memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
+    ck_assigner_reset(km->assigner, km->prev);
+    count_online(c, h);
+    int rc = ck_repair_run(&r);
+    if (rc)
+        return rc;
+    s->objective = r.nearest / r.weight;
+    s->labels_objective = r.primal / r.weight;
+    if (!r.exact) { /* what the labels are like that are returned */
+        s->below_before_repair = r.below;
+        s->above_before_repair = r.above;
+        s->short_before_repair = r.missing;
+    }
+    s->repaired = r.exact;
+    s->moved = r.moved;
+    s->primal = r.primal;
+    s->dual = r.dual;
+    s->gap = r.dual - r.primal;
+    s->repair_bytes = r.bytes;
+    s->passes += r.passes;
+    return summarise(j, h);
+}
+
+/* A stream is gone when the epoch is over: its labels are those it got in passing. */
+int ck_job_finish_stream(struct ck_job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    struct coke_head_summary *s = &c->summary[h];
+    count_online(c, h);
+    memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
+    s->labels_objective = s->objective;
+    s->dual = s->gap = NAN;
+    s->primal = s->objective * (double)j->usable;
+    return summarise(j, h);
+}
