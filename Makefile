@@ -56,6 +56,7 @@ bench:
 	build/bench_embed
 	build/bench_loader
 	build/bench_train
+	bench/bench_scaling
 
 install: all
 	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)
