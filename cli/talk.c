@@ -21,12 +21,15 @@ int talk_is_heard(void)
     return process == 0;
 }
 
+/* In one piece, so that what others write at the same time does not come between. */
 static void print(const char *prefix, const char *line)
 {
-    fputs(prefix, stderr);
-    for (; *line; line++)
-        fputc(iscntrl((unsigned char)*line) ? '?' : *line, stderr);
-    fputc('\n', stderr);
+    char text[4096];
+    size_t n = (size_t)snprintf(text, sizeof text / 2, "%s", prefix);
+    for (; *line && n < sizeof text - 1; line++)
+        text[n++] = iscntrl((unsigned char)*line) ? '?' : *line;
+    text[n++] = '\n';
+    fwrite(text, 1, n, stderr);
 }
 
 void talk_line(const char *prefix, const char *line)

@@ -1,4 +1,5 @@
-/* repair_pass.h - between repair.c and repair_share.c: a pass over all rows, in chunks. */
+/* repair_pass.h - a pass over all rows at fixed prices, in chunks, for repair.c; several
+ * processes may share it (repair_share.c). */
 #ifndef CK_REPAIR_PASS_H
 #define CK_REPAIR_PASS_H
 
@@ -9,6 +10,7 @@
 
 enum {
     CK_PASS_CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
+    CK_PASS_CALM = 8,     /* a calm price may rise by this part of the margin */
 };
 
 struct ck_pass_active {
@@ -53,7 +55,7 @@ struct ck_pass {
     int rank, size; /* of the processes that share them */
     float *bias;    /* [k] prices of this pass */
     float *fall;    /* [k] how far they may fall */
-    float *rise;    /* [k] how far they may rise beyond margin / CALM */
+    float *rise;    /* [k] how far they may rise beyond margin / CK_PASS_CALM */
     uint8_t *calm;  /* [k] price 0, and likely to stay there */
     float reach;    /* at most this many margins */
     float *look;    /* [k] how far behind rows look for their nearest center */
@@ -72,6 +74,17 @@ struct ck_pass {
     struct ck_arc *arc;
     struct ck_choice *choice;
 };
+
+int ck_pass_init(struct ck_pass *p, struct ck_repair *r);
+void ck_pass_release(struct ck_pass *p);
+/* The widest margin (a power of two) at which a row has at most `most` centers within it on
+ * average. */
+int ck_pass_choose_margin(struct ck_pass *p, double most);
+int ck_pass_run(struct ck_pass *p);
+/* After a pass: similarities of all rows to their nearest centers, without prices. */
+int ck_pass_look_for_nearest(struct ck_pass *p);
+
+/* ---- between repair_pass.c and repair_share.c ---- */
 
 void ck_pass_release_found(struct ck_pass *p);
 

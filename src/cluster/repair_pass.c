@@ -1,0 +1,451 @@
+/* repair_pass.c - one pass over all rows at fixed prices, on all threads: labels, and the rows
+ * that have a choice with their choices. */
+#include "cluster/repair_pass.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/rng.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    ROUND_CHUNKS = 64,
+    SAMPLE = 512, /* rows that size the margin */
+};
+
+static const float FAR = 0.1f;
+
+/* ---- one thread's share of the pass ---- */
+
+static int grow(void **items, int64_t n, int64_t more, int64_t *room, size_t size)
+{
+    if (n + more <= *room)
+        return COKE_OK;
+    int64_t want = 2 * (n + more) + 256;
+    void *p = ck_realloc_array(*items, (size_t)want, size);
+    if (!p)
+        return COKE_ENOMEM;
+    *items = p;
+    *room = want;
+    return COKE_OK;
+}
+
+static int keep_active(struct ck_pass_worker *w, struct ck_pass_part *part, int64_t id,
+                       int32_t label, float score, const struct ck_near *near, int64_t n)
+{
+    struct ck_pass_found *f = &w->found;
+    void *items = f->item, *arcs = f->arc;
+    int rc = grow(&items, f->n, 1, &f->room, sizeof *f->item);
+    f->item = items;
+    if (!rc)
+        rc = grow(&arcs, f->narcs, n, &f->arcs_room, sizeof *f->arc);
+    f->arc = arcs;
+    if (rc)
+        return rc;
+    for (int64_t i = 0; i < n; i++)
+        f->arc[f->narcs++] = (struct ck_pass_arc){(int32_t)part->n, near[i].k, near[i].score};
+    f->item[f->n++] = (struct ck_pass_active){id, label, score};
+    part->n++;
+    part->narcs += n;
+    return COKE_OK;
+}
+
+/* May the nearest center of a row with this label lie further than it looked? */
+static int is_far(const struct ck_pass *p, int32_t label)
+{
+    return p->look[label] < p->bias[label] - p->lowest;
+}
+
+/* Labels of n rows, and their near lists in w->near. */
+static int list_near(const struct ck_pass *p, struct ck_pass_worker *w, const int64_t *id,
+                     int n, int32_t *label, float *score)
+{
+    w->near.n = 0;
+    int rc = ck_scan_get(p->r->scan, id, n, w->x);
+    return rc ? rc
+              : ck_assign_near_block(p->r->assigner, w->x, n, p->margin / CK_PASS_CALM, label,
+                                     score, &w->near);
+}
+
+/* Labels one block of rows and sorts them into those with a choice and those without. */
+static int label_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pass_part *part,
+                       const int64_t *id, int n)
+{
+    struct ck_repair *r = p->r;
+    int32_t label[CK_ASSIGN_BLOCK];
+    float score[CK_ASSIGN_BLOCK];
+    int rc = list_near(p, w, id, n, label, score);
+    int64_t at = 0;
+    for (int i = 0; i < n && !rc; i++) {
+        int64_t first = at;
+        while (at < w->near.n && w->near.item[at].row == i)
+            at++;
+        ck_labels_set(r->labels, id[i], label[i]);
+        if (r->scores)
+            r->scores[id[i]] = score[i];
+        part->primal += (double)score[i];
+        part->weight += ck_scan_weight(r->scan, id[i]);
+        if (!is_far(p, label[i]))
+            part->nearest += (double)w->near.nearest[i];
+        if (at - first > 1 && r->exact)
+            rc = keep_active(w, part, id[i], label[i], score[i], &w->near.item[first],
+                             at - first);
+        else
+            w->size[label[i]]++;
+    }
+    return rc;
+}
+
+static int far_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pass_part *part,
+                     const int64_t *id, int n)
+{
+    int32_t label[CK_ASSIGN_BLOCK];
+    float score[CK_ASSIGN_BLOCK];
+    int rc = ck_scan_get(p->r->scan, id, n, w->x);
+    if (rc)
+        return rc;
+    ck_assign_block(p->r->assigner, w->x, n, label, score);
+    for (int i = 0; i < n; i++)
+        part->nearest += (double)score[i];
+    return COKE_OK;
+}
+
+static int wanted(const struct ck_pass *p, int64_t i)
+{
+    if (ck_scan_is_bad(p->r->scan, i))
+        return 0;
+    if (p->share < 1)
+        return ck_rng_in_sample((uint64_t)p->r->sample, (uint64_t)i, p->share);
+    return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
+}
+
+static void note_failure(struct ck_pass *p, int rc)
+{
+    if (!atomic_exchange(&p->rc, rc))
+        p->error = ck_strdup(coke_last_error());
+}
+
+static int failure(const struct ck_pass *p)
+{
+    return p->rc ? ck_fail(p->rc, "%s", p->error ? p->error : "out of memory") : COKE_OK;
+}
+
+static void run_chunk(void *arg, int64_t at, int worker)
+{
+    struct ck_pass *p = arg;
+    int64_t chunk = p->first_chunk + at, total = p->r->scan->rows->n;
+    struct ck_pass_worker *w = &p->worker[worker];
+    struct ck_pass_part *part = &p->part[chunk];
+    int64_t end = (chunk + 1) * CK_PASS_CHUNK < total ? (chunk + 1) * CK_PASS_CHUNK : total;
+    int64_t id[CK_ASSIGN_BLOCK];
+    int n = 0, rc = COKE_OK;
+    part->worker = worker;
+    part->first = w->found.n;
+    part->first_arc = w->found.narcs;
+    for (int64_t i = chunk * CK_PASS_CHUNK; i < end && !rc; i++) {
+        if (wanted(p, i))
+            id[n++] = i;
+        if (n == CK_ASSIGN_BLOCK || (i == end - 1 && n > 0)) {
+            rc = p->only_far ? far_block(p, w, part, id, n) : label_block(p, w, part, id, n);
+            n = 0;
+        }
+    }
+    if (rc)
+        note_failure(p, rc);
+}
+
+static int run_chunks(struct ck_pass *p, const char *phase)
+{
+    int64_t total = p->r->scan->rows->n;
+    int64_t from = ck_pass_chunks_before(p, p->rank),
+            end = ck_pass_chunks_before(p, p->rank + 1);
+    for (p->first_chunk = from; p->first_chunk < end; p->first_chunk += ROUND_CHUNKS) {
+        int64_t left = end - p->first_chunk;
+        ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
+        int rc = failure(p);
+        if (rc)
+            return rc;
+        int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_PASS_CHUNK;
+        if (p->r->progress &&
+            p->r->progress(p->r->user, phase, done < total ? done : total, total))
+            return ck_fail(COKE_ESTOPPED, "stopped");
+    }
+    return p->size > 1 ? ck_pass_share(p) : COKE_OK;
+}
+
+/* ---- the pass ---- */
+
+static void release_merged(struct ck_pass *p)
+{
+    ck_free(p->id);
+    ck_free(p->start);
+    ck_free(p->base);
+    ck_free(p->label);
+    ck_free(p->score);
+    ck_free(p->arc);
+    ck_free(p->choices);
+    ck_free(p->choice);
+    p->choice = NULL;
+    p->id = p->start = p->base = p->choices = NULL;
+    p->label = NULL;
+    p->score = NULL;
+    p->arc = NULL;
+}
+
+void ck_pass_release(struct ck_pass *p)
+{
+    ck_pass_release_found(p);
+    release_merged(p);
+    for (int i = 0; p->worker && i < p->workers; i++) {
+        ck_free(p->worker[i].x);
+        ck_free(p->worker[i].near.item);
+        ck_free(p->worker[i].size);
+    }
+    ck_free(p->worker);
+    ck_free(p->part);
+    ck_free(p->bias);
+    ck_free(p->push);
+    ck_free(p->fall);
+    ck_free(p->rise);
+    ck_free(p->calm);
+    ck_free(p->look);
+    ck_free(p->least);
+    ck_free(p->most);
+    ck_free(p->error);
+}
+
+int ck_pass_init(struct ck_pass *p, struct ck_repair *r)
+{
+    memset(p, 0, sizeof *p);
+    p->r = r;
+    p->share = 1;
+    p->reach = 3;
+    p->workers = ck_threads();
+    p->rank = r->comm ? ck_comm_rank(r->comm) : 0;
+    p->size = r->comm ? ck_comm_size(r->comm) : 1;
+    p->chunks = (r->scan->rows->n + CK_PASS_CHUNK - 1) / CK_PASS_CHUNK;
+    p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
+    p->part = ck_calloc_array((size_t)p->chunks, sizeof *p->part);
+    p->bias = ck_calloc_array((size_t)r->k, sizeof *p->bias);
+    p->push = ck_calloc_array((size_t)r->k, sizeof *p->push);
+    p->fall = ck_calloc_array((size_t)r->k, sizeof *p->fall);
+    p->rise = ck_calloc_array((size_t)r->k, sizeof *p->rise);
+    p->calm = ck_calloc_array((size_t)r->k, sizeof *p->calm);
+    p->look = ck_calloc_array((size_t)r->k, sizeof *p->look);
+    p->least = ck_calloc_array((size_t)r->k, sizeof *p->least);
+    p->most = ck_calloc_array((size_t)r->k, sizeof *p->most);
+    if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->rise || !p->calm ||
+        !p->look || !p->least || !p->most)
+        return COKE_ENOMEM;
+    for (int i = 0; i < p->workers; i++) {
+        struct ck_pass_worker *w = &p->worker[i];
+        w->x = ck_calloc_array(CK_ASSIGN_BLOCK + CK_TILE, (size_t)r->scan->ld * sizeof *w->x);
+        w->size = ck_calloc_array((size_t)r->k, sizeof *w->size);
+        if (!w->x || !w->size)
+            return COKE_ENOMEM;
+    }
+    return COKE_OK;
+}
+
+/* The threads' findings in the order of the rows; arcs by cluster. */
+static int merge(struct ck_pass *p)
+{
+    struct ck_repair *r = p->r;
+    release_merged(p);
+    p->n = p->narcs = 0;
+    for (int64_t c = 0; c < p->chunks; c++) {
+        p->n += p->part[c].n;
+        p->narcs += p->part[c].narcs;
+    }
+    size_t n = (size_t)p->n;
+    p->id = ck_alloc_array(n, sizeof *p->id);
+    p->label = ck_alloc_array(n, sizeof *p->label);
+    p->score = ck_alloc_array(n, sizeof *p->score);
+    p->arc = ck_alloc_array((size_t)p->narcs, sizeof *p->arc);
+    p->choice = ck_alloc_array((size_t)p->narcs, sizeof *p->choice);
+    p->choices = ck_calloc_array(n + 1, sizeof *p->choices);
+    p->start = ck_calloc_array((size_t)r->k + 2, sizeof *p->start);
+    p->base = ck_calloc_array((size_t)r->k, sizeof *p->base);
+    if (!p->id || !p->label || !p->score || !p->arc || !p->start || !p->base || !p->choice ||
+        !p->choices)
+        return COKE_ENOMEM;
+    for (int w = 0; w < p->workers; w++) {
+        for (int64_t i = 0; i < p->worker[w].found.narcs; i++)
+            p->start[p->worker[w].found.arc[i].k + 2]++;
+        for (int64_t k = 0; k < r->k; k++)
+            p->base[k] += p->worker[w].size[k];
+    }
+    for (int64_t k = 0; k < r->k; k++)
+        p->start[k + 2] += p->start[k + 1];
+    int64_t at = 0, arcs = 0;
+    for (int64_t c = 0; c < p->chunks; c++) {
+        const struct ck_pass_part *part = &p->part[c];
+        const struct ck_pass_found *f = &p->worker[part->worker].found;
+        for (int64_t i = 0; i < part->narcs; i++) {
+            const struct ck_pass_arc *a = &f->arc[part->first_arc + i];
+            p->arc[p->start[a->k + 1]++] = (struct ck_arc){(int32_t)(at + a->point), a->score};
+            p->choice[arcs++] = (struct ck_choice){a->k, a->score};
+            p->choices[at + a->point + 1] = arcs;
+        }
+        for (int64_t i = 0; i < part->n; i++, at++) {
+            const struct ck_pass_active *x = &f->item[part->first + i];
+            p->id[at] = x->id;
+            p->label[at] = x->label;
+            p->score[at] = x->score;
+        }
+    }
+    return COKE_OK;
+}
+
+static void clear_parts(struct ck_pass *p)
+{
+    memset(p->part, 0, (size_t)p->chunks * sizeof *p->part);
+    for (int w = 0; w < p->workers; w++)
+        memset(p->worker[w].size, 0, (size_t)p->r->k * sizeof *p->worker[w].size);
+}
+
+static int far_rows(const struct ck_pass *p)
+{
+    int any = 0;
+    for (int64_t k = 0; k < p->r->k; k++)
+        any |= is_far(p, (int32_t)k);
+    return any;
+}
+
+/* Similarities to the nearest centers are known from the near lists unless a label's price is
+ * higher than the margin; those rows are looked at again without prices. */
+int ck_pass_look_for_nearest(struct ck_pass *p)
+{
+    struct ck_repair *r = p->r;
+    for (int64_t c = 0; c < p->chunks; c++)
+        r->nearest += p->part[c].nearest;
+    if (!far_rows(p))
+        return COKE_OK;
+    clear_parts(p);
+    p->only_far = 1;
+    ck_assigner_widen(r->assigner, NULL, NULL, NULL);
+    ck_assigner_settle(r->assigner, NULL);
+    int rc = run_chunks(p, "final");
+    p->only_far = 0;
+    for (int64_t c = 0; c < p->chunks; c++)
+        r->nearest += p->part[c].nearest;
+    return rc;
+}
+
+/* The prices of this pass. Without upper bounds none is negative, and none at 0 can fall; the
+ * others may, often to 0, so their rows are given longer lists. */
+static void use_prices(struct ck_pass *p)
+{
+    struct ck_repair *r = p->r;
+    p->lowest = INFINITY;
+    for (int64_t k = 0; k < r->k; k++) {
+        float price = r->price[k];
+        p->bias[k] = price;
+        p->fall[k] = fminf(r->most ? fmaxf(price, 0) + p->margin : price, p->reach * p->margin);
+        p->rise[k] = p->calm[k] ? 0 : p->margin - p->margin / CK_PASS_CALM;
+        p->lowest = fminf(p->lowest, price);
+    }
+    /* The nearest center is behind the label by the label's price at most. Where that is far,
+     * a second look without prices is cheaper. */
+    for (int64_t k = 0; k < r->k; k++) {
+        float price = p->bias[k] - p->lowest;
+        p->look[k] = price <= FAR ? price : 0;
+    }
+    ck_assigner_widen(r->assigner, r->exact ? p->fall : NULL, r->exact ? p->rise : NULL,
+                      p->share < 1 ? NULL : p->look);
+    ck_assigner_settle(r->assigner, p->bias);
+}
+
+int ck_pass_run(struct ck_pass *p)
+{
+    struct ck_repair *r = p->r;
+    clear_parts(p);
+    use_prices(p);
+    int rc = run_chunks(p, r->passes > 0 ? "repair" : "final");
+    if (!rc)
+        rc = merge(p);
+    ck_pass_release_found(p);
+    if (rc)
+        return rc;
+    r->passes += p->share;
+    r->primal = r->weight = 0;
+    r->points = 0;
+    for (int64_t c = 0; c < p->chunks; c++) {
+        r->primal += p->part[c].primal;
+        r->weight += p->part[c].weight;
+    }
+    for (int64_t k = 0; k < r->k; k++)
+        r->size[k] = p->base[k];
+    for (int64_t i = 0; i < p->n; i++)
+        r->size[p->label[i]]++;
+    for (int64_t k = 0; k < r->k; k++)
+        r->points += r->size[k];
+    r->active = p->n;
+    r->arcs = p->narcs;
+    /* ids, labels, scores, first choices and leaders of the rows; arcs by cluster and point */
+    int64_t held =
+        p->n * (8 + 4 + 4 + 8 + 12) + p->narcs * (int64_t)(sizeof *p->arc + sizeof *p->choice);
+    r->bytes = held > r->bytes ? held : r->bytes;
+    return COKE_OK;
+}
+
+/* ---- how wide to look ---- */
+
+struct near_count {
+    struct ck_pass *p;
+    _Atomic int64_t rows, near;
+};
+
+static void count_chunk(void *arg, int64_t chunk, int worker)
+{
+    struct near_count *count = arg;
+    struct ck_pass *p = count->p;
+    struct ck_repair *r = p->r;
+    struct ck_pass_worker *w = &p->worker[worker];
+    int64_t total = r->scan->rows->n, id[CK_ASSIGN_BLOCK];
+    int32_t label[CK_ASSIGN_BLOCK];
+    float score[CK_ASSIGN_BLOCK];
+    int n = 0;
+    for (int64_t i = chunk * CK_ASSIGN_BLOCK; i < (chunk + 1) * CK_ASSIGN_BLOCK; i++) {
+        int64_t row = (int64_t)ck_rng_below((uint64_t)r->sample, CK_RNG_SAMPLE, (uint64_t)i, 1,
+                                            (uint64_t)total);
+        if (!ck_scan_is_bad(r->scan, row))
+            id[n++] = row;
+    }
+    int rc = list_near(p, w, id, n, label, score);
+    if (rc)
+        note_failure(p, rc);
+    count->rows += n;
+    count->near += w->near.n;
+}
+
+/* Centers that a row has on its list, on average over a sample of rows. */
+static int count_near(struct ck_pass *p, double *near)
+{
+    int64_t total = p->r->scan->rows->n, rows = total < SAMPLE ? total : SAMPLE;
+    struct near_count count = {.p = p};
+    ck_parallel((rows + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, count_chunk, &count);
+    *near = (double)count.near / fmax(1, (double)count.rows);
+    return failure(p);
+}
+
+/* The widest margin (a power of two) at which a row has at most `most` centers within it on
+ * average. */
+int ck_pass_choose_margin(struct ck_pass *p, double most)
+{
+    /* at the widest every center is on every list */
+    float margin = 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
+    int rc = COKE_OK;
+    for (float wider = margin; wider <= widest && !rc; wider *= 2) {
+        double near;
+        p->margin = wider;
+        use_prices(p);
+        rc = count_near(p, &near);
+        if (near > most)
+            break;
+        margin = wider;
+    }
+    p->margin = margin;
+    return rc;
+}
