@@ -74,6 +74,7 @@ def compare(one, many, ranks, name):
 
 def main():
     kinds = {"two views": ["recipe=cifar"],
+             "two and two smaller views": ["recipe=multi", "small-size=8", "small-views=2"],
              "one view": ["recipe=single", "predictor=0", "beta=0"]}
     with tempfile.TemporaryDirectory() as tmp:
         for name, options in kinds.items():
