@@ -54,12 +54,19 @@ static void release(struct work *w)
     free(w->scores);
 }
 
-static int check_options(const struct options *o, int n)
+/* First: where it is no model, there is nothing to say about the rest. */
+static int open_model(struct work *w, int n, const char *const *paths)
 {
     if (n < 2)
         return talk_fail(COKE_EUSAGE,
                          "a model and an input file are needed; 'coke assign --help' has "
                          "examples");
+    int rc = coke_model_load(&w->model, paths[0]);
+    return rc ? talk_fail_library(rc) : COKE_OK;
+}
+
+static int check_options(const struct options *o)
+{
     if (!o->i.output)
         return talk_fail(COKE_EUSAGE, "where to is missing, as in -o labels.npy");
     if (o->scores && strcmp(o->scores, o->i.output) == 0)
@@ -70,9 +77,7 @@ static int check_options(const struct options *o, int n)
 
 static int open_input(struct work *w, const struct options *o, int n, const char *const *paths)
 {
-    int rc = coke_model_load(&w->model, paths[0]);
-    if (!rc)
-        rc = coke_rows_open(&w->rows, paths + 1, n - 1, NULL);
+    int rc = coke_rows_open(&w->rows, paths + 1, n - 1, NULL);
     if (rc)
         return talk_fail_library(rc);
     if (coke_rows_note(w->rows)[0] && !o->i.t.quiet)
@@ -133,8 +138,7 @@ static void print_json(const struct work *w, FILE *to)
 static void print_result(const struct work *w, const struct options *o)
 {
     const struct coke_head_summary *s = &w->summary;
-    /* Labels on stdout leave no room there for anything else. */
-    FILE *to = strcmp(o->i.output, "/dev/stdout") == 0 ? stderr : stdout;
+    FILE *to = outputs_words(o->i.output);
     if (o->i.t.json) {
         print_json(w, to);
         return;
@@ -150,7 +154,9 @@ static void print_result(const struct work *w, const struct options *o)
 static int label_vectors(const struct options *o, int n, const char *const *paths)
 {
     struct work w = {0};
-    int rc = check_options(o, n);
+    int rc = open_model(&w, n, paths);
+    if (!rc)
+        rc = check_options(o);
     if (!rc && coke_set_threads((int)o->i.t.threads))
         rc = talk_fail_library(COKE_EUSAGE);
     if (!rc)

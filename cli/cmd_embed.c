@@ -24,14 +24,15 @@ static const struct arg args[] = {
 static void print_result(const struct options *o, const struct coke_run *run,
                          const struct coke_embedded *r)
 {
+    FILE *to = outputs_words(o->output);
     if (!o->t.json) {
-        printf("%lld x %lld in %s, from %s\n", (long long)r->images, (long long)r->dim,
-               o->output, coke_run_weights(run));
+        fprintf(to, "%lld x %lld in %s, from %s\n", (long long)r->images, (long long)r->dim,
+                o->output, coke_run_weights(run));
         if (r->bad)
-            printf("%lld images could not be read: their rows are 0\n", (long long)r->bad);
+            fprintf(to, "%lld images could not be read: their rows are 0\n", (long long)r->bad);
         return;
     }
-    struct emit e = {.to = stdout};
+    struct emit e = {.to = to};
     emit_begin(&e, NULL, '{');
     emit_text(&e, "weights", coke_run_weights(run));
     emit_int(&e, "epoch", coke_run_epoch(run));

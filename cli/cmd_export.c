@@ -1,6 +1,7 @@
 /* cmd_export.c - coke export: an encoder for other programs. */
 #include "command.h"
 #include "exchanged.h"
+#include "outputs.h"
 #include "talk.h"
 
 #include <string.h>
@@ -70,7 +71,10 @@ static int run(const void *options, int n, const char *const *paths)
         return talk_fail(COKE_EUSAGE, "which format? As in --format pth, or -o x.onnx");
     const char *path = o->output ? o->output : formats[row].file;
     struct coke_export_options e = {(int32_t)formats[row].format, o->part, o->names, o->best};
-    int rc = coke_export(paths[0], path, &e, o->force, &x);
+    int rc = outputs_check_file(path, o->force);
+    if (rc)
+        return rc;
+    rc = coke_export(paths[0], path, &e, o->force, &x);
     if (rc)
         return talk_fail_library(rc);
     exchanged_print(&x, path, o->json, o->quiet);

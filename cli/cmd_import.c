@@ -1,6 +1,7 @@
 /* cmd_import.c - coke import: an encoder from other programs. */
 #include "command.h"
 #include "exchanged.h"
+#include "outputs.h"
 #include "talk.h"
 
 struct options {
@@ -28,7 +29,10 @@ static int run(const void *options, int n, const char *const *paths)
     const char *path = o->output ? o->output : "encoder.safetensors";
     if (n != 1)
         return talk_fail(COKE_EUSAGE, "one file is needed; 'coke import --help' has examples");
-    int rc = coke_import(paths[0], path, &i, o->force, &x);
+    int rc = outputs_check_file(path, o->force);
+    if (rc)
+        return rc;
+    rc = coke_import(paths[0], path, &i, o->force, &x);
     if (rc)
         return talk_fail_library(rc);
     exchanged_print(&x, path, o->json, o->quiet);

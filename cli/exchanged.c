@@ -1,6 +1,7 @@
 /* exchanged.c - what the commands export and import print. */
 #include "exchanged.h"
 #include "emit.h"
+#include "outputs.h"
 #include "talk.h"
 
 #include <string.h>
@@ -60,8 +61,7 @@ void exchanged_print(const struct coke_exchanged *x, const char *path, int json,
 {
     struct stat st;
     int64_t bytes = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
-    /* A file on stdout leaves no room there for anything else. */
-    FILE *to = strcmp(path, "/dev/stdout") == 0 ? stderr : stdout;
+    FILE *to = outputs_words(path);
     if (x->note[0] && !quiet)
         talk_line("", x->note);
     if (json)

@@ -32,6 +32,8 @@ static int check_parent(const char *path)
 int outputs_check_file(const char *path, int force)
 {
     struct stat st;
+    if (strcmp(path, "-") == 0)
+        return talk_fail(COKE_EUSAGE, "'-' is standard input; /dev/stdout is standard output");
     if (lstat(path, &st))
         return errno == ENOENT ? check_parent(path) : fail_errno(path);
     if (stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
@@ -41,6 +43,11 @@ int outputs_check_file(const char *path, int force)
     if (!force)
         return talk_fail(COKE_EUSAGE, "%s exists; --force overwrites it", path);
     return check_parent(path);
+}
+
+FILE *outputs_words(const char *path)
+{
+    return strcmp(path, "/dev/stdout") == 0 ? stderr : stdout;
 }
 
 static int check_inside(const char *dir, const char *name, int force)

@@ -64,6 +64,13 @@ static int parse_header(struct reader *r, const struct ck_map *map)
         return ck_fail(COKE_EFORMAT, "%s: %zu bytes are too few for safetensors", r->path,
                        map->size);
     memcpy(&n, map->data, 8);
+    if (memcmp(map->data, "PK\3\4", 4) == 0)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: not safetensors but a zip archive; if PyTorch wrote it, 'coke "
+                       "import' makes safetensors of it",
+                       r->path);
+    if (memcmp(map->data, "\x93NUMPY", 6) == 0)
+        return ck_fail(COKE_EFORMAT, "%s: not safetensors but a NumPy array", r->path);
     if (n > CK_SAFETENSORS_HEADER_MAX)
         return ck_fail(COKE_EFORMAT,
                        "%s: not safetensors: a header of %llu bytes; at most %d are read",

@@ -5,6 +5,7 @@
 #include "core/rng.h"
 #include "data/fetch.h"
 #include "eval/pca.h"
+#include "train/run_files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -402,14 +403,6 @@ static void choose_first(struct ck_report *r)
             r->first = h;
 }
 
-static int has_file(const char *folder, const char *name)
-{
-    char path[CK_REPORT_PATH + 64];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return stat(path, &st) == 0;
-}
-
 static int read_files(struct ck_report *r, const struct ck_report_request *q)
 {
     struct stat st;
@@ -423,9 +416,10 @@ static int read_files(struct ck_report *r, const struct ck_report_request *q)
                        "%s is a file; a report is made of the folder of 'coke train' or 'coke "
                        "cluster'",
                        q->source);
-    if (has_file(q->source, "config.json") || has_file(q->source, "last.safetensors"))
+    enum ck_folder kind = ck_folder_kind(q->source);
+    if (kind == CK_FOLDER_RUN)
         return ck_report_read_run(r, q);
-    if (has_file(q->source, "summary.json"))
+    if (kind == CK_FOLDER_CLUSTERING)
         return ck_report_read_cluster(r, q);
     return ck_fail(COKE_EFORMAT,
                    "%s has neither last.safetensors of 'coke train' nor summary.json of 'coke "

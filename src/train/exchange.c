@@ -42,7 +42,6 @@ static int open_own(const char *path, int best, struct ck_run *r, struct ck_stat
 {
     int rc = COKE_OK;
     CK_TRY(ck_safetensors_read(path, meta));
-    CK_TRY(ck_run_refuse(meta, path));
     CK_TRY(ck_run_open(r, path, best));
 done:
     return rc;

@@ -115,6 +115,37 @@ void ck_run_remove_all(const char *run)
 /* ---- reading -------------------------------------------------------------------------------
  */
 
+static int has_file(const char *folder, const char *name)
+{
+    char path[CK_RUN_PATH];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Weights are a sure sign; options alone may be those of --config that somebody put there. */
+enum ck_folder ck_folder_kind(const char *path)
+{
+    if (has_file(path, "last.safetensors"))
+        return CK_FOLDER_RUN;
+    if (has_file(path, "summary.json") || has_file(path, "model.safetensors"))
+        return CK_FOLDER_CLUSTERING;
+    return has_file(path, "config.json") ? CK_FOLDER_RUN : CK_FOLDER_OTHER;
+}
+
+static int fail_without_weights(const char *path, const char *name)
+{
+    static const char *const why[] = {[CK_FOLDER_OTHER] = "it is no folder of a training",
+                                      [CK_FOLDER_RUN] = "no training has saved there yet",
+                                      [CK_FOLDER_CLUSTERING] =
+                                          "it is a clustering of vectors, without an encoder"};
+    if (has_file(path, "last.safetensors"))
+        return ck_fail(COKE_EFORMAT, "%s has no %s.safetensors: no epoch was judged yet", path,
+                       name);
+    return ck_fail(COKE_EFORMAT, "%s has no %s.safetensors: %s", path, name,
+                   why[ck_folder_kind(path)]);
+}
+
 /* The file in a run directory, or the path itself. */
 static int find_weights(struct ck_run *r, const char *path, int best, int *is_run)
 {
@@ -133,15 +164,16 @@ static int find_weights(struct ck_run *r, const char *path, int best, int *is_ru
         return COKE_OK;
     if (errno != ENOENT)
         return ck_fail(COKE_EIO, "%s: %s", r->weights, strerror(errno));
-    return ck_fail(COKE_EFORMAT, "%s has no %s.safetensors: no training has saved there yet",
-                   path, best ? "best" : "last");
+    return fail_without_weights(path, best ? "best" : "last");
 }
 
 static int read_heads(struct ck_run *r, const struct ck_state *s)
 {
     int rc = COKE_OK;
     for (int i = 0; i < COKE_MAX_HEADS; i++) {
-        CK_TRY(ck_heads_restore_one(s, i, &r->head[i]));
+        rc = ck_heads_restore_one(s, i, &r->head[i]);
+        if (rc)
+            return ck_fail_prefix(rc, "%s: head %d: ", r->weights, i);
         if (!r->head[i])
             break;
         if (r->head[i]->o.dim != r->encoder.o.dim)
@@ -214,8 +246,12 @@ static int read_images(struct ck_run *r, const struct ck_state *s)
 int ck_run_refuse(const struct ck_state *s, const char *path)
 {
     const char *format = ck_state_meta(s, "format");
-    if (!format || strncmp(format, "coke-", 5) != 0 || ck_state_meta(s, "encoder.arch"))
+    if (!format || strncmp(format, "coke-", 5) != 0 || ck_checkpoint_is(s))
         return COKE_OK;
+    if (ck_state_meta(s, "encoder.arch"))
+        return ck_fail(COKE_EFORMAT,
+                       "%s is a '%s' file, which this version of coke does not know", path,
+                       format);
     return ck_fail(COKE_EFORMAT, "%s is a '%s' file: no encoder is in it", path, format);
 }
 
@@ -228,6 +264,7 @@ int ck_run_open(struct ck_run *r, const char *path, int best)
     r->o = coke_train_options_default();
     CK_TRY(find_weights(r, path, best, &is_run));
     CK_TRY(ck_safetensors_read(r->weights, &s));
+    CK_TRY(ck_run_refuse(&s, r->weights));
     if (ck_checkpoint_is(&s)) {
         const char *epoch = ck_state_meta(&s, "epoch");
         CK_TRY(ck_checkpoint_options(&s, &r->o, r->weights));

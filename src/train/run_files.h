@@ -29,8 +29,17 @@ struct ck_run {
 int ck_run_open(struct ck_run *r, const char *path, int best);
 void ck_run_close(struct ck_run *r);
 
-/* COKE_EFORMAT for files of ours that hold no encoder, such as models of k-means. */
+/* COKE_EFORMAT for files of ours that hold no encoder, such as models of k-means, and for those
+ * of a format that came later. */
 int ck_run_refuse(const struct ck_state *s, const char *path);
+
+/* What a folder is, by the names of the files in it. */
+enum ck_folder {
+    CK_FOLDER_OTHER,
+    CK_FOLDER_RUN,       /* of 'coke train'; it may have saved nothing yet */
+    CK_FOLDER_CLUSTERING /* of 'coke cluster' */
+};
+enum ck_folder ck_folder_kind(const char *path);
 
 /* config.json: the options, as --config takes them. run.json: where the images are. */
 int ck_run_write_config(const char *run, const struct coke_train_options *o);

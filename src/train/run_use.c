@@ -91,14 +91,6 @@ done:
     return rc;
 }
 
-static int is_file_in(const char *folder, const char *name)
-{
-    char path[CK_RUN_PATH];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 int ck_use_is_run(const char *path)
 {
     struct ck_state s = {0};
@@ -107,8 +99,7 @@ int ck_use_is_run(const char *path)
     if (stat(path, &st) != 0)
         return 0;
     if (S_ISDIR(st.st_mode))
-        return !is_file_in(path, "model.safetensors") &&
-               (is_file_in(path, "last.safetensors") || is_file_in(path, "config.json"));
+        return ck_folder_kind(path) == CK_FOLDER_RUN;
     int is_run = look(path, &s, &ours) == COKE_OK &&
                  (ck_checkpoint_is(&s) || ck_state_meta(&s, "encoder.arch"));
     ck_state_release(&s);

@@ -5,12 +5,26 @@ small="--arch resnet18 --stem cifar --width 0.0625 --dim 16 --recipe cifar-singl
 # shellcheck disable=SC2086
 coke train synthetic:n=20,size=16 $small -o run -q 2>/dev/null >/dev/null || exit 1
 data=synthetic:n=20,size=16
+mkdir empty first && cp run/last.safetensors first
 mkdir half && cp run/config.json half
 head -c 5000 run/last.safetensors > cut.safetensors
 printf 'a\n' > kept.npy && printf 'a\n' > kept.csv
 py <<'P'
 np.save("vectors.npy", np.random.default_rng(1).normal(size=(50, 4)).astype("f4"))
 np.save("four.npy", np.zeros((9, 16, 16, 4), "u1"))
+import struct, zipfile
+zipfile.ZipFile("zip.pth", "w").writestr("x/data.pkl", "x" * 99)
+whole = open("run/last.safetensors", "rb").read()
+length = struct.unpack("<Q", whole[:8])[0]
+header = json.loads(whole[8:8 + length])
+def change(name, key, value):
+    header["__metadata__"][key], old = value, header["__metadata__"][key]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    open(name, "wb").write(struct.pack("<Q", len(text)) + text + whole[8 + length:])
+    header["__metadata__"][key] = old
+change("later.safetensors", "format", "coke-training-9")
+change("head.safetensors", "head0.k", "5")
 P
 coke cluster vectors.npy -k 3 -o model -q >/dev/null || exit 1
 coke data pack $data -o x -q >/dev/null || exit 1
@@ -24,12 +38,24 @@ bad coke embed half $data -o out
 bad coke embed cut.safetensors $data -o out
 bad coke embed model $data -o out
 bad coke embed model/model.safetensors $data -o out
+bad coke embed later.safetensors $data -o out
+bad coke assign later.safetensors $data
+bad coke export later.safetensors --format pth -o out
+bad coke embed head.safetensors $data -o out
+bad coke embed empty $data -o out
+bad coke embed first $data --best -o out
 bad coke embed run four.npy -o out
 bad coke embed run none -o out
 bad coke embed run -o out
 bad coke embed --weights run $data $data -o out
 bad coke embed run/last.safetensors $data -o out --best
 bad coke assign half $data
+bad coke assign empty $data
+bad coke assign vectors.npy $data
+bad coke assign zip.pth $data
+bad coke export zip.pth --format onnx -o out
+bad coke embed run $data -o -
+bad coke export run --format pth -o -
 bad coke assign run $data -o kept.csv
 bad coke assign run $data --head 1
 bad coke assign run/final.safetensors $data

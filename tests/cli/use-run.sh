@@ -7,6 +7,7 @@ data=synthetic:n=60,size=16
 coke train $data $small -o run -q >/dev/null || exit 1
 quiet() { coke "$@" -q --threads 1; }
 quiet embed run $data -o x.npy || exit 1
+quiet embed run $data -o /dev/stdout 2>told | cmp - x.npy && grep -q '60 x 32' told || exit 1
 quiet embed run $data -o z.npy --features projection --split test --json > z.json || exit 1
 quiet cluster x.npy -k 3 -o clusters >/dev/null || exit 1
 quiet assign run $data > a.csv || exit 1

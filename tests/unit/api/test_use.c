@@ -103,7 +103,7 @@ static void what_is_no_encoder_is_told(void **state)
     struct ck_state s = {0};
     assert_fails(open_fails("none"), COKE_EIO, "none: No such file");
     mkdir("empty", 0777);
-    assert_fails(open_fails("empty"), COKE_EFORMAT, "no training has saved there yet");
+    assert_fails(open_fails("empty"), COKE_EFORMAT, "it is no folder of a training");
     write_text("text", "not a safetensors file at all");
     assert_fails(open_fails("text"), COKE_EFORMAT, "text");
     assert_ok(ck_state_add(&s, "something", CK_F32, 4, shape, numbers));

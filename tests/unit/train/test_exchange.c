@@ -111,7 +111,7 @@ static void what_is_no_encoder_is_refused(void **state)
     assert_fails(import_to("km.safetensors", "out", &x), COKE_EFORMAT, "no encoder is in it");
     assert_int_equal(mkdir("empty", 0777), 0);
     assert_fails(export_as("empty", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
-                 "no training has saved there yet");
+                 "it is no folder of a training");
     assert_fails(export_as("nowhere", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EIO, "nowhere");
     assert_fails(import_to("empty", "out", &x), COKE_EIO, "empty");
     assert_int_not_equal(access("out", F_OK), 0);

@@ -68,6 +68,31 @@ static void test_encoder_alone(void **state)
     ck_run_close(&r);
 }
 
+static enum ck_folder kind_with(const char *path, const char *name)
+{
+    char file[192];
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fclose(f);
+    return ck_folder_kind(path);
+}
+
+/* Options that somebody put beside a clustering make no training of it. */
+static void test_folders(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/any", folder);
+    assert_int_equal(ck_folder_kind(path), CK_FOLDER_OTHER);
+    assert_int_equal(ck_folder_kind(run), CK_FOLDER_RUN);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(ck_folder_kind(path), CK_FOLDER_OTHER);
+    assert_int_equal(kind_with(path, "config.json"), CK_FOLDER_RUN);
+    assert_int_equal(kind_with(path, "summary.json"), CK_FOLDER_CLUSTERING);
+    assert_int_equal(kind_with(path, "last.safetensors"), CK_FOLDER_RUN);
+}
+
 static void test_no_run(void **state)
 {
     (void)state;
@@ -77,7 +102,7 @@ static void test_no_run(void **state)
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EIO);
     assert_int_equal(mkdir(empty, 0755), 0);
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
-    assert_non_null(strstr(coke_last_error(), "no training has saved there yet"));
+    assert_non_null(strstr(coke_last_error(), "it is no folder of a training"));
     snprintf(empty, sizeof empty, "%s/config.json", run);
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
 }
@@ -101,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_encoder_alone),
+        cmocka_unit_test(test_folders),
         cmocka_unit_test(test_no_run),
         cmocka_unit_test(test_failing_memory),
     };
