@@ -5,7 +5,7 @@
 #include "progress.h"
 #include "talk.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 struct options {
     struct coke_report_options o;
@@ -21,7 +21,8 @@ static const struct arg args[] = {
     ARG_TEXT(OWN, images, "images", 0, "DATA",
              "the images: image i is row i of what was clustered; a run knows its own"),
     ARG_TEXT(OWN, vectors, "vectors", 0, "FILE",
-             "what 'coke cluster' read: nearest members and tightness come from it"),
+             "what 'coke cluster' read, one file or several: nearest members and tightness "
+             "come from it"),
     ARG_TEXT(OWN, images_dir, "images-dir", 0, "NAME",
              "put the pictures into a folder of this name beside the page"),
     ARG_TEXT(OWN, cache, "cache", 0, "DIR",
@@ -34,7 +35,7 @@ static const struct arg args[] = {
 
 static int check_usage(const struct options *o, int n)
 {
-    if (n != 1)
+    if (n < 1 || (n > 1 && !o->vectors))
         return talk_fail(COKE_EUSAGE, "%s; 'coke report --help' has examples",
                          n ? "one folder at a time" : "no folder of a run or a clustering");
     if (!o->output)
@@ -46,7 +47,7 @@ static int check_usage(const struct options *o, int n)
 
 static void print_json(const struct options *o, const struct coke_report_summary *s)
 {
-    struct emit e = {.to = stdout};
+    struct emit e = {.to = outputs_words(o->output)};
     emit_begin(&e, NULL, '{');
     emit_text(&e, "page", o->output);
     emit_int(&e, "page_bytes", s->page_bytes);
@@ -60,31 +61,22 @@ static void print_json(const struct options *o, const struct coke_report_summary
 
 static void print_text(const struct options *o, const struct coke_report_summary *s)
 {
-    printf("%s: %.1f MB, %lld clusters", o->output, 1e-6 * (double)s->page_bytes,
-           (long long)s->clusters);
+    FILE *to = outputs_words(o->output);
+    fprintf(to, "%s: %.1f MB, %lld clusters", o->output, 1e-6 * (double)s->page_bytes,
+            (long long)s->clusters);
     if (s->pictures)
-        printf(", %lld pictures of %d pixels (%.1f MB)", (long long)s->pictures,
-               s->picture_side, 1e-6 * (double)s->picture_bytes);
-    putchar('\n');
+        fprintf(to, ", %lld pictures of %d pixels (%.1f MB)", (long long)s->pictures,
+                s->picture_side, 1e-6 * (double)s->picture_bytes);
+    fputc('\n', to);
 }
 
-static int run(const void *options, int n, const char *const *source)
+static int write_page(const struct options *o, const struct coke_report_input *in)
 {
-    const struct options *o = options;
     struct coke_report_summary s;
     struct progress bar;
-    int rc = check_usage(o, n);
-    if (rc)
-        return rc;
-    struct coke_report_input in = {.source = source[0],
-                                   .images = o->images,
-                                   .data = o->data,
-                                   .vectors = &o->vectors,
-                                   .nvectors = o->vectors ? 1 : 0};
-    in.data.cache_dir = o->cache;
     progress_init(&bar, o->quiet);
     struct coke_callbacks callbacks = progress_callbacks(&bar);
-    rc = coke_report_write(&in, &o->o, o->output, o->images_dir, o->force, &callbacks, &s);
+    int rc = coke_report_write(in, &o->o, o->output, o->images_dir, o->force, &callbacks, &s);
     progress_end(&bar);
     if (rc == COKE_ESTOPPED)
         return talk_fail(COKE_EFAIL, "stopped; nothing was written");
@@ -95,6 +87,30 @@ static int run(const void *options, int n, const char *const *source)
     else
         print_text(o, &s);
     return COKE_OK;
+}
+
+/* In "RUN --vectors a.npy b.npy" the second file is an operand. */
+static int run(const void *options, int n, const char *const *source)
+{
+    const struct options *o = options;
+    int rc = check_usage(o, n);
+    if (rc)
+        return rc;
+    const char **vectors = calloc((size_t)n, sizeof *vectors);
+    if (!vectors)
+        return talk_fail(COKE_ENOMEM, "out of memory");
+    vectors[0] = o->vectors;
+    for (int i = 1; i < n; i++)
+        vectors[i] = source[i];
+    struct coke_report_input in = {.source = source[0],
+                                   .images = o->images,
+                                   .data = o->data,
+                                   .vectors = vectors,
+                                   .nvectors = o->vectors ? n : 0};
+    in.data.cache_dir = o->cache;
+    rc = write_page(o, &in);
+    free(vectors);
+    return rc;
 }
 
 const struct command cmd_report = {
@@ -112,6 +128,8 @@ const struct command cmd_report = {
         "coke report run -o report.html --force\tagain, while it goes on\n"
         "coke report out --vectors x.npy -o report.html\tof 'coke cluster x.npy -o "
         "out'\n"
+        "coke report out --vectors a.npy b.npy -o report.html\tof 'coke cluster a.npy b.npy "
+        "-o out'\n"
         "coke report out --vectors x.npy --images photos -o report.html\twith the images "
         "of the rows\n"
         "coke report run -o report.html --images-dir pictures\tpictures beside the page",

@@ -2,6 +2,7 @@
 #include "help.h"
 #include "args.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTH = 80, COLUMN = 26, DETAIL = 160 };
@@ -78,12 +79,26 @@ static void list_choices(const char *choices, char *out, size_t size)
     out[n] = 0;
 }
 
+/* The shortest text that gives the number back, without a power of ten where it is a count. */
+static const char *number_text(double x, char *out, size_t size)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, size, "%.*g", digits, x);
+        if (strtod(out, NULL) == x)
+            break;
+    }
+    return out;
+}
+
 /* Default and bounds, in brackets. */
 static void option_detail(const struct args *a, int row, char *out, size_t size)
 {
     const struct coke_option *o = &a->row[row];
     const struct arg *own = args_own(a, row);
     const char *word = o->choices;
+    char least[32], most[32], def[32];
+    number_text(o->min, least, sizeof least);
+    number_text(o->max, most, sizeof most);
     out[0] = 0;
     if (own && own->value)
         return;
@@ -97,11 +112,12 @@ static void option_detail(const struct args *a, int row, char *out, size_t size)
         list_choices(o->choices, list, sizeof list);
         snprintf(out, size, " [%s; default %.*s]", list, (int)strcspn(word, "|"), word);
     } else if (o->type == COKE_OPT_INTS && o->def <= 0) {
-        snprintf(out, size, " [%.16g to %.16g]", o->min, o->max);
+        snprintf(out, size, " [%s to %s]", least, most);
     } else if (word) {
-        snprintf(out, size, " [%.16g to %.16g; default %s]", o->min, o->max, word);
+        snprintf(out, size, " [%s to %s; default %s]", least, most, word);
     } else {
-        snprintf(out, size, " [%.16g to %.16g; default %.16g]", o->min, o->max, o->def);
+        snprintf(out, size, " [%s to %s; default %s]", least, most,
+                 number_text(o->def, def, sizeof def));
     }
 }
 

@@ -14,7 +14,7 @@ struct trained {
 
 #define ARG_WEIGHTS(struct_)                                                                   \
     ARG_TEXT(struct_, t.weights, "weights", 0, "FILE",                                         \
-             "instead of RUN: safetensors of a torchvision ResNet-18, 34 or 50")
+             "instead of RUN: safetensors or .pth of a torchvision ResNet-18, 34 or 50")
 #define ARG_CACHE_DIR(struct_)                                                                 \
     ARG_TEXT(struct_, t.cache, "cache", 0, "DIR",                                              \
              "folder for indexes of tar files, otherwise written beside them")

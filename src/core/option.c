@@ -95,7 +95,9 @@ static int check_bounds(const struct coke_option *o, double x)
 {
     if (x >= o->min && x <= o->max)
         return COKE_OK;
-    return ck_fail(COKE_EUSAGE, "%s: %g is not within %g..%g", o->name, x, o->min, o->max);
+    int digits = o->type == COKE_OPT_FLOAT ? 6 : 16; /* counts are written out */
+    return ck_fail(COKE_EUSAGE, "%s: %.*g is not within %.*g..%.*g", o->name, digits, x, digits,
+                   o->min, digits, o->max);
 }
 
 static int parse_int(const struct coke_option *o, const char *value, int64_t *out)

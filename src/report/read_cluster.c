@@ -144,9 +144,9 @@ static int read_vectors(struct ck_report *r, const struct ck_report_request *q)
     int rc = COKE_OK;
     CK_TRY(ck_rows_open(&rows, q->vectors, q->nvectors, NULL));
     if (rows->n != r->n || rows->dim != r->dim)
-        CK_FAIL(COKE_EUSAGE, "%s has %lld rows of %d, %s was made of %lld rows of %d",
-                q->vectors[0], (long long)rows->n, rows->dim, r->source, (long long)r->n,
-                r->dim);
+        CK_FAIL(COKE_EUSAGE, "%s%s %lld rows of %d, %s was made of %lld rows of %d",
+                q->vectors[0], q->nvectors > 1 ? " and the others have" : " has",
+                (long long)rows->n, rows->dim, r->source, (long long)r->n, r->dim);
     r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
     if (!r->x)
         CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows", (long long)r->rows);

@@ -19,3 +19,11 @@ assert told["page_bytes"] == os.path.getsize("j.html") and told["pictures"] == 0
 page = open("a.html", encoding="utf-8").read()
 assert "http" not in page.replace("http://www.w3.org/2000/svg", ""), "an address in the page"
 P
+# Of several files, as they were clustered; on standard output the page alone.
+py <<'P'
+x = np.load("x.npy")
+np.save("first.npy", x[:250])
+np.save("second.npy", x[250:])
+P
+coke report c --vectors first.npy second.npy -o two.html -q >/dev/null && cmp b.html two.html || exit 1
+coke report c --vectors x.npy -o /dev/stdout -q 2>told | cmp - b.html && grep -q clusters told
