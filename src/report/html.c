@@ -139,18 +139,45 @@ static const char *entity(uint32_t c)
     }
 }
 
+static void put_character(struct ck_html *h, uint32_t c)
+{
+    char out[4];
+    const char *e = entity(c);
+    if (e)
+        ck_html_put(h, e);
+    else
+        ck_html_bytes(h, out, encode(c, out));
+}
+
 void ck_html_text(struct ck_html *h, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
-    char out[4];
-    while (*s) {
+    while (*s)
+        put_character(h, tame(next_character(&s)));
+}
+
+/* From Hangul on most letters are about twice as wide. */
+static int width_of(uint32_t c)
+{
+    return c >= 0x1100 && !(c >= 0x1e00 && c < 0x2e80) && c != 0xfffd ? 2 : 1;
+}
+
+void ck_html_short_text(struct ck_html *h, const char *text, int most)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    int width = 0;
+    while (*s)
+        width += width_of(tame(next_character(&s)));
+    int cut = width > most, room = cut ? most - 1 : most;
+    for (s = (const unsigned char *)text; *s;) {
         uint32_t c = tame(next_character(&s));
-        const char *e = entity(c);
-        if (e)
-            ck_html_put(h, e);
-        else
-            ck_html_bytes(h, out, encode(c, out));
+        room -= width_of(c);
+        if (room < 0)
+            break;
+        put_character(h, c);
     }
+    if (cut)
+        ck_html_put(h, "\xe2\x80\xa6"); /* an ellipsis */
 }
 
 void ck_html_json_text(struct ck_html *h, const char *text)

@@ -31,6 +31,8 @@ void ck_html_base64(struct ck_html *h, const unsigned char *data, size_t n);
  * UTF-8 become U+FFFD, control characters their pictures, and marks that turn the direction of
  * writing U+FFFD: a name stays one line that reads as it is. */
 void ck_html_text(struct ck_html *h, const char *text);
+/* No wider than `most` letters; an ellipsis stands for the rest. Wide scripts count twice. */
+void ck_html_short_text(struct ck_html *h, const char *text, int most);
 /* The same text as a JSON string with its quotes, safe inside <script>. */
 void ck_html_json_text(struct ck_html *h, const char *text);
 /* A JSON number with this many digits; NaN and infinity are null. */

@@ -10,6 +10,8 @@
 /* A matrix beyond these is a table of classes. */
 enum { MOST_CELLS = 12000, MOST_CLUSTERS = 400, MOST_CLASSES = 200, MOST_NUMBERS = 14 };
 enum { NAMES = 100, TOP = 26, MATRIX = 520 };
+/* Letters of a class name that fit beside the matrix; its cells tell the whole name. */
+enum { NAME_LETTERS = 13, FINE_LETTERS = 24 };
 
 struct column {
     int64_t cluster, count;
@@ -106,7 +108,8 @@ static void write_class(struct ck_html *h, const struct ck_report *r,
     int64_t size = class_size(head, class);
     ck_html_format(h, "<text class=\"y\" x=\"%d\" y=\"%.1f\">", NAMES - 8,
                    TOP + (class + 0.5) * m->height + 4);
-    ck_html_text(h, r->data->set->class_name[class]);
+    ck_html_short_text(h, r->data->set->class_name[class],
+                       m->height < 12 ? FINE_LETTERS : NAME_LETTERS);
     ck_html_put(h, "</text>");
     for (int64_t c = 0; c < head->k; c++) {
         int64_t count = head->count[class * head->k + order[c].cluster];

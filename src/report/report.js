@@ -324,7 +324,22 @@
       });
       count.textContent = words.length ? shown + " of " + rows.length + " clusters" : rows.length + " clusters";
     }
-    field.addEventListener("input", search);
+    function showTop() {
+      if (tools.previousElementSibling.getBoundingClientRect().bottom < 0)
+        tools.previousElementSibling.scrollIntoView({ behavior: "instant" });
+      table.scrollTop = 0;
+    }
+    field.addEventListener("input", function () {
+      search();
+      showTop();
+    });
+    field.addEventListener("keydown", function (e) {
+      var first = rows.filter(function (row) { return !row.hidden; })[0];
+      if ((e.key !== "ArrowDown" && e.key !== "Enter") || !first) return;
+      e.preventDefault();
+      if (e.key === "Enter") showDetail(h, cluster(first));
+      else first.focus();
+    });
     tools.appendChild(field);
     tools.appendChild(count);
     table.addEventListener("click", function (e) {

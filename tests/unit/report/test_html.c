@@ -48,6 +48,22 @@ static void markup_becomes_entities(void **state)
     assert_string_equal(made(ck_html_text, ""), "");
 }
 
+static void shorten(struct ck_html *h, const char *text)
+{
+    ck_html_short_text(h, text, 5);
+}
+
+static void long_names_keep_their_beginning(void **state)
+{
+    (void)state;
+    assert_string_equal(made(shorten, "tench"), "tench");
+    assert_string_equal(made(shorten, "tenches"), "tenc\xe2\x80\xa6");
+    assert_string_equal(made(shorten, "<&>'\"x"), "&lt;&amp;&gt;&#39;\xe2\x80\xa6");
+    assert_string_equal(made(shorten, "\xe7\x8c\xab\xe7\x8c\xab"), "\xe7\x8c\xab\xe7\x8c\xab");
+    assert_string_equal(made(shorten, "\xe7\x8c\xab\xe7\x8c\xab\xe7\x8c\xab"),
+                        "\xe7\x8c\xab\xe7\x8c\xab\xe2\x80\xa6");
+}
+
 static void control_characters_become_pictures(void **state)
 {
     (void)state;
@@ -149,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markup_becomes_entities),
+        cmocka_unit_test(long_names_keep_their_beginning),
         cmocka_unit_test(control_characters_become_pictures),
         cmocka_unit_test(bytes_that_are_no_text_are_replaced),
         cmocka_unit_test(json_cannot_end_its_script),
