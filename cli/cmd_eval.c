@@ -50,8 +50,10 @@ static void print_knn(const struct exam *x, const struct knn_options *o,
     printf("%-10scosine, temperature %g; nothing in it is random\n", "protocol",
            o->o.temperature);
     exam_print_bad(r->bad);
+    int64_t most = r->bank - (r->leave_one_out != 0);
     for (int i = 0; i < r->n; i++)
-        printf("k-NN %-6lld %6.2f\n", (long long)r->k[i], 100 * r->accuracy[i]);
+        printf("k-NN %-6lld %6.2f%s\n", (long long)r->k[i], 100 * r->accuracy[i],
+               r->k[i] > most ? "  (there are fewer: all vote)" : "");
 }
 
 static int run_knn(const void *options, int n, const char *const *operands)

@@ -78,6 +78,11 @@ static const char *test_name(const struct exam *x, const struct exam_options *c)
     return c->test ? c->test : x->source;
 }
 
+static int64_t image_size(const struct exam *x)
+{
+    return coke_run_image_size(x->run, x->in.train ? x->in.train : x->in.test);
+}
+
 void exam_begin_json(struct emit *e, const struct exam *x, const struct exam_options *c,
                      const char *protocol)
 {
@@ -86,6 +91,7 @@ void exam_begin_json(struct emit *e, const struct exam *x, const struct exam_opt
     emit_text(e, "protocol", protocol);
     emit_text(e, "weights", coke_run_weights(x->run));
     emit_int(e, "epoch", coke_run_epoch(x->run));
+    emit_int(e, "image_size", image_size(x));
     emit_text(e, "data", x->source);
     if (x->in.test)
         emit_text(e, "test", test_name(x, c));
@@ -96,7 +102,7 @@ void exam_print_about(const struct exam *x)
     printf("%-10s%s", "weights", coke_run_weights(x->run));
     if (coke_run_epoch(x->run) >= 0)
         printf(", %lld epochs", (long long)coke_run_epoch(x->run));
-    printf("\n%-10s%s", "data", x->source);
+    printf(", images of %lld pixels\n%-10s%s", (long long)image_size(x), "data", x->source);
 }
 
 void exam_print_bad(int64_t bad)

@@ -19,7 +19,7 @@ struct exam_options {
              "images to test on, where DATA has no test split of its own")
 #define ARGS_EXAM(struct_)                                                                     \
     ARG_TEXT(struct_, c.t.weights, "weights", 0, "FILE",                                       \
-             "instead of RUN: safetensors of a torchvision ResNet-18, 34 or 50"),              \
+             "instead of RUN: safetensors or .pth of a torchvision ResNet-18, 34 or 50"),      \
         ARG_TEXT(struct_, c.t.cache, "cache", 0, "DIR",                                        \
                  "folder for indexes of tar files, otherwise written beside them"),            \
         ARG_INT(struct_, c.t.threads, "threads", 0, 0, 0, 1024, "auto",                        \

@@ -721,6 +721,8 @@ COKE_API void coke_run_free(struct coke_run *r);
 COKE_API const char *coke_run_weights(const struct coke_run *r); /* the file that was read */
 COKE_API int64_t coke_run_epoch(const struct coke_run *r);    /* epochs done; -1 = not known */
 COKE_API int64_t coke_run_channels(const struct coke_run *r); /* of the images it takes */
+/* Side of what it sees of an image of d, in pixels; 0: it cannot use them. */
+COKE_API int64_t coke_run_image_size(const struct coke_run *r, struct coke_data *d);
 COKE_API int coke_run_heads(const struct coke_run *r);
 COKE_API int64_t coke_run_k(const struct coke_run *r, int head); /* its clusters */
 /* The first head with as many clusters as there are classes; -1 = none. */

@@ -51,6 +51,12 @@ int64_t coke_run_channels(const struct coke_run *r)
     return r->r.encoder.o.channels;
 }
 
+int64_t coke_run_image_size(const struct coke_run *r, struct coke_data *d)
+{
+    struct ck_recipe like;
+    return ck_use_recipe(&r->r, d, &r->o, &like) == COKE_OK ? like.view[0].width : 0;
+}
+
 int coke_run_heads(const struct coke_run *r)
 {
     return r->r.heads;

@@ -40,7 +40,7 @@ files = [os.path.join(d, f) for d, _, fs in os.walk("sorted") for f in fs]
 links = [os.path.join(d, f) for d, _, fs in os.walk("links") for f in fs]
 assert len(files) == len(links) == 60 and all(os.path.islink(f) for f in links)
 k = json.load(open("knn.json"))
-assert k["bank_images"] == 60 and k["test_images"] == 60 and 0 <= k["accuracy"]["1"] <= 1, k
+assert k["image_size"] == 16 and k["bank_images"] == 60 and k["test_images"] == 60 and 0 <= k["accuracy"]["1"] <= 1, k
 c = json.load(open("cluster.json"))
 assert len(c["runs"]) == 2 and c["runs"][0]["matched"] == 1 and c["runs"][0]["split"] == "test"
 assert c["mean"][1]["acc"] == c["runs"][0]["heads"][1]["acc"] and c["mean"][1]["acc_deviation"] == 0

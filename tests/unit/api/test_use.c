@@ -83,6 +83,9 @@ static void a_run_says_what_it_is(void **state)
     assert_int_equal(coke_run_channels(r), 3);
     assert_int_equal(coke_run_heads(r), 2);
     assert_int_equal(coke_run_k(r, 1), 10);
+    struct coke_data *d = open_data("synthetic:n=30,size=20", COKE_SPLIT_TRAIN);
+    assert_int_equal(coke_run_image_size(r, d), 8);
+    coke_data_free(d);
     assert_int_equal(coke_run_k(r, 2), 0);
     assert_int_equal(coke_run_match(r, 10), 1);
     assert_int_equal(coke_run_match(r, 11), -1);
