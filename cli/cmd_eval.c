@@ -262,11 +262,25 @@ static int judge_run(const struct cluster_options *o, const char *run, const cha
     return rc;
 }
 
+/* A run that is missing is told of before the others are judged. */
+static int check_runs(const struct cluster_options *o, int n, const char *const *path)
+{
+    int rc = COKE_OK;
+    for (int i = 0; i < n && n > 1 && !rc; i++) {
+        struct coke_run *run = NULL;
+        rc = coke_run_open(&run, path[i], &o->c.t.use);
+        coke_run_free(run);
+    }
+    return rc ? talk_fail_library(rc) : COKE_OK;
+}
+
 static int judge_all(const struct cluster_options *o, struct trials *t,
                      const char *const *operands)
 {
     struct emit e = {.to = stdout};
-    int rc = COKE_OK, several = t->runs > 1, json = o->c.t.json;
+    int rc = check_runs(o, t->runs, operands), several = t->runs > 1, json = o->c.t.json;
+    if (rc)
+        return rc;
     if (several && json) {
         emit_begin(&e, NULL, '{');
         emit_begin(&e, "runs", '[');
@@ -282,6 +296,8 @@ static int judge_all(const struct cluster_options *o, struct trials *t,
     } else if (mean) {
         print_trials(t);
     }
+    if (!rc && several && !mean)
+        talk_line("coke: ", "no mean: the runs have not the same numbers of clusters");
     return rc;
 }
 

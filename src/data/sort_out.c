@@ -49,6 +49,19 @@ static int is_empty(const char *dir, int *empty)
     return COKE_OK;
 }
 
+/* Can a folder be made at dir? Asked before the work, not after it. */
+static int check_parent(const char *dir)
+{
+    char parent[PATH_MAX];
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    while (n > 0 && dir[n - 1] != '/')
+        n--;
+    snprintf(parent, sizeof parent, "%.*s", n ? (int)n : 1, n ? dir : ".");
+    return access(parent, W_OK | X_OK) ? fail_errno(dir) : COKE_OK;
+}
+
 int ck_sort_check(const struct coke_data *d, const char *dir, enum coke_sort_how how)
 {
     struct stat st;
@@ -60,12 +73,14 @@ int ck_sort_check(const struct coke_data *d, const char *dir, enum coke_sort_how
     if (strlen(dir) > PATH_MAX - 2 * NAME_MAX)
         CK_FAIL(COKE_EUSAGE, "%.60s...: the name is too long", dir);
     if (stat(dir, &st) != 0)
-        return errno == ENOENT ? COKE_OK : fail_errno(dir);
+        return errno == ENOENT ? check_parent(dir) : fail_errno(dir);
     if (!S_ISDIR(st.st_mode))
         CK_FAIL(COKE_EUSAGE, "%s is there, and no folder", dir);
     CK_TRY(is_empty(dir, &empty));
     if (!empty)
         CK_FAIL(COKE_EUSAGE, "%s is not empty; name a new folder", dir);
+    if (access(dir, W_OK | X_OK))
+        CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
 done:
     return rc;
 }

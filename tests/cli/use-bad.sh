@@ -67,6 +67,10 @@ bad coke assign run $data --constrained
 bad coke assign model vectors.npy -o out --head 0
 bad coke eval cluster run/final.safetensors $data
 bad coke eval cluster run
+bad coke eval cluster run none $data
+[ "$(wc -l < said)" = 1 ] || exit 1
+bad coke assign run $data --copy-to none/out
+[ "$(wc -l < said)" = 1 ] || exit 1
 bad coke eval linear run x-000000.tar
 bad coke eval knn run four.npy --channels 4
 bad coke eval knn run $data --test vectors.npy
