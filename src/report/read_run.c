@@ -231,6 +231,10 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
     run.o.data.cache_dir = q->data.cache_dir;
     if (!rc && (q->images || run.data[0]))
         rc = ck_report_open_images(r, q, q->images ? q->images : run.data, &run.o.data);
+    else if (!rc)
+        ck_report_warn(q,
+                       "no pictures: %s has no run.json that names its images; --images does",
+                       q->source);
     if (!rc && r->data)
         rc = make_features(r, q, &run);
     place_steps(&r->steps);

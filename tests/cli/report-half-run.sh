@@ -21,6 +21,9 @@ coke report run -o moved.html -q || exit 1
 coke report run --images moved -o found.html -q || exit 1
 rm run/metrics.jsonl run/timing.jsonl
 coke report run --images moved -o bare.html -q || exit 1
+mv run/run.json .
+coke report run -o nameless.html -q || exit 1
+mv run.json run
 echo 'no json' > run/metrics.jsonl
 coke report run -o p.html
 rm run/metrics.jsonl
