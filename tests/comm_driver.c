@@ -3,10 +3,13 @@
  * comm_driver check REPEATS   every result against what each process can compute by itself, and
  *                             the bytes of all repeats against those of the first
  * comm_driver fail RANK CODE  that process fails while the others wait for it
- * comm_driver die RANK        that process is killed while the others wait for it */
+ * comm_driver die RANK        that process is killed while the others wait for it
+ * comm_driver differ RANK     that process holds something else, and takes a second to say so:
+ *                             no one prints that it went on */
 #include "coke.h"
 #include "core/rng.h"
 #include "dist/bucket.h"
+#include "dist/same.h"
 #include "io/hash.h"
 
 #include <math.h>
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SPANS = 7, STREAM = 31, LONGEST = 100003 };
 
@@ -86,8 +90,10 @@ static int check_i64(int64_t n)
     return wrong ? fail("a sum of i64 is wrong") : 0;
 }
 
+typedef int gather(struct ck_comm *, const void *, void *, const int64_t *);
+
 /* Parts of 0, 3, 6 ... numbers. */
-static int check_gather(void)
+static int check_gather(gather *parts)
 {
     int64_t *bytes = malloc((size_t)size * sizeof *bytes), total = 0;
     int wrong = 0;
@@ -99,7 +105,7 @@ static int check_gather(void)
     int32_t *all = malloc((size_t)total * sizeof *all + 1);
     for (int i = 0; i < 3 * rank; i++)
         mine[i] = 1000 * rank + i;
-    wrong |= ck_comm_gather(c, mine, all, bytes);
+    wrong |= parts(c, mine, all, bytes);
     for (int r = 0, at = 0; r < size; r++)
         for (int i = 0; i < 3 * r; i++, at++)
             wrong |= all[at] != 1000 * r + i;
@@ -163,7 +169,8 @@ static int check(int repeats)
     for (int i = 0; i < repeats && !wrong; i++) {
         uint64_t hash = 0;
         wrong |= check_f64(1, &hash) || check_f64(500, &hash) || check_f64(LONGEST, &hash);
-        wrong |= check_i64(3) || check_i64(LONGEST) || check_gather() || check_buckets(&hash);
+        wrong |= check_i64(3) || check_i64(LONGEST) || check_buckets(&hash);
+        wrong |= check_gather(ck_comm_gather) || check_gather(ck_comm_gather_in_turns);
         if (i && hash != first)
             wrong = fail("a repeat has other bytes");
         first = hash;
@@ -175,10 +182,21 @@ static int check(int repeats)
     return wrong;
 }
 
+/* Those that went on have a second to say so. */
+static int compare(int odd)
+{
+    int rc = ck_same_hash(c, rank == odd ? 8 : 7, "now", "numbers");
+    if (rc)
+        sleep(1);
+    else
+        printf("went on\n");
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        return fail("check REPEATS, fail RANK CODE or die RANK?");
+        return fail("check REPEATS, fail RANK CODE, die RANK or differ RANK?");
     if (coke_group_join())
         return fail(coke_last_error());
     c = ck_comm();
@@ -187,6 +205,8 @@ int main(int argc, char **argv)
     int which = atoi(argv[2]), rc = COKE_OK;
     if (strcmp(argv[1], "check") == 0)
         rc = check(which) ? COKE_EFAIL : COKE_OK;
+    else if (strcmp(argv[1], "differ") == 0)
+        rc = compare(which);
     else if (rank == which && strcmp(argv[1], "die") == 0)
         raise(SIGKILL);
     else if (rank == which)

@@ -166,6 +166,21 @@ static int set_parts(struct ck_comm *c, const int64_t *bytes)
     return 1;
 }
 
+int ck_comm_gather_in_turns(struct ck_comm *c, const void *mine, void *all,
+                            const int64_t *bytes)
+{
+    int rc = COKE_OK;
+    char *part = all;
+    for (int r = 0; r < c->t.size; part += bytes[r], r++) {
+        if (r == c->t.rank && mine != part)
+            memcpy(part, mine, (size_t)bytes[r]);
+        CK_TRY(ck_comm_broadcast(c, part, bytes[r], r));
+    }
+    c->stats.gathered += bytes[c->t.rank] * (c->t.size - 1);
+done:
+    return rc;
+}
+
 int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t *bytes)
 {
     void *request = NULL;
@@ -176,8 +191,7 @@ int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t
         return COKE_OK;
     }
     if (!set_parts(c, bytes))
-        CK_FAIL(COKE_EUSAGE, "more than 8 GB cannot be gathered at once from %d processes",
-                c->t.size);
+        return ck_comm_gather_in_turns(c, mine, all, bytes);
     CK_TRY(check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
     CK_TRY(await(c, &request));
     c->stats.gathered += bytes[c->t.rank] * (c->t.size - 1);

@@ -27,6 +27,10 @@ int ck_comm_broadcast(struct ck_comm *c, void *data, int64_t bytes, int root);
 /* Parts of bytes[rank] bytes, multiples of four, one after the other in `all`; mine may be
  * there already. */
 int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t *bytes);
+/* The same, one process after the other in pieces: for 8 GB or more, where MPI's integers end.
+ */
+int ck_comm_gather_in_turns(struct ck_comm *c, const void *mine, void *all,
+                            const int64_t *bytes);
 /* The same with parts of one size. */
 int ck_comm_gather_equal(struct ck_comm *c, const void *mine, void *all, int64_t bytes);
 int ck_comm_sum_f64(struct ck_comm *c, double *v, int64_t n);

@@ -71,6 +71,7 @@ int ck_same_hash(struct ck_comm *c, uint64_t hash, const char *when, const char 
     if (first != hash)
         CK_FAIL(COKE_EFAIL, "%s: process %d holds other %s than process 0", when,
                 ck_comm_rank(c), what);
+    CK_TRY(ck_comm_barrier(c));
 done:
     return rc;
 }

@@ -8,7 +8,8 @@
  * in words; no one goes on before all have agreed. */
 int ck_same_text(struct ck_comm *c, const char *text);
 
-/* Fails where a process has another hash than the first. when: "epoch 3"; what: "labels". */
+/* Fails where a process has another hash than the first; no one goes on, to save what may be
+ * wrong, before all have agreed. when: "epoch 3"; what: "labels". */
 int ck_same_hash(struct ck_comm *c, uint64_t hash, const char *when, const char *what);
 
 #endif
