@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char PLUGIN[] = "libcoke-mpi.so";
 
-/* Variables that launchers set; 1 = nothing but the number of processes. */
-static const struct {
+/* Variables that launchers set; is_count: to the number of processes. */
+static const struct sign {
     const char *name, *launcher;
     int is_count;
 } signs[] = {
@@ -19,64 +20,63 @@ static const struct {
     {"PMIX_RANK", "the launcher", 0},
 };
 
-/* The launcher's name, or NULL: alone. *count: processes, 0 = not known. */
-static const char *find_launcher(int *count)
+/* What the launcher left, or NULL: alone. *count: processes, 0 = not known. */
+static const struct sign *find_sign(int *count)
 {
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
         const char *value = getenv(signs[i].name);
         if (!value || !*value)
             continue;
         *count = signs[i].is_count ? atoi(value) : 0;
-        return *count == 1 ? NULL : signs[i].launcher;
+        return *count == 1 ? NULL : &signs[i];
     }
     return NULL;
 }
 
-/* The plug-in lies beside the library; COKE_MPI names another. */
-static void *load(void)
+/* COKE_MPI names the plug-in; else it lies beside the library, or where the system looks for
+ * libraries. */
+static void find_plugin(char *path, size_t room)
 {
-    char path[4096];
     Dl_info here;
-    const char *named = getenv("COKE_MPI");
-    if (named && *named)
-        return dlopen(named, RTLD_NOW | RTLD_GLOBAL);
-    if (dladdr((void *)(uintptr_t)find_launcher, &here) && here.dli_fname) {
-        const char *slash = strrchr(here.dli_fname, '/');
-        int n =
-            snprintf(path, sizeof path, "%.*s/%s", slash ? (int)(slash - here.dli_fname) : 1,
-                     slash ? here.dli_fname : ".", PLUGIN);
-        void *plugin = n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
-        if (plugin)
-            return plugin;
+    const char *named = getenv("COKE_MPI"), *slash = NULL;
+    if (named && *named) {
+        snprintf(path, room, "%s", named);
+        return;
     }
-    return dlopen(PLUGIN, RTLD_NOW | RTLD_GLOBAL);
+    if (dladdr((void *)(uintptr_t)find_sign, &here) && here.dli_fname)
+        slash = strrchr(here.dli_fname, '/');
+    if (slash)
+        snprintf(path, room, "%.*s/%s", (int)(slash - here.dli_fname), here.dli_fname, PLUGIN);
+    if (!slash || access(path, F_OK) != 0)
+        snprintf(path, room, "%s", PLUGIN);
 }
 
 int ck_launcher_connect(struct ck_transport *t)
 {
     struct ck_transport joined;
-    char words[512] = "";
+    char words[512] = "", path[4096];
     int count = 0;
-    const char *launcher = find_launcher(&count);
-    if (!launcher)
+    const struct sign *sign = find_sign(&count);
+    if (!sign)
         return COKE_OK;
-    void *plugin = load();
+    find_plugin(path, sizeof path);
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!plugin)
         return ck_fail(COKE_EFAIL,
                        "%s started several processes, but they cannot reach each other: %s; "
                        "install MPI and build coke with it, or start one process",
-                       launcher, dlerror());
+                       sign->launcher, dlerror());
     ck_transport_open *open_plugin;
     *(void **)&open_plugin = dlsym(plugin, CK_TRANSPORT_OPEN);
     if (!open_plugin)
-        return ck_fail(COKE_EFAIL, "%s is no part of coke: %s", PLUGIN, dlerror());
+        return ck_fail(COKE_EFAIL, "%s is no part of coke: %s", path, dlerror());
     if (open_plugin(CK_TRANSPORT_VERSION, &joined, words, sizeof words))
-        return ck_fail(COKE_EFAIL, "%s: MPI cannot be used: %s", PLUGIN, words);
+        return ck_fail(COKE_EFAIL, "%s: MPI cannot be used: %s", path, words);
     *t = joined; /* also of one: MPI wants to be left */
     if (count > 1 && joined.size != count)
         return ck_fail(COKE_EFAIL,
-                       "%s started %d processes, MPI knows of %d: the MPI of %s is not that of "
-                       "the launcher (with srun: --mpi=pmix)",
-                       launcher, count, joined.size, PLUGIN);
+                       "%s started %d processes (%s), MPI knows of %d: the MPI of %s is not "
+                       "that of the launcher (with srun: --mpi=pmix)",
+                       sign->launcher, count, sign->name, joined.size, path);
     return COKE_OK;
 }

@@ -4,6 +4,8 @@
 #include "dist/cores.h"
 #include "support.h"
 
+#include <unistd.h>
+
 static void a_process_alone_is_rank_0_of_1(void **state)
 {
     (void)state;
@@ -86,6 +88,27 @@ static void a_launcher_without_the_plug_in_is_an_error_in_words(void **state)
     unsetenv("COKE_MPI");
 }
 
+/* Not that another one is missing elsewhere. */
+static void a_plug_in_beside_the_program_that_does_not_load_says_why(void **state)
+{
+    (void)state;
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
+    assert_true(n > 0);
+    path[n] = 0;
+    strcpy(strrchr(path, '/'), "/libcoke-mpi.so");
+    FILE *f = fopen(path, "wx");
+    assert_non_null(f);
+    fputs("no library", f);
+    fclose(f);
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    int rc = coke_group_join();
+    unlink(path);
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    assert_int_equal(rc, COKE_EFAIL);
+    assert_non_null(strstr(coke_last_error(), "/libcoke-mpi.so"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +118,7 @@ int main(void)
         cmocka_unit_test(buckets_cut_spans_and_leave_them),
         cmocka_unit_test(buckets_without_memory_are_none),
         cmocka_unit_test(a_launcher_without_the_plug_in_is_an_error_in_words),
+        cmocka_unit_test(a_plug_in_beside_the_program_that_does_not_load_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
