@@ -464,7 +464,7 @@ COKE_API int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int
 
 /* Convolutions are computed in ways that a table in the library names. coke_tune measures on
  * this machine instead, for passes that are made afterwards; the file makes it repeatable:
- * written atomically if it does not exist, read if it does. */
+ * written atomically if it does not exist, read if it does. Several processes only read. */
 COKE_API int coke_tune(const char *path);
 
 /* ---- images: data sets, and batches of augmented views --------------------------------------

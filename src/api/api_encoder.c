@@ -1,6 +1,7 @@
 /* api_encoder.c - public functions of encoders, passes and optimisers. */
 #include "core/error.h"
 #include "core/mem.h"
+#include "dist/comm.h"
 #include "io/safetensors.h"
 #include "nn/conv_table.h"
 #include "nn/encoder.h"
@@ -307,5 +308,8 @@ int coke_optimizer_step(struct coke_optimizer *o, double rate)
 
 int coke_tune(const char *path)
 {
-    return ck_tuning_open(path);
+    int rc = ck_tuning_open(path);
+    if (!rc && ck_comm_size(ck_comm()) > 1)
+        ck_tuning_freeze(); /* each process would measure, and choose, for itself */
+    return rc;
 }

@@ -52,7 +52,7 @@ struct entry {
 };
 
 static struct {
-    char *path; /* NULL = off */
+    char *path; /* NULL = nothing is measured */
     struct entry *v;
     int n, room, changed;
 } tuning;
@@ -186,6 +186,12 @@ done:
     return rc;
 }
 
+void ck_tuning_freeze(void)
+{
+    ck_free(tuning.path);
+    tuning.path = NULL;
+}
+
 int ck_tuning_save(void)
 {
     int rc = COKE_OK;
@@ -264,15 +270,11 @@ int ck_conv_choose(const struct ck_conv_shape *s, enum ck_conv_pass pass, enum c
                    const struct ck_format *src, enum ck_conv_way *way)
 {
     char key[LINE];
-    *way = look_up(s, t);
-    if (!tuning.path)
-        return COKE_OK;
     make_key(key, s, pass, t);
     const struct entry *known = find(key);
-    if (known) {
-        *way = known->way;
+    *way = known ? known->way : look_up(s, t);
+    if (known || !tuning.path)
         return COKE_OK;
-    }
     int rc = measure(s, pass, t, src, way);
     if (!rc)
         rc = add(key, *way);

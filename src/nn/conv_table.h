@@ -12,6 +12,8 @@ int ck_conv_choose(const struct ck_conv_shape *s, enum ck_conv_pass pass, enum c
 
 /* Turns tuning on: choices come from the file `path` if it exists. NULL turns it off. */
 int ck_tuning_open(const char *path);
+/* Nothing more is measured: what the file does not have comes from the table. */
+void ck_tuning_freeze(void);
 /* Writes the file if something was measured since; atomically. */
 int ck_tuning_save(void);
 

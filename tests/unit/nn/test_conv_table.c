@@ -206,6 +206,32 @@ static void the_file_has_one_line_a_convolution_and_pass(void **state)
     assert_int_equal(count_files(), 1); /* nothing temporary is left */
 }
 
+static void what_is_frozen_measures_nothing_and_writes_nothing(void **state)
+{
+    int64_t n;
+    char before[4096], after[4096];
+    (void)state;
+    float *untuned = run(&n);
+    assert_ok(ck_tuning_open("tuned"));
+    ck_tuning_freeze();
+    float *frozen = run(&n);
+    assert_memory_equal(untuned, frozen, (size_t)n * sizeof *frozen);
+    assert_int_not_equal(access("tuned", F_OK), 0);
+    assert_ok(ck_tuning_open("tuned"));
+    float *a = run(&n);
+    read_text("tuned", before, sizeof before);
+    assert_ok(ck_tuning_open("tuned"));
+    ck_tuning_freeze();
+    float *b = run(&n); /* with what the file has */
+    read_text("tuned", after, sizeof after);
+    assert_string_equal(before, after);
+    assert_memory_equal(a, b, (size_t)n * sizeof *a);
+    free(untuned);
+    free(frozen);
+    free(a);
+    free(b);
+}
+
 static void a_second_run_reads_the_file_and_gives_the_same_bytes(void **state)
 {
     int64_t n;
@@ -371,6 +397,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(two_processes_give_the_same_bytes, forget),
         cmocka_unit_test_teardown(the_file_has_one_line_a_convolution_and_pass, forget),
+        cmocka_unit_test_teardown(what_is_frozen_measures_nothing_and_writes_nothing, forget),
         cmocka_unit_test_teardown(a_second_run_reads_the_file_and_gives_the_same_bytes, forget),
         cmocka_unit_test_teardown(every_way_gives_the_same_numbers, forget),
         cmocka_unit_test_teardown(a_file_that_knows_some_shapes_is_completed, forget),
