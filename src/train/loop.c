@@ -258,6 +258,7 @@ static int begin(struct loop *l)
         return COKE_OK;
     if (!resumes && l->control->fresh && l->control->force)
         ck_run_remove_all(l->run);
+    ck_run_remove_unfinished(l->run);
     CK_TRY(ck_run_write_config(l->run, &l->s.o));
     CK_TRY(ck_run_write_json(l->run, l->s.data->set));
     CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));

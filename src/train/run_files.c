@@ -86,6 +86,12 @@ static int is_weights(const struct dirent *e)
            strcmp(e->d_name, "final.safetensors") == 0;
 }
 
+/* What ck_writer writes before it has its name. */
+static int is_unfinished(const struct dirent *e)
+{
+    return strncmp(e->d_name, ".coke-", 6) == 0 && strstr(e->d_name, ".tmp");
+}
+
 /* Removes the files that `is` names but for the last `keep`. */
 static void remove_files(const char *run, int (*is)(const struct dirent *), int64_t keep)
 {
@@ -110,6 +116,11 @@ void ck_run_remove_old(const char *run, int64_t keep)
 void ck_run_remove_all(const char *run)
 {
     remove_files(run, is_weights, 0);
+}
+
+void ck_run_remove_unfinished(const char *run)
+{
+    remove_files(run, is_unfinished, 0);
 }
 
 /* ---- reading -------------------------------------------------------------------------------

@@ -51,5 +51,7 @@ int ck_run_link(const char *run, const char *from, const char *to);
  * would pass for those of the new one. */
 void ck_run_remove_old(const char *run, int64_t keep);
 void ck_run_remove_all(const char *run);
+/* Files that a process was writing when it was killed: as large as a checkpoint. */
+void ck_run_remove_unfinished(const char *run);
 
 #endif

@@ -85,7 +85,11 @@ def check_signal(tmp, whole):
     text = end(p, 75)[1]
     assert text.count("the same command goes on") == 1, text
     assert not os.path.exists(run + "/final.safetensors")
+    left = run + "/.coke-0123456789abcdef.tmp"  # as by a process that was killed while it wrote
+    with open(left, "w") as f:
+        f.write("half a checkpoint")
     end(start(2, run), 0)
+    assert not os.path.exists(left)
     compare(whole, run)
 
 
