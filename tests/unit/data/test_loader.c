@@ -317,6 +317,35 @@ static void bad_images_are_left_out_counted_and_listed(void **state)
     write_image(61);
 }
 
+/* In time a rank meets all bad images, not only its share of one epoch. */
+static void ranks_bear_as_many_bad_images_as_one_process(void **state)
+{
+    (void)state;
+    struct coke_loader_options o = plain_options();
+    o.max_bad = 0.05;
+    o.ranks = 4;
+    int few = (int)(0.04 * N), many = N / 4, rc = COKE_OK;
+    for (int i = 0; i < many; i++) {
+        spoil(i, "");
+        if (i != few - 1 && i != many - 1)
+            continue;
+        struct coke_data *d = open_folder();
+        struct coke_loader *l;
+        struct coke_batch b;
+        assert_ok(coke_loader_new(&l, d, &o));
+        int64_t steps = 20 * coke_loader_steps(l);
+        for (int64_t s = 0; s < steps && !(rc = coke_loader_next(l, &b)); s++)
+            ;
+        assert_int_equal(rc, i < few ? COKE_OK : COKE_EFORMAT);
+        if (i < few)
+            assert_int_equal(coke_loader_bad_count(l), few);
+        coke_loader_free(l);
+        coke_data_free(d);
+    }
+    for (int i = 0; i < many; i++)
+        write_image(i);
+}
+
 static void bad_images_are_replaced_when_asked(void **state)
 {
     (void)state;
@@ -492,6 +521,7 @@ int main(void)
         cmocka_unit_test(ranks_share_the_batches_of_one_process),
         cmocka_unit_test(adding_a_file_leaves_the_views_of_others_alone),
         cmocka_unit_test(bad_images_are_left_out_counted_and_listed),
+        cmocka_unit_test(ranks_bear_as_many_bad_images_as_one_process),
         cmocka_unit_test(bad_images_are_replaced_when_asked),
         cmocka_unit_test(too_many_bad_images_stop_with_the_first_one_named),
         cmocka_unit_test(vanishing_files_stop_with_their_name),
