@@ -188,10 +188,9 @@ struct coke_callbacks progress_callbacks(struct progress *p)
     return (struct coke_callbacks){.user = p, .progress = show, .say = say, .warn = warn};
 }
 
-/* Who sends SIGUSR1 wants the work saved, also who sends it twice. */
 void progress_save_on_signal(void)
 {
-    struct sigaction stopper = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
+    struct sigaction stopper = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
     struct sigaction saver = {.sa_handler = ask_to_save, .sa_flags = SA_RESTART};
     sigemptyset(&stopper.sa_mask);
     sigemptyset(&saver.sa_mask);
