@@ -8,6 +8,7 @@
 #include "data/loader.h"
 #include "dist/same.h"
 #include "train/checkpoint.h"
+#include "train/choices.h"
 #include "train/events.h"
 #include "train/health.h"
 #include "train/journal.h"
@@ -24,6 +25,9 @@
 
 enum { PATH = 4096, STEP_LINES = 20 };
 
+/* Seconds in which a training that was killed a moment ago may let go of the run. */
+enum { LOCK_PATIENCE = 5 };
+
 /* Checkpoints by epochs may cost this share of the time. */
 static const double SAVING_SHARE = 0.035;
 
@@ -37,6 +41,7 @@ struct loop {
     const char *run;
     const struct coke_train_control *control;
     const struct coke_callbacks *callbacks;
+    int lock;   /* file descriptor; -1 = none */
     int writer; /* of several processes one writes the run and talks */
     struct coke_train_summary *out;
     double started, epoch_started, saved; /* seconds */
@@ -176,44 +181,6 @@ static int check_same(struct loop *l, const char *when)
                        : COKE_OK;
 }
 
-static void say_processes(struct loop *l)
-{
-    char line[160];
-    if (l->s.ranks.size == 1)
-        return;
-    snprintf(line, sizeof line,
-             "%d processes, %d thread%s each, share batches of %lld; gradients in %d buckets",
-             l->s.ranks.size, ck_threads(), ck_threads() == 1 ? "" : "s",
-             (long long)l->s.o.loader.batch, ck_buckets_count(l->s.ranks.buckets));
-    say(l, line);
-}
-
-/* What was chosen for the user, and from what. */
-static void say_choices(struct loop *l)
-{
-    const struct coke_train_options *o = &l->s.o;
-    const struct ck_recipe *r = ck_loader_recipe(l->s.loader);
-    char line[256];
-    int64_t n = l->s.data->set->n;
-    snprintf(line, sizeof line,
-             "%lld images, recipe %s: %d view%s of %d pixels, %lld steps an epoch",
-             (long long)n, r->name, r->views, r->views == 1 ? "" : "s", r->view[0].width,
-             (long long)l->s.steps);
-    say(l, line);
-    snprintf(line, sizeof line, "rate %.4g%s, %lld epochs of warm-up%s", l->s.sched.rate,
-             o->rate > 0 ? "" : " (chosen from optimizer and batch)",
-             (long long)l->s.sched.warmup,
-             o->warmup >= 0 ? "" : " (chosen: a tenth of the epochs, at most 10)");
-    say(l, line);
-    for (int h = 0; h < l->s.heads.n; h++) {
-        const struct coke_kmeans *km = l->s.heads.head[h];
-        snprintf(line, sizeof line, "head %d: k %lld, at least %lld images each, eta %.4g%s", h,
-                 (long long)km->k, (long long)km->least[0], ck_train_eta(o, n, h),
-                 o->eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
-        say(l, line);
-    }
-}
-
 static void say_monitor(struct loop *l)
 {
     if (l->watch && !ck_watch_knows_classes(l->watch))
@@ -229,6 +196,7 @@ static int choose_start(struct loop *l, int32_t *resumes)
     if (!l->writer)
         return ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0);
     CK_TRY(make_run(l));
+    CK_TRY(ck_run_lock(l->run, LOCK_PATIENCE, &l->lock));
     int found = exists(l, "last.safetensors");
     *resumes = found && !l->control->fresh;
     if (found && !*resumes && !l->control->force)
@@ -246,8 +214,7 @@ static int begin(struct loop *l)
     int rc = COKE_OK;
     int32_t resumes = 0;
     CK_TRY(choose_start(l, &resumes));
-    say_processes(l);
-    say_choices(l);
+    ck_say_choices(&l->s, say_line, l);
     say_monitor(l);
     l->at = (struct ck_position){.best = -HUGE_VAL};
     if (resumes) {
@@ -555,7 +522,7 @@ int coke_train_run(struct coke_data *data, const struct coke_train_options *opti
         return COKE_ENOMEM;
     memset(out, 0, sizeof *out);
     out->matched_head = -1;
-    l->journal.metrics = l->journal.timing = -1;
+    l->journal.metrics = l->journal.timing = l->lock = -1;
     l->run = run;
     l->control = control;
     l->callbacks = callbacks;
@@ -581,6 +548,8 @@ done:
     if (ck_tfevents_close(&l->events) && !rc)
         rc = COKE_EIO;
     ck_session_release(&l->s);
+    if (l->lock >= 0)
+        close(l->lock);
     ck_free(l);
     return rc;
 }

@@ -8,11 +8,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 int ck_run_write_config(const char *run, const struct coke_train_options *o)
@@ -61,6 +64,30 @@ done:
 
 /* ---- names ---------------------------------------------------------------------------------
  */
+
+/* A file system without locks is trusted. */
+int ck_run_lock(const char *run, int seconds, int *fd)
+{
+    const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+    char path[CK_RUN_PATH];
+    snprintf(path, sizeof path, "%s/.lock", run);
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (*fd < 0)
+        return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    for (int i = 0; flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
+        if (i < 10 * seconds) {
+            nanosleep(&pause, NULL);
+            continue;
+        }
+        close(*fd);
+        *fd = -1;
+        return ck_fail(COKE_EUSAGE,
+                       "%s: another training is writing there; wait for it, or name another "
+                       "folder",
+                       run);
+    }
+    return COKE_OK;
+}
 
 int ck_run_link(const char *run, const char *from, const char *to)
 {

@@ -41,6 +41,10 @@ enum ck_folder {
 };
 enum ck_folder ck_folder_kind(const char *path);
 
+/* One training at a time writes a run: waits so many seconds for another to end. The lock ends
+ * with the file descriptor, or the process, however it ends. */
+int ck_run_lock(const char *run, int seconds, int *fd);
+
 /* config.json: the options, as --config takes them. run.json: where the images are. */
 int ck_run_write_config(const char *run, const struct coke_train_options *o);
 int ck_run_write_json(const char *run, const struct ck_dataset *set);

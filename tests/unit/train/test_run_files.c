@@ -5,6 +5,7 @@
 #include "train/run_files.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char folder[64], run[96];
 
@@ -50,6 +51,18 @@ static void test_run(void **state)
     assert_ok(ck_run_open(&r, run, 1));
     assert_non_null(strstr(r.weights, "best.safetensors"));
     ck_run_close(&r);
+}
+
+static void test_lock(void **state)
+{
+    (void)state;
+    int first, second;
+    assert_ok(ck_run_lock(run, 0, &first));
+    assert_int_equal(ck_run_lock(run, 0, &second), COKE_EUSAGE);
+    assert_non_null(strstr(coke_last_error(), "another training is writing there"));
+    close(first);
+    assert_ok(ck_run_lock(run, 0, &second));
+    close(second);
 }
 
 static void test_encoder_alone(void **state)
@@ -124,11 +137,9 @@ static void test_failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_encoder_alone),
-        cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_no_run),
-        cmocka_unit_test(test_failing_memory),
+        cmocka_unit_test(test_run),           cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_encoder_alone), cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_no_run),        cmocka_unit_test(test_failing_memory),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

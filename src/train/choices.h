@@ -1,0 +1,9 @@
+/* choices.h - what a training was told, and what it chose for the user. */
+#ifndef CK_CHOICES_H
+#define CK_CHOICES_H
+
+#include "train/session.h"
+
+void ck_say_choices(const struct ck_session *s, ck_say *say, void *user);
+
+#endif
