@@ -111,16 +111,12 @@ static uint64_t hash_sizes(const struct ck_job *j)
 static char *describe(const struct ck_job *j, uint64_t sample)
 {
     const struct coke_cluster *c = j->c;
-    const struct coke_option_table *t = coke_cluster_option_table();
-    char value[1024], *text = NULL;
+    char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    fprintf(f, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
-    for (int i = 0; i < t->n; i++)
-        if (coke_options_get(t, &c->o, t->row[i].name, value, sizeof value) == COKE_OK)
-            fprintf(f, "option '%s'\t%s\n", t->row[i].name, value);
+    ck_same_put_options(f, coke_cluster_option_table(), &c->o, NULL);
     fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
             c->dim);
     fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);

@@ -223,9 +223,7 @@ int ck_comm_gather_equal(struct ck_comm *c, const void *mine, void *all, int64_t
     return gather_words(c, mine, all, bytes / CK_WORD);
 }
 
-/* ---- sums of numbers of eight bytes
- * ----------------------------------------------------------
- */
+/* ---- sums of numbers of eight bytes ---- */
 
 typedef void add_numbers(void *sum, const void *more, int64_t n);
 
@@ -369,9 +367,7 @@ int ck_comm_sum_i64(struct ck_comm *c, int64_t *v, int64_t n)
     return sum(c, v, n, add_i64);
 }
 
-/* ---- sums that go on meanwhile
- * ---------------------------------------------------------------
- */
+/* ---- sums that go on meanwhile ---- */
 
 int ck_sum_init(struct ck_sum *s, const struct ck_comm *c, int64_t n)
 {

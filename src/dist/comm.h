@@ -36,9 +36,7 @@ int ck_comm_gather_equal(struct ck_comm *c, const void *mine, void *all, int64_t
 int ck_comm_sum_f64(struct ck_comm *c, double *v, int64_t n);
 int ck_comm_sum_i64(struct ck_comm *c, int64_t *v, int64_t n);
 
-/* ---- sums that go on meanwhile
- * ---------------------------------------------------------------
- */
+/* ---- sums that go on meanwhile ---- */
 
 /* A sum of f32 that is under way: first every process gets its piece of all the others and adds
  * it up, then the pieces are collected. */
@@ -59,9 +57,7 @@ int ck_sum_begin(struct ck_sum *s, struct ck_comm *c);
 int ck_sum_advance(struct ck_sum *s, struct ck_comm *c, int wait);
 enum { CK_SUM_IDLE, CK_SUM_SCATTER, CK_SUM_COLLECT, CK_SUM_DONE };
 
-/* ---- what it costs
- * ---------------------------------------------------------------------------
- */
+/* ---- what it costs ---- */
 
 struct ck_comm_stats {
     double seconds;        /* in which this process waited for others */

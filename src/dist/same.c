@@ -5,6 +5,20 @@
 
 #include <string.h>
 
+void ck_same_put_options(FILE *to, const struct coke_option_table *t, const void *options,
+                         int (*may_differ)(const char *name))
+{
+    char value[1024];
+    fprintf(to, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
+    for (int i = 0; i < t->n; i++) {
+        const char *name = t->row[i].name;
+        if (may_differ && may_differ(name))
+            continue;
+        if (coke_options_get(t, options, name, value, sizeof value) == COKE_OK)
+            fprintf(to, "option '%s'\t%s\n", name, value);
+    }
+}
+
 /* Text of the first process on all of them. */
 static int broadcast_text(struct ck_comm *c, const char *text, char **out)
 {

@@ -2,7 +2,15 @@
 #ifndef CK_SAME_H
 #define CK_SAME_H
 
+#include "coke.h"
 #include "dist/comm.h"
+
+#include <stdio.h>
+
+/* Lines for ck_same_text: the program, the instruction set, and the options but for those that
+ * may differ (NULL: none may). */
+void ck_same_put_options(FILE *to, const struct coke_option_table *t, const void *options,
+                         int (*may_differ)(const char *name));
 
 /* text: lines of "name\tvalue". The process where one differs from the first process's fails,
  * in words; no one goes on before all have agreed. */

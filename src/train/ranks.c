@@ -80,18 +80,13 @@ done:
 /* "name\tvalue\n" for everything that must be the same. */
 static char *describe(const struct coke_train_options *o, const struct coke_data *data)
 {
-    const struct coke_option_table *t = coke_train_option_table();
-    char value[1024], *text = NULL;
+    char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    fprintf(f, "coke\t%s\noneDNN\t%s\n", coke_version(), ck_dnn_version());
-    fprintf(f, "the instruction set\t%s\n", coke_isa());
-    for (int i = 0; i < t->n; i++)
-        if (!ck_train_option_is_free(t->row[i].name) &&
-            coke_options_get(t, o, t->row[i].name, value, sizeof value) == COKE_OK)
-            fprintf(f, "option '%s'\t%s\n", t->row[i].name, value);
+    ck_same_put_options(f, coke_train_option_table(), o, ck_train_option_is_free);
+    fprintf(f, "oneDNN\t%s\n", ck_dnn_version());
     fprintf(f, "the number of images\t%lld\n", (long long)data->set->n);
     fprintf(f, "the list of images\t%016llx\n",
             (unsigned long long)ck_dataset_fingerprint(data->set));
