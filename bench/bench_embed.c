@@ -30,8 +30,7 @@ static struct {
     const char *only, *python, *self, *child;
 } args = {.threads = 2, .steps = 5, .repeat = 3, .python = "/usr/bin/python3"};
 
-/* ---- our side -----------------------------------------------------------------------------
- */
+/* ---- our side ---- */
 
 static int make_plan(struct coke_encoder *e, const struct config *c, struct ck_plan **plan)
 {
@@ -86,8 +85,7 @@ static int child(const struct config *c)
     return rc != 0;
 }
 
-/* ---- both sides, from outside -------------------------------------------------------------
- */
+/* ---- both sides, from outside ---- */
 
 /* Images a second; 0 = failed, and what it said is printed. */
 static double run_command(const char *command)

@@ -37,8 +37,7 @@ static void stop(const char *what)
     exit(1);
 }
 
-/* ---- both sides ----------------------------------------------------------------------------
- */
+/* ---- both sides ---- */
 
 static struct coke_loader *open_loader(struct coke_data **data, const char *source,
                                        int32_t recipe)
@@ -99,8 +98,7 @@ static double theirs(const char *kind, const char *source)
     return rate;
 }
 
-/* ---- data ----------------------------------------------------------------------------------
- */
+/* ---- data ---- */
 
 static void write_file(const char *path, const void *data, size_t size)
 {
@@ -175,8 +173,7 @@ static void pack(const char *folder, const char *prefix, const char *files)
         exit(1);
 }
 
-/* ---- the three -----------------------------------------------------------------------------
- */
+/* ---- the three ---- */
 
 static double ratio[3];
 static const char *const names[3] = {"cifar_views", "jpeg224_views", "packed224_views"};

@@ -51,8 +51,7 @@ static int die(const char *what)
     return 1;
 }
 
-/* ---- our side -----------------------------------------------------------------------------
- */
+/* ---- our side ---- */
 
 struct run {
     struct coke_encoder e;
@@ -199,8 +198,7 @@ static int child(const struct config *c)
     return 0;
 }
 
-/* ---- both sides, from outside -------------------------------------------------------------
- */
+/* ---- both sides, from outside ---- */
 
 struct result {
     double rate, mb;
@@ -298,8 +296,7 @@ static void compare(const struct config *c, const char *precision)
     }
 }
 
-/* ---- main ---------------------------------------------------------------------------------
- */
+/* ---- main ---- */
 
 static int usage(const char *word)
 {

@@ -31,8 +31,7 @@ static void release(struct work *w)
     free(w->margin);
 }
 
-/* ---- before --------------------------------------------------------------------------------
- */
+/* ---- before ---- */
 
 static int check_outputs(const struct assign_images *o)
 {
@@ -82,8 +81,7 @@ static int open_input(struct work *w, int n, const char *const *operands)
     return COKE_OK;
 }
 
-/* ---- the table -----------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 /* Quotes where a comma, a quote or an end of line is in the name (RFC 4180). */
 static void put_csv_text(FILE *to, const char *text)
@@ -158,8 +156,7 @@ static int write_table(const struct work *w)
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-/* ---- folders -------------------------------------------------------------------------------
- */
+/* ---- folders ---- */
 
 static int sort_images(struct work *w)
 {

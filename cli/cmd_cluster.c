@@ -49,7 +49,7 @@ static void release(struct work *w)
     coke_numbers_free(w->weights);
 }
 
-/* ---- input ------------------------------------------------------------------------------- */
+/* ---- input ---- */
 
 /* What can be known to be wrong before a file is opened. */
 static int check_options(const struct options *o, int n)
@@ -99,7 +99,7 @@ static int open_input(struct work *w, const struct options *o, int n, const char
     return rc;
 }
 
-/* ---- output ------------------------------------------------------------------------------ */
+/* ---- output ---- */
 
 static void print_json(const struct work *w)
 {
@@ -170,7 +170,7 @@ static int finish(const struct work *w, const struct options *o)
     return COKE_OK;
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int cluster(struct work *w, const struct options *o)
 {

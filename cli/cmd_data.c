@@ -53,8 +53,7 @@ static int set_threads(int64_t threads)
     return coke_set_threads((int)threads) ? talk_fail_library(COKE_EUSAGE) : COKE_OK;
 }
 
-/* ---- info ----------------------------------------------------------------------------------
- */
+/* ---- info ---- */
 
 struct info_options {
     struct common c;
@@ -101,8 +100,7 @@ const struct command cmd_data_info = {
     .run = run_info,
 };
 
-/* ---- verify --------------------------------------------------------------------------------
- */
+/* ---- verify ---- */
 
 struct verify_options {
     struct common c;
@@ -199,8 +197,7 @@ const struct command cmd_data_verify = {
     .run = run_verify,
 };
 
-/* ---- pack ----------------------------------------------------------------------------------
- */
+/* ---- pack ---- */
 
 struct pack_options {
     struct common c;
@@ -304,8 +301,7 @@ const struct command cmd_data_pack = {
     .run = run_pack,
 };
 
-/* ---- preview -------------------------------------------------------------------------------
- */
+/* ---- preview ---- */
 
 struct preview_options {
     struct common c;

@@ -33,8 +33,7 @@ struct result {
     char page[4096];
 };
 
-/* ---- k-means on pixels ---------------------------------------------------------------------
- */
+/* ---- k-means on pixels ---- */
 
 /* All images as rows of x [n][*dim], and their classes. */
 static int load_pixels(struct coke_data *d, int64_t n, float **x, int32_t *dim, int32_t *truth)
@@ -99,8 +98,7 @@ static int judge_pixels(struct coke_data *d, const struct options *o, struct res
     return rc;
 }
 
-/* ---- the encoder ---------------------------------------------------------------------------
- */
+/* ---- the encoder ---- */
 
 static int train(const char *source, const struct options *o, const char *run, struct result *r)
 {
@@ -138,8 +136,7 @@ static int write_report(const struct options *o, const char *run, struct result 
     return rc;
 }
 
-/* ---- printing ------------------------------------------------------------------------------
- */
+/* ---- printing ---- */
 
 static void print_json(const struct result *r)
 {
@@ -173,8 +170,7 @@ static void print_text(const struct options *o, const struct result *r)
            r->train.knn20, r->page);
 }
 
-/* ---- the command ---------------------------------------------------------------------------
- */
+/* ---- the command ---- */
 
 static int run(const void *options, int n, const char *const *operands)
 {

@@ -40,7 +40,7 @@ struct result {
     int64_t bin[BINS];
 };
 
-/* ---- running ----------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static void count_sizes(const struct options *o, const int64_t *size, struct result *r)
 {
@@ -96,7 +96,7 @@ static int run_one(const struct options *o, struct coke_rows *rows, double ratio
     return rc;
 }
 
-/* ---- printing ---------------------------------------------------------------------------- */
+/* ---- printing ---- */
 
 static void print_json(const struct options *o, const struct result *r)
 {
@@ -196,7 +196,7 @@ static void print_table(const struct options *o, const struct result *r)
            100 * (r[2].s.labels_objective / r[0].s.labels_objective - 1));
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int demonstrate(const struct options *o, float *x)
 {

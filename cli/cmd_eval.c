@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- knn -----------------------------------------------------------------------------------
- */
+/* ---- knn ---- */
 
 struct knn_options {
     struct exam_options c;
@@ -93,8 +92,7 @@ const struct command cmd_eval_knn = {
     .run = run_knn,
 };
 
-/* ---- cluster -------------------------------------------------------------------------------
- */
+/* ---- cluster ---- */
 
 enum { SPLIT_AUTO, SPLIT_TRAIN, SPLIT_TEST };
 

@@ -116,8 +116,7 @@ done:
     return rc;
 }
 
-/* ---- linear --------------------------------------------------------------------------------
- */
+/* ---- linear ---- */
 
 struct linear_options {
     struct exam_options c;
@@ -165,8 +164,7 @@ const struct command cmd_eval_linear = {
     .run = run_linear,
 };
 
-/* ---- finetune ------------------------------------------------------------------------------
- */
+/* ---- finetune ---- */
 
 struct finetune_options {
     struct exam_options c;

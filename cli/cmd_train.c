@@ -104,8 +104,7 @@ static int train_once(struct coke_data *d, const struct options *o, const char *
     return COKE_OK;
 }
 
-/* ---- several trials ------------------------------------------------------------------------
- */
+/* ---- several trials ---- */
 
 /* Sums of a figure over the trials that have it. */
 struct figure {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 /* Bytes of the UTF-8 character at s, 0 if it is none. */
 static int utf8_length(const char *s)
@@ -126,7 +126,7 @@ void emit_head(struct emit *e, const struct coke_head_summary *s)
     emit_end(e, '}');
 }
 
-/* ---- text -------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static void print_bound(FILE *to, const struct coke_head_summary *s)
 {

@@ -22,8 +22,7 @@ const struct coke_option_table *exam_data_table(void)
     return &t;
 }
 
-/* ---- opening -------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 int exam_open_split(struct coke_data **out, const struct exam_options *c,
                     const struct coke_run *run, const char *source, enum coke_split split)
@@ -70,8 +69,7 @@ void exam_close(struct exam *x)
     coke_run_free(x->run);
 }
 
-/* ---- printing ------------------------------------------------------------------------------
- */
+/* ---- printing ---- */
 
 static const char *test_name(const struct exam *x, const struct exam_options *c)
 {

@@ -26,7 +26,7 @@ static void print_wrapped(FILE *to, const char *text, int at, int indent)
     fputc('\n', to);
 }
 
-/* ---- one option as text ------------------------------------------------------------------ */
+/* ---- one option as text ---- */
 
 static const char *value_name(const struct arg *own, const struct coke_option *o)
 {
@@ -133,7 +133,7 @@ static void print_option(const struct args *a, int row, FILE *to)
     print_wrapped(to, text, COLUMN, COLUMN);
 }
 
-/* ---- help -------------------------------------------------------------------------------- */
+/* ---- help ---- */
 
 static void print_examples(const char *examples, FILE *to)
 {
@@ -194,8 +194,7 @@ void help_program(const struct command *const *cmd, int n, FILE *to)
           to);
 }
 
-/* ---- manual page --------------------------------------------------------------------------
- */
+/* ---- manual page ---- */
 
 /* roff reads a minus as a hyphen and a dot at the start of a line as a request. */
 static void print_roff(const char *text, int len, FILE *to)
@@ -280,8 +279,7 @@ void help_man(const struct command *const *cmd, int n, FILE *to)
     fputs(man_end, to);
 }
 
-/* ---- bash completion ------------------------------------------------------------------------
- */
+/* ---- bash completion ---- */
 
 /* A name of two words as one: data_info. */
 static void bash_name(const struct command *cmd, FILE *to)

@@ -16,7 +16,7 @@ extern "C" {
 
 #define COKE_API __attribute__((visibility("default")))
 
-/* ---- status --------------------------------------------------------------------------- */
+/* ---- status ---- */
 
 /* The negated value is the exit code of the program `coke` (which exits with 1 when stopped).
  */
@@ -38,7 +38,7 @@ COKE_API const char *coke_isa(void);  /* instruction set in use: ref, avx2, avx5
 COKE_API int coke_set_threads(int n); /* 0 = all cores */
 COKE_API int coke_threads(void);
 
-/* ---- options: one table row is the home of a name, its default, bounds and help --------- */
+/* ---- options: one table row is the home of a name, its default, bounds and help ---- */
 
 #define COKE_MAX_HEADS 64
 
@@ -82,7 +82,7 @@ COKE_API int coke_options_load_json(const struct coke_option_table *t, void *opt
 COKE_API int coke_options_print_json(const struct coke_option_table *t, const void *options,
                                      FILE *to);
 
-/* ---- rows: vectors from files or memory -------------------------------------------------- */
+/* ---- rows: vectors from files or memory ---- */
 
 struct coke_rows;
 
@@ -106,8 +106,7 @@ coke_rows_note(const struct coke_rows *rows); /* what to tell the user, or "" */
 COKE_API int coke_numbers_load(const char *path, double **out, int64_t *n);
 COKE_API void coke_numbers_free(double *numbers);
 
-/* ---- k-means, batch by batch ----------------------------------------------------------------
- */
+/* ---- k-means, batch by batch ---- */
 
 enum coke_centers_form {
     COKE_CENTERS_RUNNING, /* the authors' way: renormalised running mean */
@@ -189,8 +188,7 @@ COKE_API int coke_multihead_step(struct coke_multihead *mh, const float *x, cons
                                  int64_t n, int32_t *labels);
 COKE_API int coke_multihead_epoch_end(struct coke_multihead *mh);
 
-/* ---- the whole job: rows in, labels with guaranteed sizes out -------------------------------
- */
+/* ---- the whole job: rows in, labels with guaranteed sizes out ---- */
 
 struct coke_cluster_options {
     struct coke_ints k;
@@ -277,8 +275,7 @@ COKE_API const float *coke_cluster_centers(const struct coke_cluster *c, int h);
  * and summary.json into dir: all of them or none. */
 COKE_API int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force);
 
-/* ---- models: label new vectors -------------------------------------------------------------
- */
+/* ---- models: label new vectors ---- */
 
 struct coke_model;
 
@@ -294,8 +291,7 @@ COKE_API int coke_model_assign(const struct coke_model *m, struct coke_rows *row
                                int32_t *labels, float *scores,
                                struct coke_head_summary *summary);
 
-/* ---- files ---------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 /* Writes atomically: the file is there and whole, or not there. */
 COKE_API int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force);
@@ -304,15 +300,14 @@ COKE_API int coke_npy_write_f32(const char *path, const float *x, int64_t rows, 
 /* What a model, .npy, .fvecs, .bvecs or safetensors file holds, as text or JSON. */
 COKE_API int coke_info_print(const char *path, int json, FILE *to);
 
-/* ---- built-in data --------------------------------------------------------------------------
- */
+/* ---- built-in data ---- */
 
 /* Unit vectors [n][dim] around `clusters` directions in groups, sizes as a Zipf law:
  * heavy-tailed, as real embeddings are. */
 COKE_API int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters,
                                  uint64_t seed);
 
-/* ---- encoders: images to vectors ------------------------------------------------------------
+/* ---- encoders: images to vectors ----
  *
  * An encoder is a ResNet with torchvision's names (conv1.weight, layer1.0.bn1.running_mean,
  * ...), a projection (fc.*) and a prediction MLP (predictor.*). A pass is an encoder compiled
@@ -467,8 +462,7 @@ COKE_API int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int
  * written atomically if it does not exist, read if it does. Several processes only read. */
 COKE_API int coke_tune(const char *path);
 
-/* ---- images: data sets, and batches of augmented views --------------------------------------
- */
+/* ---- images: data sets, and batches of augmented views ---- */
 
 enum coke_split { COKE_SPLIT_TRAIN, COKE_SPLIT_TEST };
 
@@ -610,8 +604,7 @@ COKE_API int64_t coke_loader_bytes(const struct coke_loader *l); /* memory in us
 COKE_API int64_t coke_loader_bad_count(const struct coke_loader *l);
 COKE_API int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence);
 
-/* ---- how well clusters agree with known classes ---------------------------------------------
- */
+/* ---- how well clusters agree with known classes ---- */
 
 struct coke_agreement {
     int64_t n;          /* samples with both a class and a cluster; 0: the others are NaN */
@@ -623,9 +616,7 @@ struct coke_agreement {
 COKE_API int coke_agreement(const int32_t *truth, const int32_t *labels, int64_t n,
                             int32_t classes, int32_t clusters, struct coke_agreement *out);
 
-/* ---- training: images in, an encoder and its clusters out
- * ------------------------------------
- */
+/* ---- training: images in, an encoder and its clusters out ---- */
 
 enum coke_coupling { COKE_LAST, COKE_CURRENT };
 enum coke_eta_mode { COKE_ETA_SCALED, COKE_ETA_SHARED };
@@ -694,8 +685,7 @@ COKE_API int coke_train_run(struct coke_data *data, const struct coke_train_opti
                             const struct coke_callbacks *callbacks,
                             struct coke_train_summary *out);
 
-/* ---- use: what a trained encoder says of images ---------------------------------------------
- */
+/* ---- use: what a trained encoder says of images ---- */
 
 struct coke_use_options {
     int32_t best;      /* of a run folder: the best checkpoint instead of the last */
@@ -759,8 +749,7 @@ COKE_API int coke_data_sort(struct coke_data *d, const int32_t *cluster, int32_t
                             const char *dir, enum coke_sort_how how,
                             const struct coke_callbacks *callbacks, struct coke_sorted *out);
 
-/* ---- judge: how good are an encoder's features and clusters? --------------------------------
- */
+/* ---- judge: how good are an encoder's features and clusters? ---- */
 
 /* Does the data set have a test split beside the train split? */
 COKE_API int coke_data_has_split(const struct coke_data *d);
@@ -852,9 +841,7 @@ struct coke_eval_cluster {
 /* Clusters of the test images by the heads' centers, against their classes. */
 COKE_API int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster *out);
 
-/* ---- report: a run or a clustering as one page to look at
- * ------------------------------------
- */
+/* ---- report: a run or a clustering as one page to look at ---- */
 
 struct coke_report_options {
     double budget;  /* MB that pictures may take; 0 = chosen */
@@ -889,8 +876,7 @@ COKE_API int coke_report_write(const struct coke_report_input *input,
                                const struct coke_callbacks *callbacks,
                                struct coke_report_summary *out);
 
-/* ---- exchange: encoders to and from other programs -----------------------------------------
- */
+/* ---- exchange: encoders to and from other programs ---- */
 
 enum coke_export_format {
     COKE_EXPORT_SAFETENSORS,
@@ -938,7 +924,7 @@ COKE_API int coke_import(const char *source, const char *path,
                          const struct coke_import_options *options, int force,
                          struct coke_exchanged *out);
 
-/* ---- several processes ----------------------------------------------------------------- */
+/* ---- several processes ---- */
 
 /* Under mpirun or srun: joins the other processes of the job, through the plug-in
  * libcoke-mpi.so that lies beside the library (or where COKE_MPI says). Training and clustering

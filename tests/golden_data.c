@@ -15,7 +15,7 @@ const char *golden_root(void)
     return root && *root ? root : GOLDEN_DEFAULT;
 }
 
-/* ---- what a recording is of ------------------------------------------------------------- */
+/* ---- what a recording is of ---- */
 
 static int has_array(const json_t *manifest, const char *name)
 {
@@ -59,7 +59,7 @@ static json_t *load_manifest(const char *name)
     return json_load_file(path, 0, &error);
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static int dtype_is(const json_t *entry, const char *word, enum ck_dtype have,
                     enum ck_dtype want)
@@ -187,7 +187,7 @@ double golden_real(const struct golden_case *c, const char *key, int i, double a
     return json_is_number(v) ? json_number_value(v) : absent;
 }
 
-/* ---- which recordings there are --------------------------------------------------------- */
+/* ---- which recordings there are ---- */
 
 static int is_of_kind(const char *name, enum golden_kind kind)
 {
@@ -215,7 +215,7 @@ int golden_list(enum golden_kind kind, char *name[GOLDEN_CASES])
     return n;
 }
 
-/* ---- comparing -------------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 int golden_same_ints(struct golden_report *r, const char *what, const int32_t *got,
                      const int32_t *want, int64_t n)

@@ -59,7 +59,7 @@ const char *golden_word(const struct golden_case *c, const char *key);
 int64_t golden_item(const struct golden_case *c, const char *key, int i);
 double golden_real(const struct golden_case *c, const char *key, int i, double absent);
 
-/* ---- comparing: 0, or -1 with the first difference in words ----------------------------- */
+/* ---- comparing: 0, or -1 with the first difference in words ---- */
 
 struct golden_report {
     char text[512];
@@ -80,7 +80,7 @@ int golden_close_to(struct golden_report *r, const char *what, const float *got,
 __attribute__((format(printf, 2, 3))) int golden_refuse(struct golden_report *r,
                                                         const char *format, ...);
 
-/* ---- the checks ------------------------------------------------------------------------- */
+/* ---- the checks ---- */
 
 /* The whole recording, step by step. interrupt >= 0: after that many steps everything is
  * saved, freed, loaded and continued. `folder` is for files. The final state is left in

@@ -25,7 +25,7 @@ struct replay {
 
 static const char *const names[2] = {"proj", "pred"};
 
-/* ---- setting up ------------------------------------------------------------------------- */
+/* ---- setting up ---- */
 
 static int read_sizes(struct replay *p)
 {
@@ -144,7 +144,7 @@ static void end(struct replay *p)
     }
 }
 
-/* ---- running and comparing -------------------------------------------------------------- */
+/* ---- running and comparing ---- */
 
 /* With small views the recordings call the large ones' weight beta, and pred's is a half
  * unless they say pred_weight. */

@@ -46,7 +46,7 @@ static struct golden_case *load(const char *name)
     return c;
 }
 
-/* ---- traces ----------------------------------------------------------------------------- */
+/* ---- traces ---- */
 
 struct bytes {
     unsigned char *data;
@@ -94,7 +94,7 @@ static void interrupted_trace_ends_with_the_same_bytes(void **state)
     golden_free(c);
 }
 
-/* ---- the kinds -------------------------------------------------------------------------- */
+/* ---- the kinds ---- */
 
 static int check_trace(const struct golden_case *c, struct golden_report *r)
 {
@@ -167,7 +167,7 @@ static void equals_its_recording(void **state)
     golden_free(c);
 }
 
-/* ---- can it fail at all? ---------------------------------------------------------------- */
+/* ---- can it fail at all? ---- */
 
 /* A number that is compared: marked rows and the labels of free slots are not. */
 static int64_t comparable(const struct golden_case *c, const struct golden_array *a,
@@ -249,7 +249,7 @@ static void comparison_takes_no_nan(void **state)
     assert_int_equal(golden_close_f64(&r, "x", wide, right, 2, 1e9), -1);
 }
 
-/* ---- main ------------------------------------------------------------------------------- */
+/* ---- main ---- */
 
 static void add(struct CMUnitTest *t, int *n, const char *what, char *name,
                 CMUnitTestFunction f)

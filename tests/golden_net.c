@@ -19,8 +19,7 @@ static int refuse(struct golden_report *r, const char *words)
     return -1;
 }
 
-/* ---- weights and data from the recordings' hash (golden README) ----------------------------
- */
+/* ---- weights and data from the recordings' hash (golden README) ---- */
 
 static uint32_t key_of(const char *name, uint32_t seed)
 {
@@ -76,8 +75,7 @@ static void hash_net(struct ck_net *net, uint32_t seed, const char *prefix)
     }
 }
 
-/* ---- ResNets ------------------------------------------------------------------------------
- */
+/* ---- ResNets ---- */
 
 struct passes {
     const struct golden_case *c;
@@ -349,8 +347,7 @@ int golden_check_net(const struct golden_case *c, struct golden_report *r)
     return rc;
 }
 
-/* ---- MLPs: forward, loss, backward and one step of LARS -------------------------------------
- */
+/* ---- MLPs: forward, loss, backward and one step of LARS ---- */
 
 struct heads {
     struct passes p; /* net, batch, report */

@@ -23,7 +23,7 @@ struct replay {
     struct ck_optim *o;
 };
 
-/* ---- optimisers ------------------------------------------------------------------------- */
+/* ---- optimisers ---- */
 
 static int read_param(struct replay *p, const struct golden_array *init)
 {
@@ -117,7 +117,7 @@ int golden_check_optim(const struct golden_case *c, struct golden_report *r)
     return rc;
 }
 
-/* ---- learning rates --------------------------------------------------------------------- */
+/* ---- learning rates ---- */
 
 static int check_rates(const struct golden_case *c, struct golden_report *r, const char *name,
                        int64_t epochs, int64_t steps, double rate)

@@ -26,7 +26,7 @@ struct replay {
     int64_t *counts;
 };
 
-/* ---- setting up ------------------------------------------------------------------------- */
+/* ---- setting up ---- */
 
 static int refuse(struct golden_report *r, const char *words)
 {
@@ -136,7 +136,7 @@ static void end(struct replay *p)
     free(p->counts);
 }
 
-/* ---- comparing one step, one epoch ------------------------------------------------------ */
+/* ---- comparing one step, one epoch ---- */
 
 __attribute__((format(printf, 2, 3))) static const char *at(char text[96], const char *format,
                                                             ...)
@@ -277,7 +277,7 @@ static int check_epoch_end(struct replay *p, int h, int64_t e)
     return check_stored(p, h, e);
 }
 
-/* ---- running ---------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static int save_all(struct replay *p)
 {

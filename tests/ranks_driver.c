@@ -63,8 +63,7 @@ static void put(const struct coke_batch *b, const char *name, int number, enum c
         stop(path);
 }
 
-/* ---- training ------------------------------------------------------------------------------
- */
+/* ---- training ---- */
 
 static void remember(void)
 {
@@ -143,8 +142,7 @@ static void train(const struct coke_batch *b)
     put_pixels(b, step.images);
 }
 
-/* ---- clustering of given features ----------------------------------------------------------
- */
+/* ---- clustering of given features ---- */
 
 static void make_feature(int64_t id, int64_t epoch, float *x)
 {

@@ -46,8 +46,7 @@ const float *coke_cluster_centers(const struct coke_cluster *c, int h)
     return h >= 0 && h < c->heads ? c->center[h] : NULL;
 }
 
-/* ---- files ----------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 struct output {
     char path[4096];

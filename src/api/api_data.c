@@ -97,8 +97,7 @@ int coke_data_print(struct coke_data *d, int json, FILE *to)
     return ck_describe(d, json, to);
 }
 
-/* ---- verify --------------------------------------------------------------------------------
- */
+/* ---- verify ---- */
 
 struct verify {
     struct coke_data *data;
@@ -144,8 +143,7 @@ int coke_data_verify(struct coke_data *d, const struct coke_callbacks *callbacks
     return ck_sweep_run(&sweep);
 }
 
-/* ---- pack and preview ----------------------------------------------------------------------
- */
+/* ---- pack and preview ---- */
 
 int coke_data_pack(struct coke_data *d, const char *prefix,
                    const struct coke_pack_options *options, int force,

@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-/* ---- encoders ------------------------------------------------------------------------------
- */
+/* ---- encoders ---- */
 
 int coke_encoder_new(struct coke_encoder **out, const struct coke_encoder_options *options)
 {
@@ -127,8 +126,7 @@ void coke_encoder_zero_grad(struct coke_encoder *e)
     ck_net_zero_grad(&e->net);
 }
 
-/* ---- passes -------------------------------------------------------------------------------
- */
+/* ---- passes ---- */
 
 struct coke_pass {
     const struct coke_encoder *encoder;
@@ -253,8 +251,7 @@ int64_t coke_pass_bytes(const struct coke_pass *p)
     return (int64_t)ck_plan_bytes(p->plan);
 }
 
-/* ---- optimisers ----------------------------------------------------------------------------
- */
+/* ---- optimisers ---- */
 
 struct coke_optimizer {
     struct ck_optim *optim;

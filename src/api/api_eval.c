@@ -51,8 +51,7 @@ done:
     return rc;
 }
 
-/* ---- k-NN ----------------------------------------------------------------------------------
- */
+/* ---- k-NN ---- */
 
 static int set_neighbours(struct ck_knn_job *job, const struct coke_knn_options *o)
 {
@@ -114,8 +113,7 @@ done:
     return rc;
 }
 
-/* ---- clusters ------------------------------------------------------------------------------
- */
+/* ---- clusters ---- */
 
 static int judge_head(const struct coke_kmeans *km, const struct ck_bank *b, int32_t classes,
                       int32_t *label, struct coke_eval_head *out)
@@ -159,8 +157,7 @@ done:
     return rc;
 }
 
-/* ---- classifiers ---------------------------------------------------------------------------
- */
+/* ---- classifiers ---- */
 
 static int check_test(const struct coke_eval_input *in)
 {

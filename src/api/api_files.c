@@ -14,7 +14,7 @@ static int fail_null(const char *function)
     return ck_fail(COKE_EUSAGE, "%s: an argument is NULL", function);
 }
 
-/* ---- rows ------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 int coke_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
                    const struct coke_rows_options *options)
@@ -57,7 +57,7 @@ const char *coke_rows_note(const struct coke_rows *rows)
     return rows->note;
 }
 
-/* ---- numbers and arrays ----------------------------------------------------------------- */
+/* ---- numbers and arrays ---- */
 
 int coke_numbers_load(const char *path, double **out, int64_t *n)
 {
@@ -107,7 +107,7 @@ int coke_info_print(const char *path, int json, FILE *to)
     return ck_info_print(path, json, to);
 }
 
-/* ---- options ---------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 int coke_options_load_json(const struct coke_option_table *t, void *options, const char *path)
 {

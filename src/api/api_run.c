@@ -100,8 +100,7 @@ done:
     return rc;
 }
 
-/* ---- clusters ------------------------------------------------------------------------------
- */
+/* ---- clusters ---- */
 
 enum { PIECE = 256 }; /* images between two looks at the caller's wishes */
 

@@ -146,8 +146,7 @@ struct ck_assign_stats ck_assigner_stats(const struct ck_assigner *a)
                                     .candidates = atomic_load(&a->candidates)};
 }
 
-/* ---- packing the centers ------------------------------------------------------------------
- */
+/* ---- packing the centers ---- */
 
 static void set_dense(struct ck_assigner *a, int64_t k)
 {

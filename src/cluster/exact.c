@@ -72,8 +72,7 @@ void ck_exact_release(struct ck_exact *e)
     memset(e, 0, sizeof *e);
 }
 
-/* ---- flows between a cluster and the pool ---------------------------------------------------
- */
+/* ---- flows between a cluster and the pool ---- */
 
 static int64_t room_above(const struct ck_exact *e, int64_t k)
 {
@@ -141,8 +140,7 @@ static void balance(struct ck_exact *e)
     e->excess[e->k] = flow - (points - lowest);
 }
 
-/* ---- the heap: smallest distance first, then the lowest node --------------------------------
- */
+/* ---- the heap: smallest distance first, then the lowest node ---- */
 
 static int before(struct ck_heap_item a, struct ck_heap_item b)
 {

@@ -57,8 +57,7 @@ int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int6
     return COKE_OK;
 }
 
-/* ---- options that choose themselves ---------------------------------------------------------
- */
+/* ---- options that choose themselves ---- */
 
 /* Larger batches cost less per row (centers are repacked once a batch); smaller ones move the
  * centers sooner. docs/results.md has the measurements. */

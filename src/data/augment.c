@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- drawing ----------------------------------------------------------------------------- */
+/* ---- drawing ---- */
 
 /* Numbers of the draws: each gives four 32-bit words. Never renumber: seeds would change their
  * meaning. */
@@ -116,7 +116,7 @@ void ck_draw_make(struct ck_draw *d, const struct ck_view *v, const struct ck_dr
     d->flip = unit(more[1]) < v->flip;
 }
 
-/* ---- rendering --------------------------------------------------------------------------- */
+/* ---- rendering ---- */
 
 void ck_canvas_release(struct ck_canvas *c)
 {

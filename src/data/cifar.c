@@ -35,7 +35,7 @@ static const char *const test10[] = {"test_batch.bin", NULL};
 static const char *const train100[] = {"train.bin", NULL};
 static const char *const test100[] = {"test.bin", NULL};
 
-/* ---- which files ------------------------------------------------------------------------ */
+/* ---- which files ---- */
 
 static int join(char path[PATH_MAX], const char *folder, const char *name)
 {
@@ -58,7 +58,7 @@ int ck_is_cifar_folder(const char *path)
            count_files(path, train100) || count_files(path, test100);
 }
 
-/* ---- loading ---------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static int record_size(const struct cifar *c)
 {
@@ -160,7 +160,7 @@ done:
     return rc;
 }
 
-/* ---- labels ----------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static int take_labels(struct cifar *c, int coarse)
 {
@@ -200,7 +200,7 @@ done:
     return rc;
 }
 
-/* ---- the data set ----------------------------------------------------------------------- */
+/* ---- the data set ---- */
 
 static const struct batch *find_batch(const struct cifar *c, int64_t i)
 {

@@ -9,7 +9,7 @@
         rows, sizeof(rows) / sizeof(rows)[0], sizeof(type)                                     \
     }
 
-/* ---- data sets --------------------------------------------------------------------------- */
+/* ---- data sets ---- */
 
 #define ROW(type, field, name, def, min, max, choices, help)                                   \
     CK_OPT(type, struct coke_data_options, field, name, def, min, max, choices, help)
@@ -39,7 +39,7 @@ struct coke_data_options coke_data_options_default(void)
     return o;
 }
 
-/* ---- views ------------------------------------------------------------------------------- */
+/* ---- views ---- */
 
 #undef ROW
 #define ROW(type, field, name, def, min, max, choices, help)                                   \
@@ -77,7 +77,7 @@ struct coke_view_options coke_view_options_default(void)
     return o;
 }
 
-/* ---- loaders ----------------------------------------------------------------------------- */
+/* ---- loaders ---- */
 
 #undef ROW
 #define ROW(type, field, name, def, min, max, choices, help)                                   \

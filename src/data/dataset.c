@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- names ------------------------------------------------------------------------------ */
+/* ---- names ---- */
 
 int ck_ends_with(const char *name, const char *ending)
 {
@@ -43,7 +43,7 @@ const char *ck_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* ---- items ------------------------------------------------------------------------------ */
+/* ---- items ---- */
 
 void ck_item_release(struct ck_item *item)
 {
@@ -70,7 +70,7 @@ int ck_item_load_part(struct ck_item *item, int fd, const char *name, int64_t of
     return rc;
 }
 
-/* ---- parts of a data set ---------------------------------------------------------------- */
+/* ---- parts of a data set ---- */
 
 void *ck_dataset_new(const struct ck_dataset_type *type, size_t size, const char *source)
 {
@@ -150,7 +150,7 @@ int ck_dataset_name_classes(struct ck_dataset *d, const struct ck_names *names)
     return set_classes(d, (int32_t)names->n, names);
 }
 
-/* ---- opening ---------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 typedef int open_fn(struct ck_dataset **out, const char *path,
                     const struct ck_dataset_options *o);
@@ -256,7 +256,7 @@ done:
     return rc;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 int ck_dataset_read(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {

@@ -77,8 +77,7 @@ static int count_classes(const struct ck_dataset *s, int64_t **out, int64_t *unk
     return COKE_OK;
 }
 
-/* ---- text ----------------------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 static void print_sides(FILE *to, const char *key, const int32_t *v, int64_t n)
 {
@@ -158,8 +157,7 @@ static void print_text(const struct coke_data *d, const struct look *l, const in
     }
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 static void put_sides(struct ck_json *j, const char *key, const int32_t *v, int64_t n)
 {

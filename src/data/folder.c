@@ -43,7 +43,7 @@ struct scan {
     char first_link[256];    /* one of them, for the note */
 };
 
-/* ---- paths ------------------------------------------------------------------------------ */
+/* ---- paths ---- */
 
 /* Appends a name of n bytes, and '/' for a folder; *before is for drop_name. */
 static int push_name(struct path *p, const char *name, size_t n, int slash, size_t *before)
@@ -71,7 +71,7 @@ static void drop_name(struct path *p, size_t before)
     p->text[before] = 0;
 }
 
-/* ---- one folder's entries --------------------------------------------------------------- */
+/* ---- one folder's entries ---- */
 
 enum { IS_FILE = 'f', IS_FOLDER = 'd', IS_NOTHING = 0 };
 
@@ -150,7 +150,7 @@ done:
     return rc;
 }
 
-/* ---- the tree --------------------------------------------------------------------------- */
+/* ---- the tree ---- */
 
 /* Label: the class that was met last. */
 static int add_image(struct scan *s, const char *name)
@@ -206,7 +206,7 @@ done:
     return rc;
 }
 
-/* ---- what was found --------------------------------------------------------------------- */
+/* ---- what was found ---- */
 
 static int is_split_name(const char *name)
 {
@@ -294,7 +294,7 @@ done:
     return rc;
 }
 
-/* ---- the data set ----------------------------------------------------------------------- */
+/* ---- the data set ---- */
 
 static int path_image(const struct ck_dataset *d, int64_t i, char *path, size_t size)
 {

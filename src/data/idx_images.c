@@ -15,7 +15,7 @@ struct idx_images {
     char name[NAME_MAX + 1]; /* of the file, without .gz: packing it does not change ids */
 };
 
-/* ---- which files ------------------------------------------------------------------------ */
+/* ---- which files ---- */
 
 /* Both spellings that are around, packed or not. */
 static const char *const endings[] = {"-idx3-ubyte", "-idx3-ubyte.gz", ".idx3-ubyte",
@@ -69,7 +69,7 @@ static int find_labels(const char *images, char path[PATH_MAX])
     return access(path, F_OK) == 0;
 }
 
-/* ---- contents --------------------------------------------------------------------------- */
+/* ---- contents ---- */
 
 static int check_images(struct idx_images *x, const char *path)
 {
@@ -115,7 +115,7 @@ done:
     return rc;
 }
 
-/* ---- the data set ----------------------------------------------------------------------- */
+/* ---- the data set ---- */
 
 static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {

@@ -39,7 +39,7 @@ struct parse {
     int all_numbers;
 };
 
-/* ---- lines ------------------------------------------------------------------------------ */
+/* ---- lines ---- */
 
 /* Takes a quoted field apart in place: "a ""b"".jpg",3. Returns what follows it, or NULL. */
 static char *unquote(char *field)
@@ -165,7 +165,7 @@ done:
     return rc;
 }
 
-/* ---- labels ----------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -238,7 +238,7 @@ done:
     return rc;
 }
 
-/* ---- the data set ----------------------------------------------------------------------- */
+/* ---- the data set ---- */
 
 static int path_image(const struct ck_dataset *d, int64_t i, char *path, size_t size)
 {

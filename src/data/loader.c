@@ -79,8 +79,7 @@ struct coke_loader {
     double waited;
 };
 
-/* ---- faults --------------------------------------------------------------------------------
- */
+/* ---- faults ---- */
 
 static int add_fault(struct fault **list, int64_t *n, int64_t *room, int64_t index,
                      const char *sentence)
@@ -116,8 +115,7 @@ static int is_fault(const struct coke_loader *l, int status)
     return status == COKE_EFORMAT && l->o.bad != CK_BAD_ERROR;
 }
 
-/* ---- threads -------------------------------------------------------------------------------
- */
+/* ---- threads ---- */
 
 static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
 {
@@ -267,8 +265,7 @@ static int start_workers(struct coke_loader *l)
     return rc;
 }
 
-/* ---- making and ending ---------------------------------------------------------------------
- */
+/* ---- making and ending ---- */
 
 static int check(const struct coke_loader_options *o, const struct coke_data *d)
 {
@@ -415,8 +412,7 @@ int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
     return l->halted;
 }
 
-/* ---- the next batch ------------------------------------------------------------------------
- */
+/* ---- the next batch ---- */
 
 static int by_index(const void *a, const void *b)
 {

@@ -63,7 +63,7 @@ static int check_images(struct npy_images *x, const struct ck_npy *a, const char
     return COKE_OK;
 }
 
-/* ---- labels ----------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static int find_labels(const char *images, char path[PATH_MAX])
 {
@@ -134,7 +134,7 @@ done:
     return rc;
 }
 
-/* ---- the data set ----------------------------------------------------------------------- */
+/* ---- the data set ---- */
 
 static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {

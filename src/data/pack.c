@@ -61,8 +61,7 @@ static const struct {
     [COKE_PACK_PPM] = {"ppm", CK_CODEC_PNM},
 };
 
-/* ---- options -------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 #define ROW(type, field, name, def, min, max, choices, help)                                   \
     CK_OPT(type, struct coke_pack_options, field, name, def, min, max, choices, help)
@@ -91,8 +90,7 @@ struct coke_pack_options coke_pack_options_default(void)
     return o;
 }
 
-/* ---- making --------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 /* A name that WebDataset's convention keeps whole (a key ends at the first dot of its last
  * part) and that leads nowhere when a shard is unpacked. What had to be changed gets a mark of
@@ -188,8 +186,7 @@ done:
     return rc;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------
- */
+/* ---- keys ---- */
 
 static int grow_keys(struct pack *p)
 {
@@ -238,8 +235,7 @@ static int make_unique(struct pack *p, int64_t i, char *key)
     return add_key(p, key, &is_new);
 }
 
-/* ---- writing -------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static void shard_name(const struct pack *p, int64_t shard, char *path, size_t size)
 {
@@ -350,8 +346,7 @@ done:
     return rc;
 }
 
-/* ---- files that are there ------------------------------------------------------------------
- */
+/* ---- files that are there ---- */
 
 /* The number in "NAME-000012.tar" if it is a shard of this prefix, or -1. */
 static int64_t number_of(const char *base, const char *name)

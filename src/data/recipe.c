@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the tables ----------------------------------------------------------------------------
- */
+/* ---- the tables ---- */
 
 #define JITTER_STRONG                                                                          \
     0.8,                                                                                       \
@@ -78,8 +77,7 @@ static const struct {
     [CK_NORM_HALF] = {{0.5f, 0.5f, 0.5f}, {0.25f, 0.25f, 0.25f}},
 };
 
-/* ---- options -------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 /* Up to this side pictures count as small ones, like CIFAR's. */
 enum { SMALL_PICTURE = 64, LOOKS = 15, SMALL_VIEWS = 6 };
@@ -175,8 +173,7 @@ done:
     return rc;
 }
 
-/* ---- one image -----------------------------------------------------------------------------
- */
+/* ---- one image ---- */
 
 static struct ck_box unite(struct ck_box a, struct ck_box b)
 {

@@ -29,7 +29,7 @@ struct head {
     struct ck_sample_counts counts;
 };
 
-/* ---- places ----------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 enum { BESIDE, CACHE, PLACES };
 
@@ -82,7 +82,7 @@ static void make_folders(const char *path)
     }
 }
 
-/* ---- in a file -------------------------------------------------------------------------- */
+/* ---- in a file ---- */
 
 static struct head make_head(const struct ck_shard_index *x, const struct stat *st)
 {
@@ -190,7 +190,7 @@ done:
     return rc;
 }
 
-/* ---- making it -------------------------------------------------------------------------- */
+/* ---- making it ---- */
 
 static int add_sample(struct ck_shard_index *x, const struct ck_sample *s)
 {

@@ -32,7 +32,7 @@ struct shards {
     struct shard *shard; /* [paths.n] */
 };
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const struct shard *find_shard(const struct shards *s, int64_t i)
 {
@@ -98,7 +98,7 @@ static void free_shards(struct ck_dataset *d)
 static const struct ck_dataset_type shards_type = {
     .kind = "tar", .read = read_image, .name = name_image, .free = free_shards};
 
-/* ---- opening ---------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 /* Descriptors to keep, leaving most of what the process may have to others. */
 static int64_t count_open_most(void)
@@ -286,7 +286,7 @@ done:
     return rc;
 }
 
-/* ---- which way -------------------------------------------------------------------------- */
+/* ---- which way ---- */
 
 /* All must be there; *pipes: some are not regular files. */
 static int check_paths(const struct ck_names *paths, int *pipes)

@@ -33,8 +33,7 @@ static int fail_errno(const char *path)
     return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* ---- before --------------------------------------------------------------------------------
- */
+/* ---- before ---- */
 
 static int is_empty(const char *dir, int *empty)
 {
@@ -85,8 +84,7 @@ done:
     return rc;
 }
 
-/* ---- names ---------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* What follows the last dot, if it looks like an extension; else the end. */
 static const char *extension(const char *name)
@@ -132,8 +130,7 @@ static void folder_of(const struct sort *s, int32_t cluster, char *path, size_t 
     snprintf(path, size, "%s/cluster-%0*d", s->job->dir, digits, cluster);
 }
 
-/* ---- one image -----------------------------------------------------------------------------
- */
+/* ---- one image ---- */
 
 static int write_bytes(const char *path, const void *bytes, size_t size)
 {

@@ -27,7 +27,7 @@ struct synthetic_images {
     enum ck_split split;
 };
 
-/* ---- specification ----------------------------------------------------------------------- */
+/* ---- specification ---- */
 
 #define ROW(field, def, min, max, choices, help)                                               \
     CK_OPT(COKE_OPT_INT, struct spec, field, #field, def, min, max, choices, help)
@@ -80,7 +80,7 @@ static int parse_spec(struct spec *s, const char *text)
     return rc;
 }
 
-/* ---- the data set ------------------------------------------------------------------------ */
+/* ---- the data set ---- */
 
 /* The two splits use different parts of the generator's range. */
 static uint64_t number_of(const struct synthetic_images *s, int64_t i)

@@ -9,7 +9,7 @@ const char *const ck_pattern_name[CK_PATTERNS] = {
 
 enum { STRIPES, CHECKS, DOTS, RINGS, RAYS, WAVES, BLOBS, STAR, FRAME, WREATH };
 
-/* ---- numbers ----------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 float ck_draw(struct ck_draws *d, float low, float high)
 {
@@ -66,7 +66,7 @@ static float lesser(float a, float b)
     return a < b ? a : b;
 }
 
-/* ---- depths ------------------------------------------------------------------------------ */
+/* ---- depths ---- */
 
 /* Bands across t, with the given share inside. */
 static float bands(const struct ck_pattern *p, float t, float share)
@@ -176,7 +176,7 @@ float ck_pattern_depth(const struct ck_pattern *p, float x, float y)
     }
 }
 
-/* ---- choices ----------------------------------------------------------------------------- */
+/* ---- choices ---- */
 
 /* Patterns lean to both sides of a usual direction, and no further: views for training are
  * mirrored but not turned, so that what looks the same at any angle would have to be learned

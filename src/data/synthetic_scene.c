@@ -37,7 +37,7 @@ struct scene {
     float pixels;                     /* in a half width */
 };
 
-/* ---- colours ----------------------------------------------------------------------------- */
+/* ---- colours ---- */
 
 /* To 0..1, up to rounding; without branches, so that loops become vectors. */
 static float clamp(float x)
@@ -117,7 +117,7 @@ static void choose_scene(struct scene *s, int32_t kind, int32_t size, struct ck_
     ck_pattern_choose(&s->pattern, kind, d);
 }
 
-/* ---- painting ---------------------------------------------------------------------------- */
+/* ---- painting ---- */
 
 /* A piece of a row of pixels, channel by channel so that compilers can use vectors. */
 struct strip {

@@ -13,7 +13,7 @@ enum { LABEL_TEXT = 32, HEAD = 12, FIRST_ROOM = 256 << 10 };
 /* How sure it is that a member is the sample's image. */
 enum rank { NO_IMAGE, BY_CONTENT, BY_LAST_EXTENSION, BY_EXTENSION };
 
-/* ---- members ---------------------------------------------------------------------------- */
+/* ---- members ---- */
 
 static const char *extension_of(const struct ck_samples *s)
 {
@@ -61,7 +61,7 @@ static int keep_key(struct ck_samples *s)
     return COKE_OK;
 }
 
-/* ---- labels ----------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static int read_label(struct ck_samples *s, int32_t *label)
 {
@@ -81,7 +81,7 @@ static int read_label(struct ck_samples *s, int32_t *label)
     return COKE_OK;
 }
 
-/* ---- images ----------------------------------------------------------------------------- */
+/* ---- images ---- */
 
 /* Beginnings that nothing else has by chance; others need their extension. */
 static int is_image_content(const unsigned char *p, size_t n)
@@ -158,7 +158,7 @@ done:
     return rc;
 }
 
-/* ---- samples ---------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 static int read_sample(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
                        enum rank *best)

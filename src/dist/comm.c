@@ -109,8 +109,7 @@ int ck_comm_leave(int code)
     return t.leave() ? COKE_EFAIL : COKE_OK;
 }
 
-/* ---- moving --------------------------------------------------------------------------------
- */
+/* ---- moving ---- */
 
 static int check(const struct ck_comm *c, int error)
 {

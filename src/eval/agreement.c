@@ -10,7 +10,7 @@
 /* Numbers of pairs. */
 __extension__ typedef __int128 wide;
 
-/* ---- the table -------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static int fail_range(const char *what, int64_t i, int32_t value, int32_t end)
 {
@@ -63,7 +63,7 @@ void ck_purity(const int64_t *count, int32_t classes, int32_t clusters, double *
     }
 }
 
-/* ---- one-to-one matching ---------------------------------------------------------------- */
+/* ---- one-to-one matching ---- */
 
 /* The assignment problem by shortest augmenting paths: every row gets a column of its own, the
  * total of the counts is the largest. rows <= columns; integers, hence exact. */
@@ -198,7 +198,7 @@ done:
     return rc;
 }
 
-/* ---- the measures ----------------------------------------------------------------------- */
+/* ---- the measures ---- */
 
 struct margins {
     int64_t *class_size, *cluster_size;

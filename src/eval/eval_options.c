@@ -8,7 +8,7 @@
         rows, sizeof(rows) / sizeof(rows)[0], sizeof(type)                                     \
     }
 
-/* ---- k-NN -------------------------------------------------------------------------------- */
+/* ---- k-NN ---- */
 
 #define ROW(type, field, name, def, min, max, choices, help)                                   \
     CK_OPT(type, struct coke_knn_options, field, name, def, min, max, choices, help)
@@ -33,7 +33,7 @@ struct coke_knn_options coke_knn_options_default(void)
     return o;
 }
 
-/* ---- linear probe ------------------------------------------------------------------------ */
+/* ---- linear probe ---- */
 
 #undef ROW
 #define ROW(type, field, name, def, min, max, choices, help)                                   \
@@ -71,7 +71,7 @@ struct coke_linear_options coke_linear_options_default(void)
     return o;
 }
 
-/* ---- fine-tuning ------------------------------------------------------------------------- */
+/* ---- fine-tuning ---- */
 
 #undef ROW
 #define ROW(type, field, name, def, min, max, choices, help)                                   \

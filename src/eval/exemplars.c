@@ -37,8 +37,7 @@ static int score_block(struct pass *p, int64_t block, int worker, float **score,
     return ck_gemm(*rows, j->k, j->dim, 1, x, c, 0, *score, j->k);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 static void judge_block(void *arg, int64_t block, int worker)
 {
@@ -134,8 +133,7 @@ static void draw_random(struct pass *p)
     }
 }
 
-/* ---- clusters ------------------------------------------------------------------------------
- */
+/* ---- clusters ---- */
 
 static void rank_block(void *arg, int64_t block, int worker)
 {
@@ -170,8 +168,7 @@ static void rank_block(void *arg, int64_t block, int worker)
     }
 }
 
-/* ---- all of it -----------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 static int reserve(struct ck_exemplars *o)
 {

@@ -16,8 +16,7 @@ struct ck_finetune_job {
 
 int ck_finetune(const struct ck_finetune_job *job, struct coke_eval_table *out);
 
-/* ---- its parts -----------------------------------------------------------------------------
- */
+/* ---- its parts ---- */
 
 struct ck_classifier;
 

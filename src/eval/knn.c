@@ -55,7 +55,7 @@ struct run {
     _Atomic int64_t bad; /* lowest row that is not finite; INT64_MAX = none */
 };
 
-/* ---- rows ------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static void note_bad(struct run *r, int64_t row)
 {
@@ -90,7 +90,7 @@ static void pack_panel(void *arg, int64_t p, int worker)
     }
 }
 
-/* ---- the nearest ------------------------------------------------------------------------ */
+/* ---- the nearest ---- */
 
 static int is_worse(const struct neighbour *a, const struct neighbour *b)
 {
@@ -172,7 +172,7 @@ static void search_block(const struct run *r, struct scratch *s, int64_t first_q
         }
 }
 
-/* ---- votes ------------------------------------------------------------------------------ */
+/* ---- votes ---- */
 
 static int nearer_first(const void *a, const void *b)
 {
@@ -228,7 +228,7 @@ static void ask_block(void *arg, int64_t block, int worker)
         judge(r, s, first + q, q);
 }
 
-/* ---- the whole -------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 struct ck_knn_job ck_knn_job_default(void)
 {

@@ -88,8 +88,7 @@ static int list_known(struct linear *l)
     return COKE_OK;
 }
 
-/* ---- one batch -----------------------------------------------------------------------------
- */
+/* ---- one batch ---- */
 
 /* A rate that is too high ends its probe, not the others. */
 static int step_all(struct linear *l, int64_t n, int64_t epoch)
@@ -151,8 +150,7 @@ done:
     return rc;
 }
 
-/* ---- trials --------------------------------------------------------------------------------
- */
+/* ---- trials ---- */
 
 static void free_probes(struct linear *l)
 {

@@ -41,8 +41,7 @@ struct decompressor {
     struct jpeg_progress_mgr progress;
 };
 
-/* ---- errors -------------------------------------------------------------------------------
- */
+/* ---- errors ---- */
 
 static void jump_out(j_common_ptr c)
 {
@@ -91,8 +90,7 @@ static int tell_error(const char *name, j_common_ptr c)
     return ck_fail(memory ? COKE_ENOMEM : e->status, "%s: JPEG: %s", name, words);
 }
 
-/* ---- the header ---------------------------------------------------------------------------
- */
+/* ---- the header ---- */
 
 static int is_frame(uint8_t marker)
 {
@@ -182,8 +180,7 @@ static int has_end(const struct ck_bytes *in)
     return 0;
 }
 
-/* ---- source, memory, limits ---------------------------------------------------------------
- */
+/* ---- source, memory, limits ---- */
 
 static void begin_source(j_decompress_ptr c)
 {
@@ -245,8 +242,7 @@ void ck_jpeg_release(void *state)
     ck_free(state); /* libjpeg's own was released after the last file */
 }
 
-/* ---- which part ---------------------------------------------------------------------------
- */
+/* ---- which part ---- */
 
 static int32_t round_down(int32_t x, int32_t step)
 {
@@ -313,8 +309,7 @@ static struct ck_box go_to_part(struct decompressor *s, const struct ck_decode_j
     return part;
 }
 
-/* ---- decoding -----------------------------------------------------------------------------
- */
+/* ---- decoding ---- */
 
 /* Up to `n` rows, to where they belong. */
 static int read_rows(struct decompressor *s, uint8_t *to, size_t row, int32_t n)
@@ -421,8 +416,7 @@ done:
     return rc;
 }
 
-/* ---- encoding -----------------------------------------------------------------------------
- */
+/* ---- encoding ---- */
 
 struct compressor {
     struct jpeg_compress_struct c;

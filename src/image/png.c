@@ -25,8 +25,7 @@ struct session {
     char words[128]; /* libpng's, when it gave up */
 };
 
-/* ---- callbacks ----------------------------------------------------------------------------
- */
+/* ---- callbacks ---- */
 
 static PNG_NORETURN void give_up(png_structp png, png_const_charp words)
 {
@@ -78,8 +77,7 @@ static void flush(png_structp png)
     (void)png;
 }
 
-/* ---- the header ---------------------------------------------------------------------------
- */
+/* ---- the header ---- */
 
 /* Orientation in an eXIf chunk, before or after the pixels. */
 static int32_t find_orientation(const struct ck_bytes *in)
@@ -114,8 +112,7 @@ int ck_png_probe(const struct ck_bytes *in, struct ck_image_info *out)
     return COKE_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 /* Everything but the pixels and the palette is passed over, so that it costs no memory. */
 static void set_limits(png_structp png)
@@ -189,8 +186,7 @@ done:
     return rc;
 }
 
-/* ---- writing ------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static void write_pixels(struct session *s, const struct ck_image *im)
 {

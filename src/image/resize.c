@@ -30,8 +30,7 @@ void ck_resizer_release(struct ck_resizer *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- weights ------------------------------------------------------------------------------
- */
+/* ---- weights ---- */
 
 struct window {
     double scale;   /* input pixels an output pixel */
@@ -137,8 +136,7 @@ static int make_taps(struct ck_resizer *r, int piece, enum ck_filter filter, int
     return COKE_OK;
 }
 
-/* ---- passes -------------------------------------------------------------------------------
- */
+/* ---- passes ---- */
 
 /* Up to four channels from `from` on of some lines, as quads. */
 static void gather_quads(const struct ck_image *im, struct ck_box part, int32_t from,

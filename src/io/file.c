@@ -32,7 +32,7 @@ static int fail_errno(const char *path)
     return ck_fail(status, "%s: %s", path, strerror(errno));
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 int ck_map_fd(struct ck_map *m, int fd, const char *name)
 {
@@ -89,7 +89,7 @@ int ck_fd_read(int fd, const char *name, void *out, size_t n, size_t *got)
     return COKE_OK;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static ssize_t write_some(int fd, const void *data, size_t n)
 {

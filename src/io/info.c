@@ -71,7 +71,7 @@ static void put_title(struct paper *p, const char *path, const char *format, con
     ck_json_put_text(&p->json, "format", format);
 }
 
-/* ---- rows ------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 struct sample {
     int64_t rows, nan, inf;
@@ -183,7 +183,7 @@ done:
     return rc;
 }
 
-/* ---- safetensors and models ------------------------------------------------------------- */
+/* ---- safetensors and models ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -334,7 +334,7 @@ static int print_safetensors(struct paper *p, const char *path, size_t bytes)
     return rc;
 }
 
-/* ---- which is it? ----------------------------------------------------------------------- */
+/* ---- which is it? ---- */
 
 static int looks_like_safetensors(const struct ck_map *map)
 {

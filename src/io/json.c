@@ -15,7 +15,7 @@ enum {
     LOOKS = JSON_INDENT(2) | JSON_REAL_PRECISION(15) /* 15 digits: 0.4 stays 0.4 */
 };
 
-/* ---- building --------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 static void fail_memory(struct ck_json *j)
 {
@@ -139,7 +139,7 @@ void ck_json_end(struct ck_json *j)
         j->depth--;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 struct sink {
     struct ck_writer *writer; /* one of the two */
@@ -192,7 +192,7 @@ done:
     return rc;
 }
 
-/* ---- options ---------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static int array_text(const char *key, const json_t *list, char out[VALUE_MAX])
 {

@@ -37,7 +37,7 @@ int ck_npy_is_magic(const unsigned char *data, size_t size)
     return size >= MAGIC && memcmp(data, magic, MAGIC) == 0;
 }
 
-/* ---- the dict --------------------------------------------------------------------------- */
+/* ---- the dict ---- */
 
 struct scanner {
     const char *name; /* of the file */
@@ -217,7 +217,7 @@ done:
     return rc;
 }
 
-/* ---- the file --------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 /* From the first CK_NPY_MAGIC bytes: where the dict begins and the data begin. */
 static int find_header(const char *name, const unsigned char *data, size_t size, size_t *dict,
@@ -309,7 +309,7 @@ done:
     return rc;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* The header with its padding; returns its length, a multiple of ALIGN. */
 static size_t make_header(char out[4 * ALIGN + CK_SHAPE_TEXT], enum ck_dtype t, int ndim,

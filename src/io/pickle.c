@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* ---- what a pickle may name -----------------------------------------------------------------
- */
+/* ---- what a pickle may name ---- */
 
 enum meaning { MAKE_DICT, MAKE_TENSOR, MAKE_FIRST, STORAGE };
 
@@ -43,8 +42,7 @@ int ck_pickle_storage_dtype(int64_t number, enum ck_dtype *out)
     return globals[number].meaning == STORAGE;
 }
 
-/* ---- the machine ----------------------------------------------------------------------------
- */
+/* ---- the machine ---- */
 
 struct machine {
     struct ck_pickle *p;
@@ -133,8 +131,7 @@ static int is_kind(const struct machine *m, int32_t node, enum ck_pickle_kind ki
     return node >= 0 && m->p->node[node].kind == kind;
 }
 
-/* ---- arguments in the bytes -----------------------------------------------------------------
- */
+/* ---- arguments in the bytes ---- */
 
 static int take(struct machine *m, size_t n, const unsigned char **out)
 {
@@ -209,8 +206,7 @@ static int push_float(struct machine *m)
     return rc ? rc : push_kind(m, CK_PICKLE_FLOAT, 0);
 }
 
-/* ---- globals --------------------------------------------------------------------------------
- */
+/* ---- globals ---- */
 
 static int same(const unsigned char *a, size_t n, const char *b)
 {
@@ -267,8 +263,7 @@ static int push_stack_global(struct machine *m)
                       (const unsigned char *)name, name_size);
 }
 
-/* ---- containers -----------------------------------------------------------------------------
- */
+/* ---- containers ---- */
 
 /* The n nodes on top become a tuple. */
 static int make_tuple(struct machine *m, int32_t n)
@@ -324,8 +319,7 @@ done:
     return rc;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 /* A dict, empty or of a list of pairs (as Python 2 has it). */
 static int make_dict(struct machine *m, int32_t args)
@@ -388,8 +382,7 @@ static int make_storage(struct machine *m)
     return push_new(m, (struct ck_pickle_node){CK_PICKLE_STORAGE, id, -1, 0, 0});
 }
 
-/* ---- memo -----------------------------------------------------------------------------------
- */
+/* ---- memo ---- */
 
 static int memo_put(struct machine *m, uint64_t i)
 {

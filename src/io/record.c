@@ -58,8 +58,7 @@ struct ck_record ck_record_item(struct ck_record r, const char *key, int64_t i)
     return of(json_array_get(find(r, key), (size_t)i));
 }
 
-/* ---- values as text ------------------------------------------------------------------------
- */
+/* ---- values as text ---- */
 
 static void list_text(const json_t *list, char out[VALUE_MAX])
 {
@@ -100,8 +99,7 @@ void ck_record_each(struct ck_record r,
     }
 }
 
-/* ---- files ---------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 /* line 0: the document is the whole file. */
 static int parse(const char *path, int64_t line, const char *text, size_t n, json_t **out)

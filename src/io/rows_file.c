@@ -28,7 +28,7 @@ struct file_rows {
     char note[512];
 };
 
-/* ---- access ----------------------------------------------------------------------------- */
+/* ---- access ---- */
 
 static const struct ck_part *find_part(const struct file_rows *f, int64_t row)
 {
@@ -128,7 +128,7 @@ static void release(struct coke_rows *r)
     ck_free(f);
 }
 
-/* ---- opening ---------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 /* Where a path leads to when it is not a regular file: standard input or a pipe. -1 = it is. */
 static int open_pipe(const char *path, int *fd)

@@ -47,7 +47,7 @@ static void sum_text(const void *data, size_t n, char out[SUM_TEXT])
     snprintf(out, SUM_TEXT, "%016llx", (unsigned long long)XXH3_64bits(n ? data : "", n));
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static void release_backing(void *p)
 {
@@ -282,7 +282,7 @@ int ck_safetensors_checked(const struct ck_state *s)
     return s->release_backing == release_backing ? ((struct backing *)s->backing)->checked : 0;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static int fail_memory(void)
 {

@@ -15,7 +15,7 @@
  * mostly be read in vain. */
 enum { BUFFER = 16 << 10, DEFLATE_MOST = 1032, INFLATE_MOST = 1 << 20 };
 
-/* ---- compressions that are not read ----------------------------------------------------- */
+/* ---- compressions that are not read ---- */
 
 static const struct {
     const char *name, *command;
@@ -40,7 +40,7 @@ static int refuse_foreign(const struct ck_stream *s)
     return COKE_OK;
 }
 
-/* ---- the input -------------------------------------------------------------------------- */
+/* ---- the input ---- */
 
 /* Fills the buffer, which is empty. */
 static int refill(struct ck_stream *s)
@@ -146,7 +146,7 @@ int64_t ck_stream_limit(const struct ck_stream *s)
     return s->size > INT64_MAX / DEFLATE_MOST ? INT64_MAX : s->size * DEFLATE_MOST;
 }
 
-/* ---- giving ----------------------------------------------------------------------------- */
+/* ---- giving ---- */
 
 static int read_plain(struct ck_stream *s, unsigned char *out, size_t n, size_t *got)
 {

@@ -33,7 +33,7 @@ struct overrides {
     int64_t size;
 };
 
-/* ---- numbers ---------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 /* Octal digits between spaces and zeros. */
 static int parse_octal(const char *field, size_t n, int64_t *out)
@@ -86,7 +86,7 @@ static int is_zero(const struct header *h)
     return memcmp(h, &zero, sizeof zero) == 0;
 }
 
-/* ---- names ------------------------------------------------------------------------------ */
+/* ---- names ---- */
 
 static int reserve(char **text, size_t *room, size_t n)
 {
@@ -121,7 +121,7 @@ static int name_from_header(struct ck_tar *t, const struct header *h)
     return set_name(t, whole, (size_t)n);
 }
 
-/* ---- extended headers ------------------------------------------------------------------- */
+/* ---- extended headers ---- */
 
 /* Into t->extended, with a final zero. */
 static int read_extended(struct ck_tar *t, int64_t size)
@@ -223,7 +223,7 @@ done:
     return rc;
 }
 
-/* ---- members ---------------------------------------------------------------------------- */
+/* ---- members ---- */
 
 int ck_tar_read(struct ck_tar *t, void *out, size_t n, size_t *got)
 {

@@ -35,7 +35,7 @@ struct event {
     const struct ck_tfevents_image *image;
 };
 
-/* ---- messages ---------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static void fill_histogram(struct ck_proto *s, const void *event)
 {
@@ -87,7 +87,7 @@ static void fill_event(struct ck_proto *s, const void *event)
         ck_proto_message(s, 5, fill_summary, e);
 }
 
-/* ---- records ---------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 static int reserve(struct ck_tfevents *t, size_t more)
 {
@@ -145,7 +145,7 @@ int ck_tfevents_image(struct ck_tfevents *t, double wall_time, int64_t step, con
         t, &(struct event){.wall_time = wall_time, .step = step, .tag = tag, .image = image});
 }
 
-/* ---- histograms ------------------------------------------------------------------------- */
+/* ---- histograms ---- */
 
 static void measure(struct histogram *h, const double *x, int64_t n)
 {
@@ -190,7 +190,7 @@ int ck_tfevents_histogram(struct ck_tfevents *t, double wall_time, int64_t step,
         t, &(struct event){.wall_time = wall_time, .step = step, .tag = tag, .histogram = &h});
 }
 
-/* ---- the file --------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static int fail_errno(const char *path)
 {

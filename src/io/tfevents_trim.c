@@ -38,7 +38,7 @@ done:
     return rc;
 }
 
-/* ---- reading an event ------------------------------------------------------------------- */
+/* ---- reading an event ---- */
 
 struct bytes {
     const unsigned char *at, *end;
@@ -131,7 +131,7 @@ static int next_record(struct bytes *b, struct record *r)
     return 1;
 }
 
-/* ---- trimming --------------------------------------------------------------------------- */
+/* ---- trimming ---- */
 
 struct tally {
     int64_t records; /* whole ones */

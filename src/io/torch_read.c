@@ -45,8 +45,7 @@ int ck_torch_is_file(const struct ck_map *map)
                               (map->data[0] == 0x80 && map->data[1] >= 2 && map->data[1] <= 5));
 }
 
-/* ---- the archive ----------------------------------------------------------------------------
- */
+/* ---- the archive ---- */
 
 /* FOLDER/data.pkl: the folder is the archive's name when it was written. */
 static const struct ck_zip_entry *find_pickle(struct reader *r)
@@ -97,8 +96,7 @@ done:
     return rc;
 }
 
-/* ---- tensors --------------------------------------------------------------------------------
- */
+/* ---- tensors ---- */
 
 static int fail_tensor(const struct reader *r, const char *name, const char *words)
 {
@@ -218,8 +216,7 @@ done:
     return rc;
 }
 
-/* ---- the dict -------------------------------------------------------------------------------
- */
+/* ---- the dict ---- */
 
 static int has_tensors(const struct ck_pickle *p, int32_t dict)
 {

@@ -46,8 +46,7 @@ static uint64_t get(const unsigned char *p, int bytes)
     return x;
 }
 
-/* ---- the directory's place ------------------------------------------------------------------
- */
+/* ---- the directory's place ---- */
 
 /* The last END whose comment reaches to the end of the file, or NULL. */
 static const unsigned char *find_end(struct bytes b)
@@ -110,8 +109,7 @@ static int find_directory(const char *path, struct bytes b, struct directory *d)
     return COKE_OK;
 }
 
-/* ---- entries --------------------------------------------------------------------------------
- */
+/* ---- entries ---- */
 
 /* An entry's numbers; those that are all ones stand in the extra field, in this order. */
 struct numbers {

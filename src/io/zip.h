@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* ---- reading: an archive in memory ------------------------------------------------------- */
+/* ---- reading: an archive in memory ---- */
 
 struct ck_zip_entry {
     const char *name; /* in the archive, without a final zero */
@@ -34,8 +34,7 @@ const struct ck_zip_entry *ck_zip_find(const struct ck_zip *z, const char *prefi
 /* COKE_EFORMAT if the entry's bytes are compressed, or not those that were written. */
 int ck_zip_check(const struct ck_zip *z, const struct ck_zip_entry *e);
 
-/* ---- writing -------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 /* Each entry's bytes begin at a multiple of 64, as torch has it. Archives and entries are below
  * 4 GB: more is COKE_EUSAGE. */

@@ -78,7 +78,7 @@ static void from_bf16(int64_t n, const uint16_t *src, float *dst)
         dst[i] = widen(src[i]);
 }
 
-/* ---- sums down the rows, as kernels_layers.h says --------------------------------------- */
+/* ---- sums down the rows, as kernels_layers.h says ---- */
 
 static float sum4(const float v[4])
 {
@@ -180,7 +180,7 @@ static void bn_grad_sums(const struct ck_strip *s, enum ck_dtype t, const struct
     }
 }
 
-/* ---- element by element ----------------------------------------------------------------- */
+/* ---- element by element ---- */
 
 /* Channel of element i of the region. */
 static int64_t channel(const struct ck_region *r, int64_t i)
@@ -214,7 +214,7 @@ static void bn_grad_apply(const struct ck_region *r, enum ck_dtype t,
     }
 }
 
-/* ---- pooling ---------------------------------------------------------------------------- */
+/* ---- pooling ---- */
 
 static void max_pool_at(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, int oh,
                         int ow, int64_t lane, void *y, uint8_t *where)

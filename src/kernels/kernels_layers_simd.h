@@ -37,7 +37,7 @@ INLINE int lanes(int64_t c, int64_t width)
     return width - c < LANES ? (int)(width - c) : LANES;
 }
 
-/* ---- flat arrays ------------------------------------------------------------------------ */
+/* ---- flat arrays ---- */
 
 INLINE void add_typed(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out)
 {
@@ -103,7 +103,7 @@ static void from_bf16(int64_t n, const uint16_t *src, float *dst)
     }
 }
 
-/* ---- pooling ---------------------------------------------------------------------------- */
+/* ---- pooling ---- */
 
 /* Windows along one axis, or elements of a window: [first, end). */
 struct span {

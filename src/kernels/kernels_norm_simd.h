@@ -24,7 +24,7 @@ INLINE void store_or_stream(enum ck_dtype t, int past, void *p, int64_t i, vec v
         stream_bf16((uint16_t *)p + i, v);
 }
 
-/* ---- sums down the rows --------------------------------------------------------------------
+/* ---- sums down the rows ----
  *
  * nv vectors cover the strip. For a block of 16 channels nv and the width are constants, the
  * sums stay in registers; else they lie in the first-level cache and are touched once in four
@@ -252,7 +252,7 @@ static void bn_grad_sums(const struct ck_strip *s, enum ck_dtype t, const struct
         gradient_typed(&strip, CK_BF16, &grad, mean, masked, out);
 }
 
-/* ---- element by element ----------------------------------------------------------------- */
+/* ---- element by element ---- */
 
 /* A vector's coefficients, from channel c on. */
 struct forward_coef {

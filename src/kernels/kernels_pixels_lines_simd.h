@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- resampling ---------------------------------------------------------------------------
+/* ---- resampling ----
  *
  * Products of words and sums of two: pixels are 8 bits, weights 23, in two parts. */
 
@@ -126,7 +126,7 @@ static void resize_down(const struct ck_taps *t, const uint8_t *in, int64_t stri
         }
 }
 
-/* ---- blur ---------------------------------------------------------------------------------
+/* ---- blur ----
  *
  * A strip of lines side by side as words [n][CK_STRIP], so that sums run along in vectors. */
 

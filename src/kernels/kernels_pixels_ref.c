@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- levels -------------------------------------------------------------------------------
- */
+/* ---- levels ---- */
 
 static int gray_level(int r, int g, int b)
 {
@@ -61,8 +60,7 @@ static void normalize(const uint8_t *v, int64_t n, int flip, float mean, float s
         out[i] = ((float)v[flip ? n - 1 - i : i] / 255.0f - mean) / std;
 }
 
-/* ---- hue ----------------------------------------------------------------------------------
- */
+/* ---- hue ---- */
 
 struct hsv {
     int hue, saturation, value; /* 0..255 each */
@@ -123,8 +121,7 @@ static void hue(uint8_t *r, uint8_t *g, uint8_t *b, int64_t n, int shift)
     }
 }
 
-/* ---- resampling ---------------------------------------------------------------------------
- */
+/* ---- resampling ---- */
 
 /* The sum of weighted pixels `step` bytes apart, rounded and clipped. */
 static uint8_t resample(const struct ck_taps *t, int32_t i, const uint8_t *in, int64_t step)
@@ -157,8 +154,7 @@ static void resize_down(const struct ck_taps *t, const uint8_t *in, int64_t stri
                 *out++ = resample(t, y, in + (int64_t)x * CK_QUAD + c, stride);
 }
 
-/* ---- blur ---------------------------------------------------------------------------------
- */
+/* ---- blur ---- */
 
 static int32_t inside(int64_t i, int32_t n)
 {

@@ -10,7 +10,7 @@
 
 enum { WORDS = BYTES / 2, LANES = BYTES / 4, ROWS = BYTES / 16 };
 
-/* ---- bytes to floats and back -------------------------------------------------------------
+/* ---- bytes to floats and back ----
  *
  * A vector of bytes becomes four of 32 bits, in an order that only narrow() needs to know. */
 
@@ -55,7 +55,7 @@ INLINE vi gray_vector(const uint8_t *r, const uint8_t *g, const uint8_t *b)
     return narrow(level);
 }
 
-/* ---- levels ------------------------------------------------------------------------------ */
+/* ---- levels ---- */
 
 /* Bytes as the last bits of 2^23: floats that need no conversion. */
 INLINE struct wide widen_onto_2_23(vi v)
@@ -201,7 +201,7 @@ static void normalize(const uint8_t *v, int64_t n, int flip, float mean, float s
         normalize_line(v, n, 0, mean, std, out);
 }
 
-/* ---- hue ----------------------------------------------------------------------------------
+/* ---- hue ----
  *
  * Pillow's truncations, without its detours through f64: that these give its bytes was checked
  * for all 2^24 colours (test_pixels.c does so for some). */

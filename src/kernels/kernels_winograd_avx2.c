@@ -70,7 +70,7 @@ INLINE vec madd(vec a, vec b, vec c)
 
 #include "kernels/kernels_winograd_simd.h"
 
-/* ---- products ------------------------------------------------------------------------------
+/* ---- products ----
  *
  * 6 rows of 2 vectors: 12 sums, 2 vectors of b and one number of a in 16 registers. */
 

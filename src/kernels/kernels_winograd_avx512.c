@@ -70,7 +70,7 @@ INLINE vec madd(vec a, vec b, vec c)
 
 #include "kernels/kernels_winograd_simd.h"
 
-/* ---- products ------------------------------------------------------------------------------
+/* ---- products ----
  *
  * Sums of rows x nv vectors, nv vectors of b and one number of a fill the 32 registers: 6 x 4,
  * which loads least for what it computes, or 14 x 2 where there are fewer columns. */
@@ -83,10 +83,11 @@ INLINE void take_sums(int rows, int nv, const float *c, int64_t c_row, int accum
                       struct sums *s)
 {
     UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         UNROLL
-    for (int j = 0; j < nv; j++)
-        s->v[i][j] = accumulate ? load(c + i * c_row + j * LANES) : zero();
+        for (int j = 0; j < nv; j++)
+            s->v[i][j] = accumulate ? load(c + i * c_row + j * LANES) : zero();
+    }
 }
 
 /* One k: s += the numbers a[i * a_row] times b [nv]. */
@@ -109,10 +110,11 @@ INLINE void add_product(int rows, int nv, const float *a, int64_t a_row, const f
 INLINE void put_sums(int rows, int nv, const struct sums *s, float *c, int64_t c_row)
 {
     UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         UNROLL
-    for (int j = 0; j < nv; j++)
-        store(c + i * c_row + j * LANES, s->v[i][j]);
+        for (int j = 0; j < nv; j++)
+            store(c + i * c_row + j * LANES, s->v[i][j]);
+    }
 }
 
 INLINE void product_part(const struct ck_wino_product *p, int rows, int nv)
@@ -204,8 +206,7 @@ static void outer(const struct ck_wino_outer *o)
     }
 }
 
-/* ---- 16x16 transposes ----------------------------------------------------------------------
- */
+/* ---- 16x16 transposes ---- */
 
 INLINE __mmask16 head(int n)
 {

@@ -24,8 +24,7 @@ INLINE vec number(double x)
     return all((float)x);
 }
 
-/* ---- one dimension -------------------------------------------------------------------------
- */
+/* ---- one dimension ---- */
 
 /* B': the polynomials with all points but one as zeros. */
 INLINE void input6(const vec d[6], vec v[6])
@@ -87,13 +86,15 @@ INLINE void weights_grad6(const vec u[6], vec g[3])
     g[2] = madd(number(FA * A2), sum_a, madd(number(FB * B2), sum_b, u[5]));
 }
 
-/* ---- two dimensions ------------------------------------------------------------------------
+/* ---- two dimensions ----
  *
  * One dimension after the other, unrolled so that what is between stays in registers: loads and
  * stores are the bottleneck. */
 
 #define LOOP _Pragma("GCC unroll 1")
-#define EACH_PART LOOP for (int lane = 0; lane < CK_WINO_BLOCK; lane += LANES)
+#define EACH_PART                                                                              \
+    LOOP                                                                                       \
+    for (int lane = 0; lane < CK_WINO_BLOCK; lane += LANES)
 
 /* `n` vectors, `stride` floats apart. */
 INLINE void take(const float *from, int64_t stride, int n, vec *to)
@@ -331,8 +332,12 @@ static void weights_grad(const float *u, int64_t stride, int parts, int64_t part
             const float *row = u + i * 6 * stride + lane;
             vec d[6], r[3];
             take(row, stride, 6, d);
-            LOOP for (int p = 1; p < parts; p++) UNROLL for (int j = 0; j < 6; j++) d[j] =
-                add(d[j], load(row + p * part_stride + j * stride));
+            LOOP
+            for (int p = 1; p < parts; p++) {
+                UNROLL
+                for (int j = 0; j < 6; j++)
+                    d[j] = add(d[j], load(row + p * part_stride + j * stride));
+            }
             weights_grad6(d, r);
             UNROLL
             for (int j = 0; j < 3; j++)

@@ -19,7 +19,7 @@ enum {
     REGION = 32768,   /* elements of an elementwise task */
 };
 
-/* ---- sums per channel ----------------------------------------------------------------------
+/* ---- sums per channel ----
  *
  * Strips of at most CK_STRIP channels are walked in chunks of rows. Consecutive chunks make a
  * part, neighbouring strips a band; a band's part is a task with sums of its own, which are
@@ -221,7 +221,7 @@ void ck_bn_grad_sums(const struct ck_act_shape *a, enum ck_dtype t, const struct
         sum_dy_xhat[c] *= (double)invstd[c];
 }
 
-/* ---- element by element --------------------------------------------------------------------
+/* ---- element by element ----
  *
  * Tasks are runs of planes, or pieces of one plane if it is large. */
 struct regions {
@@ -317,7 +317,7 @@ void ck_bn_grad_apply(const struct ck_act_shape *a, enum ck_dtype t,
     run_regions(&g);
 }
 
-/* ---- formulas per channel --------------------------------------------------------------- */
+/* ---- formulas per channel ---- */
 
 static void clear_padding(int64_t channels, int64_t padded, float *x)
 {

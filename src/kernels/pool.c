@@ -61,7 +61,7 @@ static void put_row(enum ck_dtype t, const float *v, int n, void *y, int64_t i)
         ck_layer_kernels()->to_bf16(n, v, (uint16_t *)y + i);
 }
 
-/* ---- over the whole image --------------------------------------------------------------- */
+/* ---- over the whole image ---- */
 
 struct mean_pool {
     const struct ck_act_shape *a;
@@ -121,7 +121,7 @@ void ck_mean_pool_grad(const struct ck_act_shape *a, enum ck_dtype t, const floa
     run_rows(mean_grad_plane, &p, a->n * a->cb, a->s * a->blk);
 }
 
-/* ---- over windows ----------------------------------------------------------------------- */
+/* ---- over windows ---- */
 
 struct window_pool {
     const struct ck_pool_shape *p;

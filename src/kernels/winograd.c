@@ -51,8 +51,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------
- */
+/* ---- sizes ---- */
 
 static int64_t group_start(const struct run *r, int64_t group)
 {
@@ -137,8 +136,7 @@ static struct run run_for(const struct ck_wino_shape *s, int turned)
     return r;
 }
 
-/* ---- weights -------------------------------------------------------------------------------
- */
+/* ---- weights ---- */
 
 /* taps [16 k][9][16 lanes] of block k and the output channels from `lane` on; the weights'
  * own, as they lie. */
@@ -182,8 +180,7 @@ static void make_weights(void *arg, int64_t item, int worker)
     atomic_thread_fence(memory_order_seq_cst); /* streamed stores are weakly ordered */
 }
 
-/* ---- a group's inputs, products and outputs ------------------------------------------------
- */
+/* ---- a group's inputs, products and outputs ---- */
 
 /* The rows of V go to products in parts of nearly the same size. */
 static int64_t part_count(const struct run *r, int64_t tiles)
@@ -256,8 +253,7 @@ static void make_outputs(const struct run *r, int64_t group, int64_t panel, int6
     }
 }
 
-/* ---- items of work -------------------------------------------------------------------------
- */
+/* ---- items of work ---- */
 
 static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, const float *v,
                            struct ck_wino_ahead *pixels, float *m)
@@ -360,8 +356,7 @@ static void convolve(struct run *r, void *scratch)
     }
 }
 
-/* ---- public --------------------------------------------------------------------------------
- */
+/* ---- public ---- */
 
 int ck_wino_is_fast(void)
 {

@@ -115,8 +115,7 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
                    g->w * BLOCK, least(OUT, g->h - c.y), least(OUT, g->w - c.x), r->stream);
 }
 
-/* ---- pixels ahead --------------------------------------------------------------------------
- */
+/* ---- pixels ahead ---- */
 
 struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
                                    int64_t first, int64_t count)

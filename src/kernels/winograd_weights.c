@@ -56,8 +56,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------
- */
+/* ---- sizes ---- */
 
 static int panel_width(const struct run *r, int64_t panel)
 {
@@ -109,8 +108,7 @@ static int64_t all_sums(const struct run *r, int threads)
     return r->way == BY_BLOCK ? threads * SHARE * r->sum_floats : r->parts * r->part_floats;
 }
 
-/* ---- transforms and products ---------------------------------------------------------------
- */
+/* ---- transforms and products ---- */
 
 static void make_inputs(const struct run *r, int64_t block, int64_t first, int64_t count,
                         float *v)
@@ -184,8 +182,7 @@ static void finish(const struct run *r, int64_t block, int64_t panel, const floa
     }
 }
 
-/* ---- items of work -------------------------------------------------------------------------
- */
+/* ---- items of work ---- */
 
 /* Adds the products of a group, while pixels of the next come near. */
 static void multiply_group(const struct run *r, const struct pile *p,
@@ -290,8 +287,7 @@ static void finish_item(void *arg, int64_t item, int worker)
     finish(r, item / r->panels, item % r->panels, r->sum + item * r->sum_floats);
 }
 
-/* ---- all together --------------------------------------------------------------------------
- */
+/* ---- all together ---- */
 
 static void make_group(struct run *r)
 {

@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the table ----------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 /* Measured with bench_step --tune on AVX-512 (docs/results.md): our Winograd won for every
  * shape of ResNet-18, a quarter of its width and ResNet-50, in all passes. Below 3x3 pixels its
@@ -41,8 +40,7 @@ static enum ck_conv_way look_up(const struct ck_conv_shape *s, enum ck_dtype t)
     return CK_DIRECT;
 }
 
-/* ---- what was measured --------------------------------------------------------------------
- */
+/* ---- what was measured ---- */
 
 enum { LINE = 160 };
 
@@ -92,8 +90,7 @@ static int add(const char *key, enum ck_conv_way way)
     return COKE_OK;
 }
 
-/* ---- the file -----------------------------------------------------------------------------
- */
+/* ---- the file ---- */
 
 #define HEAD "coke-tuning 1"
 
@@ -213,8 +210,7 @@ done:
     return rc;
 }
 
-/* ---- measuring ----------------------------------------------------------------------------
- */
+/* ---- measuring ---- */
 
 static int time_conv(struct ck_conv *c, double *seconds)
 {

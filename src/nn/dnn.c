@@ -25,8 +25,7 @@ struct ck_dnn_op {
     size_t scratch;
 };
 
-/* ---- the engine: one a process --------------------------------------------------------------
- */
+/* ---- the engine: one a process ---- */
 
 static struct {
     once_flag once;
@@ -92,8 +91,7 @@ const char *ck_dnn_version(void)
     return text;
 }
 
-/* ---- formats -------------------------------------------------------------------------------
- */
+/* ---- formats ---- */
 
 static dnnl_data_type_t type_of(enum ck_dtype t)
 {
@@ -156,8 +154,7 @@ int ck_format_equal(const struct ck_format *a, const struct ck_format *b)
     return dnnl_memory_desc_equal(ck_md_lend(&a->md), ck_md_lend(&b->md));
 }
 
-/* ---- building an operation from its primitive descriptor -----------------------------------
- */
+/* ---- building an operation from its primitive descriptor ---- */
 
 static int add_arg(struct ck_dnn_op *op, int role, int dnnl_arg, ck_cmd md)
 {
@@ -261,8 +258,7 @@ int ck_dnn_op_run(struct ck_dnn_op *op, void *const data[CK_DNN_ARGS], void *scr
     return s ? fail_dnn(ck_dnn_op_impl(op), s) : COKE_OK;
 }
 
-/* ---- convolutions -------------------------------------------------------------------------
- */
+/* ---- convolutions ---- */
 
 /* What a primitive descriptor is made from, in either of the two spellings. */
 struct conv_parts {
@@ -398,8 +394,7 @@ done:
     return rc;
 }
 
-/* ---- changes of layout --------------------------------------------------------------------
- */
+/* ---- changes of layout ---- */
 
 int ck_reorder_new(struct ck_dnn_op **out, const struct ck_format *from,
                    const struct ck_format *to)

@@ -17,8 +17,7 @@ int ck_dnn_has_bf16(void);        /* this CPU multiplies bf16 (AVX-512 BF16 or A
 /* Slowly and only if the environment says COKE_EMULATE_BF16=1, for tests. */
 int ck_dnn_may_emulate_bf16(void);
 
-/* ---- formats: sizes, element type and layout ----------------------------------------------
- */
+/* ---- formats: sizes, element type and layout ---- */
 
 struct ck_format;
 
@@ -31,8 +30,7 @@ void ck_format_free(struct ck_format *f);
 size_t ck_format_bytes(const struct ck_format *f);
 int ck_format_equal(const struct ck_format *a, const struct ck_format *b);
 
-/* ---- operations ----------------------------------------------------------------------------
- */
+/* ---- operations ---- */
 
 struct ck_dnn_op;
 

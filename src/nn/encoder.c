@@ -105,8 +105,7 @@ void ck_encoder_release(struct coke_encoder *e)
     ck_net_release(&e->net);
 }
 
-/* ---- files: the options are metadata "encoder.NAME" ----------------------------------------
- */
+/* ---- files: the options are metadata "encoder.NAME" ---- */
 
 #define PREFIX "encoder."
 

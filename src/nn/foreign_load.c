@@ -33,8 +33,7 @@ static int ends(const char *text, const char *with)
     return n >= m && strcmp(text + n - m, with) == 0;
 }
 
-/* ---- the prefix -----------------------------------------------------------------------------
- */
+/* ---- the prefix ---- */
 
 static const char first_block[] = "layer1.0.conv1.weight";
 
@@ -105,8 +104,7 @@ done:
     return rc;
 }
 
-/* ---- tensors under our names ----------------------------------------------------------------
- */
+/* ---- tensors under our names ---- */
 
 static int is_backbone(const char *name)
 {
@@ -166,8 +164,7 @@ done:
     return rc;
 }
 
-/* ---- what it is -----------------------------------------------------------------------------
- */
+/* ---- what it is ---- */
 
 /* Tensor `name` has this shape (0 = any length), so that nothing larger than the file is built
  * from what one small tensor claims. */
@@ -299,8 +296,7 @@ done:
     return rc;
 }
 
-/* ---- what is left out -----------------------------------------------------------------------
- */
+/* ---- what is left out ---- */
 
 /* A name down to as many words as the prefix has: "module.encoder_k.*". */
 static void group_of(const struct load *l, const char *name, char out[PREFIX])

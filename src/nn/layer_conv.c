@@ -118,8 +118,7 @@ static int weights_of(const struct ck_op *op, const struct conv *c, enum ck_conv
     return c->copy[pass] < 0 ? COKE_OK : ck_copies_fresh(op->plan->net, c->copy[pass], weights);
 }
 
-/* ---- what batch norms leave to convolutions -----------------------------------------------
- */
+/* ---- what batch norms leave to convolutions ---- */
 
 int ck_conv_makes_shares(const struct ck_op *conv, enum ck_conv_pass pass)
 {
@@ -137,8 +136,7 @@ static void make_din(void *norm, int64_t first, int64_t images)
     ck_norm_make(norm, CK_NORM_DIN, first, images);
 }
 
-/* ---- running ------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 static int forward(struct ck_op *op)
 {

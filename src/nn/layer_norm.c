@@ -100,8 +100,7 @@ done:
     return rc;
 }
 
-/* ---- forward ------------------------------------------------------------------------------
- */
+/* ---- forward ---- */
 
 static int synchronise(struct ck_op *op, struct norm *m)
 {
@@ -204,8 +203,7 @@ static int recompute(struct ck_op *op, void *out)
     return COKE_OK;
 }
 
-/* ---- backward -----------------------------------------------------------------------------
- */
+/* ---- backward ---- */
 
 /* The gradient that reaches unit `which`; with a residual it has been masked before. */
 static struct ck_bn_grad incoming(const struct ck_op *op, int which, int masked)

@@ -36,8 +36,7 @@ static int prepare_backward(struct ck_op *op)
     return rc;
 }
 
-/* ---- maximum: the backward pass is told who won --------------------------------------------
- */
+/* ---- maximum: the backward pass is told who won ---- */
 
 static int prepare_max(struct ck_op *op)
 {
@@ -70,8 +69,7 @@ const struct ck_op_class ck_op_max_pool = {
     .backward = backward_max,
 };
 
-/* ---- average ------------------------------------------------------------------------------
- */
+/* ---- average ---- */
 
 static int forward_avg(struct ck_op *op)
 {
@@ -97,8 +95,7 @@ const struct ck_op_class ck_op_avg_pool = {
     .backward = backward_avg,
 };
 
-/* ---- whole image: from here on f32 ---------------------------------------------------------
- */
+/* ---- whole image: from here on f32 ---- */
 
 static int forward_mean(struct ck_op *op)
 {

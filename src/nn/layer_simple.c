@@ -18,8 +18,7 @@ static int prepare_nothing(struct ck_op *op)
     return COKE_OK;
 }
 
-/* ---- images: from the caller's plain f32 to the layout and precision of the plan ------------
- */
+/* ---- images: from the caller's plain f32 to the layout and precision of the plan ---- */
 
 static int prepare_input(struct ck_op *op)
 {
@@ -56,8 +55,7 @@ const struct ck_op_class ck_op_input = {
     .release = release_input,
 };
 
-/* ---- ReLU ---------------------------------------------------------------------------------
- */
+/* ---- ReLU ---- */
 
 static int prepare_relu(struct ck_op *op)
 {
@@ -94,8 +92,7 @@ const struct ck_op_class ck_op_relu = {
     .backward = backward_relu,
 };
 
-/* ---- addition: each side may change its gradient, so the second gets a copy ----------------
- */
+/* ---- addition: each side may change its gradient, so the second gets a copy ---- */
 
 static int prepare_backward_add(struct ck_op *op)
 {
@@ -127,8 +124,7 @@ const struct ck_op_class ck_op_add = {
     .backward = backward_add,
 };
 
-/* ---- length 1 -----------------------------------------------------------------------------
- */
+/* ---- length 1 ---- */
 
 static int prepare_unit(struct ck_op *op)
 {

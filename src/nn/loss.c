@@ -74,7 +74,7 @@ struct ck_loss_options ck_loss_options_default(void)
         .temperature = 0.1, .alpha = 0.2, .beta = 0.5, .large_weight = 0.5};
 }
 
-/* ---- memory ----------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static int64_t blocks_of(int64_t n)
 {
@@ -171,7 +171,7 @@ int64_t ck_loss_bytes(const struct ck_loss *l)
     return l->bytes;
 }
 
-/* ---- softmax of a block ----------------------------------------------------------------- */
+/* ---- softmax of a block ---- */
 
 /* Scores of the labels that lie in this chunk. */
 static void note_own(const struct block *b, int64_t from, int64_t count, float *own)
@@ -211,7 +211,7 @@ static void soften(const struct block *b, const float *x, int wants_mean, struct
     }
 }
 
-/* ---- loss and gradient of a row --------------------------------------------------------- */
+/* ---- loss and gradient of a row ---- */
 
 static void find_labels(struct block *b)
 {
@@ -281,7 +281,7 @@ static void add_gradient(const struct block *b, const struct soft *z, int64_t r,
     }
 }
 
-/* ---- views, heads, blocks --------------------------------------------------------------- */
+/* ---- views, heads, blocks ---- */
 
 /* Share of an output in the loss of a head. */
 static double weight_of(const struct step *st, int v, enum output o)
@@ -355,7 +355,7 @@ static void run_block(void *arg, int64_t index, int worker)
     }
 }
 
-/* ---- the whole -------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static int sum_up(const struct step *st, struct ck_loss_output *out)
 {

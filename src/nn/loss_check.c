@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- options and sizes ------------------------------------------------------------------ */
+/* ---- options and sizes ---- */
 
 static int check_share(const char *name, double x)
 {
@@ -34,7 +34,7 @@ done:
     return rc;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 enum { CHUNK = 1 << 14 };
 
@@ -96,7 +96,7 @@ static int check_centers(int h, const float *centers, int64_t k, int dim)
                    (long long)(i / dim));
 }
 
-/* ---- targets ---------------------------------------------------------------------------- */
+/* ---- targets ---- */
 
 static int check_label(int h, int64_t i, int32_t label, int64_t k)
 {

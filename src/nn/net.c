@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- growing lists --------------------------------------------------------------------------
- */
+/* ---- growing lists ---- */
 
 static int grow(void **list, int n, int *room, size_t size)
 {
@@ -83,8 +82,7 @@ void ck_net_release(struct ck_net *net)
     memset(net, 0, sizeof *net);
 }
 
-/* ---- adding layers --------------------------------------------------------------------------
- */
+/* ---- adding layers ---- */
 
 /* A node of the kind with the channels of its input; NULL with the sentence set. */
 static struct ck_node *add_node(struct ck_net *net, enum ck_layer kind, const char *name, int a,
@@ -272,8 +270,7 @@ int ck_net_unit(struct ck_net *net, int in)
     return made(net, add_node(net, CK_LAYER_UNIT, "", in, -1));
 }
 
-/* ---- finding ------------------------------------------------------------------------------
- */
+/* ---- finding ---- */
 
 void ck_net_tap(struct ck_net *net, int node, const char *name)
 {

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- first values --------------------------------------------------------------------------
- */
+/* ---- first values ---- */
 
 /* 64-bit FNV-1a: what one layer draws does not depend on the layers before it. */
 static uint64_t hash_name(const char *name)
@@ -72,8 +71,7 @@ void ck_net_init(struct ck_net *net, uint64_t seed)
             init_node(net, &net->node[i], seed);
 }
 
-/* ---- saving --------------------------------------------------------------------------------
- */
+/* ---- saving ---- */
 
 int ck_net_save(const struct ck_net *net, struct ck_state *s)
 {
@@ -92,8 +90,7 @@ done:
     return rc;
 }
 
-/* ---- loading -------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 static void shape_text(char *text, size_t size, int ndim, const int64_t *shape)
 {

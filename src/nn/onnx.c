@@ -21,8 +21,7 @@ struct model {
     int noutputs;
 };
 
-/* ---- attributes and operators ---------------------------------------------------------------
- */
+/* ---- attributes and operators ---- */
 
 struct attribute {
     const char *name;
@@ -81,8 +80,7 @@ static void add_int(struct step *o, const char *name, int64_t value)
         (struct attribute){.name = name, .type = ATTRIBUTE_INT, .i = {value}};
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 /* What a node's values are called: the outputs and the input have names that users see. */
 static const char *value_name(const struct model *m, int node, char out[NAME])
@@ -197,8 +195,7 @@ static void put_node(struct ck_proto *p, const struct model *m, int node)
     put_operator(p, &o);
 }
 
-/* ---- tensors, inputs, outputs ---------------------------------------------------------------
- */
+/* ---- tensors, inputs, outputs ---- */
 
 static void fill_tensor(struct ck_proto *p, const void *message)
 {
@@ -275,8 +272,7 @@ static void fill_value(struct ck_proto *p, const void *message)
     ck_proto_message(p, 2, fill_type, message);
 }
 
-/* ---- the model ------------------------------------------------------------------------------
- */
+/* ---- the model ---- */
 
 static void fill_graph(struct ck_proto *p, const void *message)
 {

@@ -51,7 +51,7 @@ struct ck_optim_options ck_optim_options_default(void)
         .kind = CK_LARS, .momentum = 0.9, .weight_decay = 1e-6, .trust = 0.001};
 }
 
-/* ---- memory ----------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static int check_options(const struct ck_optim_options *o)
 {
@@ -157,7 +157,7 @@ int ck_optim_set_rate(struct ck_optim *o, const char *name, double multiple)
     return ck_fail(COKE_EUSAGE, "there is no parameter %s to learn", name);
 }
 
-/* ---- a step ----------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 static int is_bad(float x)
 {
@@ -283,7 +283,7 @@ done:
     return rc;
 }
 
-/* ---- state ------------------------------------------------------------------------------ */
+/* ---- state ---- */
 
 enum { TENSOR_NAME = CK_PARAM_NAME + sizeof PREFIX };
 

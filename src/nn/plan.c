@@ -14,8 +14,7 @@ struct ck_plan_request ck_plan_request_default(void)
     return (struct ck_plan_request){.dtype = CK_F32};
 }
 
-/* ---- making --------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static int check_request(const struct ck_net *net, const struct ck_plan_request *r)
 {
@@ -101,8 +100,7 @@ size_t ck_plan_bytes(const struct ck_plan *p)
     return p->arena_bytes + p->scratch_bytes;
 }
 
-/* ---- between our layouts and plain arrays --------------------------------------------------
- */
+/* ---- between our layouts and plain arrays ---- */
 
 /* Vectors are copied. Images come here for taps and tests only, so the operation is made on the
  * spot. */
@@ -154,8 +152,7 @@ int ck_plan_read(const struct ck_plan *p, int node, float *out)
     return convert(p, v, ck_buffer_data(p, v->buffer), out, 0);
 }
 
-/* ---- running ------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 static void note_time(struct ck_op *op, int pass, double seconds)
 {
@@ -282,8 +279,7 @@ int ck_plan_read_input_grad(const struct ck_plan *p, float *out)
     return convert(p, v, ck_buffer_data(p, v->grad[0]), out, 0);
 }
 
-/* ---- costs --------------------------------------------------------------------------------
- */
+/* ---- costs ---- */
 
 int ck_plan_costs(const struct ck_plan *p, struct ck_plan_cost *row, int room)
 {

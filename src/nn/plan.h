@@ -70,8 +70,7 @@ int64_t ck_plan_elements(const struct ck_plan *p, int node); /* of that array */
 int ck_plan_backward(struct ck_plan *p, const float *const *seed);
 int ck_plan_read_input_grad(const struct ck_plan *p, float *out);
 
-/* ---- what it costs --------------------------------------------------------------------------
- */
+/* ---- what it costs ---- */
 
 size_t ck_plan_bytes(const struct ck_plan *p); /* arena and scratch */
 

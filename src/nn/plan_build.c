@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* ---- shapes --------------------------------------------------------------------------------
- */
+/* ---- shapes ---- */
 
 static int64_t slide(int64_t size, const struct ck_node *v)
 {
@@ -147,8 +146,7 @@ done:
     return rc;
 }
 
-/* ---- operations: batch norm takes what follows it -------------------------------------------
- */
+/* ---- operations: batch norm takes what follows it ---- */
 
 static int is_private(const struct ck_plan *p, int node)
 {
@@ -264,8 +262,7 @@ static int make_ops(struct ck_plan *p)
     return COKE_OK;
 }
 
-/* ---- buffers and their lives ---------------------------------------------------------------
- */
+/* ---- buffers and their lives ---- */
 
 int ck_plan_backward_step(const struct ck_op *op)
 {
@@ -394,9 +391,7 @@ done:
     return rc;
 }
 
-/* ---- what the backward pass reads of the forward one
- * -----------------------------------------
- */
+/* ---- what the backward pass reads of the forward one ---- */
 
 /* Value v is read in the backward step `step`. Where it is not kept, it is computed again then,
  * from what is kept or computed again itself. The backward steps come in order. */
@@ -441,8 +436,7 @@ done:
     return rc;
 }
 
-/* ---- all together --------------------------------------------------------------------------
- */
+/* ---- all together ---- */
 
 static int allocate(struct ck_plan *p)
 {

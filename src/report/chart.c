@@ -29,8 +29,7 @@ static double py(const struct frame *f, double y)
     return HEIGHT - BOTTOM - (y - f->y0) / (f->y1 - f->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* ---- axes ----------------------------------------------------------------------------------
- */
+/* ---- axes ---- */
 
 /* 1, 2 or 5 times a power of ten, so that about `wanted` of them make up range. */
 static double nice_step(double range, int wanted)
@@ -101,8 +100,7 @@ static void write_axes(struct ck_html *h, const struct frame *f, const char *x_n
     ck_html_put(h, "</text></g>");
 }
 
-/* ---- curves --------------------------------------------------------------------------------
- */
+/* ---- curves ---- */
 
 /* Of a long curve only every stride-th point is drawn. */
 static int64_t stride_of(const struct ck_curve *c)
@@ -300,8 +298,7 @@ void ck_chart_write(struct ck_html *h, const struct ck_chart *c)
     ck_html_put(h, "</figure>\n");
 }
 
-/* ---- bars ----------------------------------------------------------------------------------
- */
+/* ---- bars ---- */
 
 static void write_bound(struct ck_html *h, const struct frame *f, const struct ck_bars *b)
 {

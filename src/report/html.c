@@ -67,8 +67,7 @@ void ck_html_base64(struct ck_html *h, const unsigned char *data, size_t n)
     }
 }
 
-/* ---- text ----------------------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 enum { REPLACEMENT = 0xfffd };
 

@@ -41,8 +41,7 @@ void ck_page_real(struct ck_html *h, double v, int decimals)
         ck_html_put(h, "\xe2\x80\x93");
 }
 
-/* ---- style ---------------------------------------------------------------------------------
- */
+/* ---- style ---- */
 
 static void write_sheets(struct ck_html *h, const struct ck_report *r, const char *images_dir)
 {
@@ -81,8 +80,7 @@ static void write_begin(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "</style></head>\n<body>\n");
 }
 
-/* ---- header --------------------------------------------------------------------------------
- */
+/* ---- header ---- */
 
 static void write_fact(struct ck_html *h, const char *key, const char *value)
 {
@@ -152,8 +150,7 @@ static void write_header(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "</dl>\n");
 }
 
-/* ---- key figures ---------------------------------------------------------------------------
- */
+/* ---- key figures ---- */
 
 static void begin_figure(struct ck_html *h, const char *name, const char *title)
 {
@@ -259,8 +256,7 @@ static void write_figures(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "</dl>\n");
 }
 
-/* ---- heads ---------------------------------------------------------------------------------
- */
+/* ---- heads ---- */
 
 static int compare_sizes(const void *a, const void *b)
 {
@@ -345,8 +341,7 @@ done:
     return rc;
 }
 
-/* ---- options -------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 static void write_pairs(struct ck_html *h, const struct ck_names *n)
 {
@@ -371,8 +366,7 @@ static void write_options(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "</section>\n");
 }
 
-/* ---- all of it -----------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 /* Pictures come after all that can be read without them; the browser meets them last. */
 static int write_page(struct ck_html *h, const struct ck_report *r, const char *images_dir)
@@ -402,8 +396,7 @@ done:
     return rc;
 }
 
-/* ---- the folder beside the page ------------------------------------------------------------
- */
+/* ---- the folder beside the page ---- */
 
 struct folder {
     char path[CK_REPORT_PATH];

@@ -58,8 +58,7 @@ static int64_t class_size(const struct ck_report_head *head, int32_t class)
     return n;
 }
 
-/* ---- the matrix ----------------------------------------------------------------------------
- */
+/* ---- the matrix ---- */
 
 struct matrix {
     double width, height; /* of a cell */
@@ -145,8 +144,7 @@ static void write_matrix(struct ck_html *h, const struct ck_report *r,
     ck_html_put(h, "</svg></div>");
 }
 
-/* ---- the table -----------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 /* Images of a class in clusters whose most frequent class is another one: which most? */
 static void write_class_line(struct ck_html *h, const struct ck_report *r,

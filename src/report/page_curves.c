@@ -113,8 +113,7 @@ void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head)
     write_if_any(h, &changed);
 }
 
-/* ---- how the clusters are now --------------------------------------------------------------
- */
+/* ---- how the clusters are now ---- */
 
 enum { BARS = 30 };
 

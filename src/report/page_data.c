@@ -6,8 +6,7 @@
 
 enum { NAME = 300, TOP_CLASSES = 6 };
 
-/* ---- lists ---------------------------------------------------------------------------------
- */
+/* ---- lists ---- */
 
 #define EACH(h, i, n) for (int64_t i = 0; i < (n) && (ck_html_put(h, i ? "," : ""), 1); i++)
 
@@ -61,8 +60,7 @@ static void write_near(struct ck_html *h, const struct ck_exemplars *e)
     ck_html_put(h, "]");
 }
 
-/* ---- classes -------------------------------------------------------------------------------
- */
+/* ---- classes ---- */
 
 /* The most frequent classes of cluster c, [class, images, class, images, ...]. */
 static void write_top(struct ck_html *h, const struct ck_report *r,
@@ -102,8 +100,7 @@ static void write_classes(struct ck_html *h, const struct ck_report *r,
     ck_html_put(h, "]");
 }
 
-/* ---- heads ---------------------------------------------------------------------------------
- */
+/* ---- heads ---- */
 
 static void write_head(struct ck_html *h, const struct ck_report *r,
                        const struct ck_report_head *head)
@@ -134,8 +131,7 @@ static void write_head(struct ck_html *h, const struct ck_report *r,
     ck_html_put(h, "}\n");
 }
 
-/* ---- items ---------------------------------------------------------------------------------
- */
+/* ---- items ---- */
 
 static void write_items(struct ck_html *h, const struct ck_report *r)
 {

@@ -13,8 +13,7 @@
 
 enum { BLOCK = 256 };
 
-/* ---- summary.json --------------------------------------------------------------------------
- */
+/* ---- summary.json ---- */
 
 struct names {
     struct ck_names *list;
@@ -61,8 +60,7 @@ static int take_summary(void *arg, struct ck_record doc)
     return names.status;
 }
 
-/* ---- labels and models ---------------------------------------------------------------------
- */
+/* ---- labels and models ---- */
 
 /* labels.npy, or labels-h0-k10.npy of several clusterings. */
 static void name_file(const struct ck_report *r, int h, const char *stem, const char *end,
@@ -124,8 +122,7 @@ done:
     return rc;
 }
 
-/* ---- vectors -------------------------------------------------------------------------------
- */
+/* ---- vectors ---- */
 
 /* Rows are used by direction; those without one stay zero. */
 static void normalize(float *x, int dim)

@@ -14,8 +14,7 @@
 
 enum { BATCH = 64 };
 
-/* ---- metrics.jsonl and timing.jsonl --------------------------------------------------------
- */
+/* ---- metrics.jsonl and timing.jsonl ---- */
 
 static int take_head(struct ck_table *t, struct ck_record r, double epoch)
 {
@@ -94,8 +93,7 @@ static void place_steps(struct ck_table *t)
         t->column[CK_STEP_EPOCH][i] += t->column[CK_STEP_STEP][i] / (most + 1) - 0.5;
 }
 
-/* ---- what the checkpoint says --------------------------------------------------------------
- */
+/* ---- what the checkpoint says ---- */
 
 static int take_options(struct ck_report *r, const struct coke_train_options *o)
 {
@@ -172,8 +170,7 @@ done:
     return rc;
 }
 
-/* ---- features ------------------------------------------------------------------------------
- */
+/* ---- features ---- */
 
 /* Images that cannot be read stay zero. */
 static int get_features(struct ck_report *r, struct ck_features *f, int64_t at, int64_t n,

@@ -80,8 +80,7 @@ void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t
         snprintf(text, size, "row %lld", (long long)i);
 }
 
-/* ---- images --------------------------------------------------------------------------------
- */
+/* ---- images ---- */
 
 /* Images that the user named must be there; those that the run names may have moved. */
 int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
@@ -102,8 +101,7 @@ done:
     return COKE_OK;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 /* All rows, or that many spread at random; in ascending order, as files like to be read. */
 int ck_report_choose_rows(struct ck_report *r, int64_t most)
@@ -126,8 +124,7 @@ int ck_report_choose_rows(struct ck_report *r, int64_t most)
     return COKE_OK;
 }
 
-/* ---- classes -------------------------------------------------------------------------------
- */
+/* ---- classes ---- */
 
 static int compare_classes(struct ck_report *r, struct ck_report_head *h)
 {
@@ -149,8 +146,7 @@ done:
     return rc;
 }
 
-/* ---- clusters ------------------------------------------------------------------------------
- */
+/* ---- clusters ---- */
 
 static int count_sizes(struct ck_report *r, struct ck_report_head *h, int index)
 {
@@ -205,8 +201,7 @@ static int look_at_clusters(struct ck_report *r, struct ck_report_head *h)
     return COKE_OK;
 }
 
-/* ---- map -----------------------------------------------------------------------------------
- */
+/* ---- map ---- */
 
 static int choose_dots(struct ck_report *r)
 {
@@ -264,8 +259,7 @@ done:
     return rc;
 }
 
-/* ---- pictures ------------------------------------------------------------------------------
- */
+/* ---- pictures ---- */
 
 /* How much of each cluster is shown, the richest first. */
 static const struct plan {
@@ -389,8 +383,7 @@ static int choose_items(struct ck_report *r, const struct ck_report_request *q)
     return rc;
 }
 
-/* ---- all of it -----------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 /* The head with as many clusters as there are classes, else the one with fewest. */
 static void choose_first(struct ck_report *r)

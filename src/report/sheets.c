@@ -69,8 +69,7 @@ int ck_sheets_add(struct ck_sheets *s, int64_t image)
     return COKE_OK;
 }
 
-/* ---- one picture ---------------------------------------------------------------------------
- */
+/* ---- one picture ---- */
 
 /* Grey, colour, or the first channels of more. */
 static uint8_t value_at(const struct ck_planes *p, int channel, int at)
@@ -125,8 +124,7 @@ static void make_tile(void *arg, int64_t tile, int worker)
         m->bad++;
 }
 
-/* ---- sheets --------------------------------------------------------------------------------
- */
+/* ---- sheets ---- */
 
 static int maker_init(struct maker *m, struct coke_data *d, int side)
 {

@@ -15,8 +15,7 @@
 
 static const char FORMAT[] = "coke-training";
 
-/* ---- writing -------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static int add_number(struct ck_state *s, const char *key, int64_t value)
 {
@@ -108,8 +107,7 @@ done:
     return rc;
 }
 
-/* ---- reading -------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 int ck_checkpoint_is(const struct ck_state *s)
 {

@@ -13,8 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what both have in common ---------------------------------------------------------------
- */
+/* ---- what both have in common ---- */
 
 /* Metadata that say what images an encoder takes. */
 static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
@@ -47,8 +46,7 @@ done:
     return rc;
 }
 
-/* ---- export ---------------------------------------------------------------------------------
- */
+/* ---- export ---- */
 
 struct export
 {
@@ -177,8 +175,7 @@ done:
     return rc;
 }
 
-/* ---- import ---------------------------------------------------------------------------------
- */
+/* ---- import ---- */
 
 struct import {
     const char *source;

@@ -14,8 +14,7 @@
 /* Centers with a cosine beyond this count as one. */
 #define SAME_PLACE 0.9999f
 
-/* ---- making --------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 /* Gaussian vectors of length 1. */
 static float *first_centers(uint64_t seed, int head, int64_t k, int dim)
@@ -115,8 +114,7 @@ static void copy_centers(struct ck_heads *h, int i, const float *from)
         memcpy(h->center[i] + c * h->dim, from + c * km->ld, (size_t)h->dim * sizeof(float));
 }
 
-/* ---- a step --------------------------------------------------------------------------------
- */
+/* ---- a step ---- */
 
 /* Slots become targets: softmax of the weights over the slots in use. */
 static void soften(const struct coke_kmeans *km, int64_t id, int32_t *label, float *weight)
@@ -209,8 +207,7 @@ done:
     return rc;
 }
 
-/* ---- an epoch ------------------------------------------------------------------------------
- */
+/* ---- an epoch ---- */
 
 /* Corollary 1: over all images of the epoch, did the last labels fit better than the new ones?
  */
@@ -307,8 +304,7 @@ int ck_heads_health(const struct ck_heads *h, int i, struct ck_head_health *out)
     return COKE_OK;
 }
 
-/* ---- saving --------------------------------------------------------------------------------
- */
+/* ---- saving ---- */
 
 enum { NAME = 96 };
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- a line of JSON -------------------------------------------------------------------------
+/* ---- a line of JSON ----
  * Keys are ours and values are numbers, so nothing has to be escaped. */
 
 enum { LINE = 64 << 10 };
@@ -52,8 +52,7 @@ static void put_end(struct ck_line *l, const char *end)
     put(l, "%s", end);
 }
 
-/* ---- files ---------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 static char *join_path(const char *run, const char *name)
 {
@@ -120,8 +119,7 @@ static int add_metrics(struct ck_journal *j, const struct ck_line *l)
     return rc;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 int ck_journal_step(struct ck_journal *j, const struct ck_step *s)
 {

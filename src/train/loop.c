@@ -75,8 +75,7 @@ static int64_t steps_done(const struct loop *l)
     return l->at.epoch * l->s.steps + l->at.step;
 }
 
-/* ---- beginning -----------------------------------------------------------------------------
- */
+/* ---- beginning ---- */
 
 static int exists(const struct loop *l, const char *name)
 {
@@ -131,8 +130,7 @@ done:
     return rc;
 }
 
-/* ---- checkpoints ---------------------------------------------------------------------------
- */
+/* ---- checkpoints ---- */
 
 /* The metrics are on the disk before the checkpoint that counts their bytes. */
 static int save(struct loop *l)
@@ -236,8 +234,7 @@ done:
     return rc;
 }
 
-/* ---- epochs --------------------------------------------------------------------------------
- */
+/* ---- epochs ---- */
 
 static int tell(struct loop *l, const struct ck_step *step)
 {
@@ -472,8 +469,7 @@ done:
     return rc;
 }
 
-/* ---- the end -------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 static int write_labels(const struct loop *l, int h)
 {

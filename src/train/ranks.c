@@ -38,8 +38,7 @@ void ck_ranks_release(struct ck_ranks *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- gradients -----------------------------------------------------------------------------
- */
+/* ---- gradients ---- */
 
 /* The backward pass comes from the last parameter to the first. */
 static int note_ready(void *arg, int first, int n)
@@ -74,8 +73,7 @@ done:
     return rc;
 }
 
-/* ---- are they the same? --------------------------------------------------------------------
- */
+/* ---- are they the same? ---- */
 
 /* "name\tvalue\n" for everything that must be the same. */
 static char *describe(const struct coke_train_options *o, const struct coke_data *data)
@@ -105,8 +103,7 @@ int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
     return rc;
 }
 
-/* ---- a step --------------------------------------------------------------------------------
- */
+/* ---- a step ---- */
 
 int ck_ranks_count(struct ck_ranks *r, int64_t n)
 {

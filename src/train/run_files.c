@@ -62,8 +62,7 @@ done:
     return rc;
 }
 
-/* ---- names ---------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* A file system without locks is trusted. */
 int ck_run_lock(const char *run, int seconds, int *fd)
@@ -150,8 +149,7 @@ void ck_run_remove_unfinished(const char *run)
     remove_files(run, is_unfinished, 0);
 }
 
-/* ---- reading -------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static int has_file(const char *folder, const char *name)
 {

@@ -40,8 +40,7 @@ struct coke_use_options coke_use_options_default(void)
     return o;
 }
 
-/* ---- weights from elsewhere ----------------------------------------------------------------
- */
+/* ---- weights from elsewhere ---- */
 
 static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *path)
 {
@@ -106,8 +105,7 @@ int ck_use_is_run(const char *path)
     return is_run;
 }
 
-/* ---- what it sees --------------------------------------------------------------------------
- */
+/* ---- what it sees ---- */
 
 /* Up to this side pictures are seen as they are, if the training does not say otherwise. */
 enum { SMALL_PICTURE = 64, SMALL_BATCH = 64, LARGE_BATCH = 16 };

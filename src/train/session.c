@@ -150,8 +150,7 @@ uint64_t ck_session_hash(const struct ck_session *s)
     return h;
 }
 
-/* ---- plans ---------------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
 static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, int64_t n,
                      struct ck_plan **out)

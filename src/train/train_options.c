@@ -130,8 +130,7 @@ struct coke_train_options coke_train_options_default(void)
     return o;
 }
 
-/* ---- checks --------------------------------------------------------------------------------
- */
+/* ---- checks ---- */
 
 static int check_modes(const struct coke_train_options *o)
 {
@@ -179,8 +178,7 @@ done:
     return rc;
 }
 
-/* ---- what follows ---------------------------------------------------------------------------
- */
+/* ---- what follows ---- */
 
 double ck_train_rate(const struct coke_train_options *o)
 {

@@ -489,7 +489,7 @@ static void what_cannot_be_is_refused_in_words(void **state)
     assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "all weights are 0");
 }
 
-/* ---- models ----------------------------------------------------------------------------- */
+/* ---- models ---- */
 
 static void model_labels_new_rows(void **state)
 {

@@ -2,8 +2,7 @@
  * is an error in words. */
 #include "encoder_test.h"
 
-/* ---- options ------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 static void unknown_words_are_errors_that_name_the_known(void **state)
 {
@@ -51,8 +50,7 @@ static void impossible_encoders_are_errors_in_words(void **state)
     refuses_encoder(o.head = COKE_HEAD_NONE, "predictor: there is no projection");
 }
 
-/* ---- passes -------------------------------------------------------------------------------
- */
+/* ---- passes ---- */
 
 /* Makes a pass with a changed option on a small encoder; returns its status. */
 #define refuses_pass(change, status, words)                                                    \
@@ -238,8 +236,7 @@ static void words_are_refused_that_are_no_choice(void **state)
     refuses_pass(o.precision = 7, COKE_EUSAGE, "precision");
 }
 
-/* ---- optimisers ---------------------------------------------------------------------------
- */
+/* ---- optimisers ---- */
 
 static void impossible_optimisers_are_errors_in_words(void **state)
 {
@@ -297,8 +294,7 @@ static void a_gradient_that_is_not_finite_names_layer_and_step(void **state)
     coke_encoder_free(same);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------
- */
+/* ---- tensors ---- */
 
 static void tensors_are_found_by_torchvisions_names(void **state)
 {
@@ -340,8 +336,7 @@ static void changed_weights_count_after_touch(void **state)
     coke_encoder_free(other);
 }
 
-/* ---- tuning -------------------------------------------------------------------------------
- */
+/* ---- tuning ---- */
 
 static void tuning_is_repeatable(void **state)
 {

@@ -25,8 +25,7 @@ static void train(struct coke_encoder *e)
     coke_pass_free(p);
 }
 
-/* ---- files --------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 static size_t read_whole(const char *path, unsigned char **out)
 {
@@ -201,8 +200,7 @@ static void files_of_another_kind_are_errors_in_words(void **state)
     coke_kmeans_free(km);
 }
 
-/* ---- failing ------------------------------------------------------------------------------
- */
+/* ---- failing ---- */
 
 static int make_encoder(void)
 {

@@ -57,7 +57,7 @@ static int tear_down(void **state)
     return chdir("/") || rmdir(folder);
 }
 
-/* ---- jobs ------------------------------------------------------------------------------- */
+/* ---- jobs ---- */
 
 /* Two heads, weights; or one head with bounds of each cluster. */
 static int run_cluster(int given, struct coke_cluster **out)
@@ -175,7 +175,7 @@ static int step_heads(void)
     return rc;
 }
 
-/* ---- failing ---------------------------------------------------------------------------- */
+/* ---- failing ---- */
 
 /* Everything that was promised is there, and nothing else. */
 static void check_folder(int files_when_done, int64_t i, int rc)

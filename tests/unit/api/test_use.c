@@ -71,8 +71,7 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* ---- opening -------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 static void a_run_says_what_it_is(void **state)
 {
@@ -155,8 +154,7 @@ static void a_plain_resnet_is_recognised(void **state)
     }
 }
 
-/* ---- use -----------------------------------------------------------------------------------
- */
+/* ---- use ---- */
 
 static void rows_are_the_images(void **state)
 {
@@ -256,8 +254,7 @@ static void other_channels_are_told(void **state)
     coke_run_free(r);
 }
 
-/* ---- judge ---------------------------------------------------------------------------------
- */
+/* ---- judge ---- */
 
 struct parts {
     struct coke_run *run;
@@ -401,8 +398,7 @@ static void a_wish_to_stop_is_heard(void **state)
     close_parts(&p);
 }
 
-/* ---- memory --------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static int use_all(void)
 {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-/* ---- an independent program ------------------------------------------------------------- */
+/* ---- an independent program ---- */
 
 struct naive {
     struct coke_kmeans_options o;
@@ -120,7 +120,7 @@ static void naive_epoch_end(struct naive *m)
     }
 }
 
-/* ---- against it ------------------------------------------------------------------------- */
+/* ---- against it ---- */
 
 struct form {
     const char *name;
@@ -255,7 +255,7 @@ static void every_form_equals_the_independent_program(void **state)
     free(start);
 }
 
-/* ---- bytes: threads, interruption, heads ------------------------------------------------ */
+/* ---- bytes: threads, interruption, heads ---- */
 
 struct result {
     float cur[K * DIM], prev[K * DIM], rho[K], sigma[K], average[K];
@@ -392,7 +392,7 @@ static void heads_together_are_heads_alone(void **state)
     free(start);
 }
 
-/* ---- single claims ---------------------------------------------------------------------- */
+/* ---- single claims ---- */
 
 static void update_never_moves_center_of_empty_cluster(void **state)
 {

@@ -69,7 +69,7 @@ static inline int read_fails(struct ck_dataset *d, int64_t i)
     return rc;
 }
 
-/* ---- tar -------------------------------------------------------------------------------- */
+/* ---- tar ---- */
 
 static inline void put_octal(unsigned char *at, int digits, size_t value)
 {
@@ -123,8 +123,7 @@ static inline void tar_end(FILE *f)
     assert_int_equal(fclose(f), 0);
 }
 
-/* ---- failing allocations ------------------------------------------------------------------
- */
+/* ---- failing allocations ---- */
 
 static const char *source_to_read; /* of open_and_read_first, which takes no arguments */
 

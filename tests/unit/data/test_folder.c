@@ -182,7 +182,7 @@ static void deep_folders_need_no_descriptors(void **state)
     ck_dataset_free(d);
 }
 
-/* ---- many threads ----------------------------------------------------------------------- */
+/* ---- many threads ---- */
 
 static void *read_all(void *arg)
 {

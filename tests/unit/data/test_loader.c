@@ -275,8 +275,7 @@ static void adding_a_file_leaves_the_views_of_others_alone(void **state)
     free(before);
 }
 
-/* ---- bad images ----------------------------------------------------------------------------
- */
+/* ---- bad images ---- */
 
 static void bad_images_are_left_out_counted_and_listed(void **state)
 {
@@ -439,8 +438,7 @@ static void vanishing_files_stop_with_their_name(void **state)
     assert_int_equal(rename(away, path), 0);
 }
 
-/* ---- refusals and failures -----------------------------------------------------------------
- */
+/* ---- refusals and failures ---- */
 
 static void an_unreadable_first_image_does_not_choose_the_recipe(void **state)
 {

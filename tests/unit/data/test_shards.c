@@ -155,7 +155,7 @@ static void missing_shards_are_named(void **state)
     ck_dataset_free(d);
 }
 
-/* ---- indexes ---------------------------------------------------------------------------- */
+/* ---- indexes ---- */
 
 static void stale_index_is_made_again(void **state)
 {
@@ -256,7 +256,7 @@ static void full_disk_only_costs_the_index(void **state)
     ck_dataset_free(d);
 }
 
-/* ---- ids -------------------------------------------------------------------------------- */
+/* ---- ids ---- */
 
 static void ids_survive_more_shards_and_other_shards(void **state)
 {
@@ -279,7 +279,7 @@ static void ids_survive_more_shards_and_other_shards(void **state)
     ck_dataset_free(three);
 }
 
-/* ---- descriptors, and files that change ------------------------------------------------- */
+/* ---- descriptors, and files that change ---- */
 
 static void few_descriptors_are_enough(void **state)
 {
@@ -313,7 +313,7 @@ static void few_descriptors_are_enough(void **state)
     setrlimit(RLIMIT_NOFILE, &before);
 }
 
-/* ---- streams ---------------------------------------------------------------------------- */
+/* ---- streams ---- */
 
 static void check_stream(struct ck_dataset *d, const char *shard, int n)
 {
@@ -474,7 +474,7 @@ static void lying_size_in_a_stream_costs_no_memory(void **state)
     ck_item_release(&item);
 }
 
-/* ---- allocations ------------------------------------------------------------------------ */
+/* ---- allocations ---- */
 
 static int open_and_read(const char *source, int one_pass)
 {

@@ -3,7 +3,7 @@
 #include "core/mem.h"
 #include "eval/agreement.h"
 
-/* ---- slow definitions ------------------------------------------------------------------- */
+/* ---- slow definitions ---- */
 
 /* The best one-to-one matching by trying all: cluster k takes a free class, or none. */
 static int64_t try_all(const int64_t *count, int classes, int clusters, int k, unsigned taken)
@@ -65,7 +65,7 @@ static void random_labels(int32_t *x, int n, int k, uint64_t seed)
         x[i] = (int32_t)(test_unit(seed, (uint64_t)i) * k);
 }
 
-/* ---- tests ------------------------------------------------------------------------------ */
+/* ---- tests ---- */
 
 enum { N = 120 };
 

@@ -92,8 +92,7 @@ static void strangers_are_named(void **state)
                      "b.png: no image of a known kind");
 }
 
-/* ---- bombs ----------------------------------------------------------------------------------
- */
+/* ---- bombs ---- */
 
 static void set_be32(uint8_t *p, uint32_t x)
 {
@@ -308,8 +307,7 @@ static void endless_scans_are_refused(void **state)
     ck_decoder_release(&d);
 }
 
-/* ---- kinds that are refused, and arguments that cannot be
- * ------------------------------------ */
+/* ---- kinds that are refused, and arguments that cannot be ---- */
 
 static void refusals_say_what_is_not_supported(void **state)
 {
@@ -368,8 +366,7 @@ static void arguments_that_cannot_be_are_refused(void **state)
     ck_decoder_release(&d);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 /* All that one file can ask memory for. */
 static int decode_all_ways(const struct test_file *f)

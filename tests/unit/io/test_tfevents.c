@@ -9,7 +9,7 @@
 
 enum { ROOM = 1 << 20, NAMES = 8 };
 
-/* ---- a reader of its own ---------------------------------------------------------------- */
+/* ---- a reader of its own ---- */
 
 static unsigned char content[ROOM];
 
@@ -153,7 +153,7 @@ static int64_t step_of(struct message event)
     return has(event, 2) ? (int64_t)field(event, 2).integer : 0;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void crc_has_the_known_value(void **state)
 {
@@ -345,7 +345,7 @@ static void records_reach_the_file_in_time(void **state)
     clear();
 }
 
-/* ---- trimming --------------------------------------------------------------------------- */
+/* ---- trimming ---- */
 
 /* A file with the steps from..to, opened at time `at`. */
 static void write_steps(double at, int from, int to)
@@ -494,7 +494,7 @@ static void trim_keeps_records_it_does_not_understand(void **state)
     clear();
 }
 
-/* ---- failures --------------------------------------------------------------------------- */
+/* ---- failures ---- */
 
 static void places_that_cannot_be_are_named(void **state)
 {

@@ -91,9 +91,7 @@ static void a_changed_byte_changes_no_tensor(void **state)
     }
 }
 
-/* ---- tensors that lie about their place
- * ------------------------------------------------------
- */
+/* ---- tensors that lie about their place ---- */
 
 static void write_tensor(const char *pickle, size_t n)
 {

@@ -175,7 +175,7 @@ static void normalize_gives_unit_length_or_leaves_alone(void **state)
     }
 }
 
-/* ---- rounding to 8 bits ----------------------------------------------------------------- */
+/* ---- rounding to 8 bits ---- */
 
 static void check_rounded(const struct ck_kernels *kn, const float *v, const float *m, int ld,
                           int kind)

@@ -31,7 +31,7 @@ static struct same same_array(size_t n, size_t size)
     return s;
 }
 
-/* ---- sums ------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 struct sums_case {
     const struct test_shape *s;
@@ -176,7 +176,7 @@ static void an_empty_batch_gives_zeros(void **state)
     }
 }
 
-/* ---- forward ---------------------------------------------------------------------------- */
+/* ---- forward ---- */
 
 enum { RES_NONE, RES_PLAIN, RES_AFFINE };
 
@@ -267,7 +267,7 @@ static void apply_is_the_formula_in_all_its_forms(void **state)
         }
 }
 
-/* ---- backward --------------------------------------------------------------------------- */
+/* ---- backward ---- */
 
 enum { MASK_NONE, MASK_Y, MASK_X };
 

@@ -4,7 +4,7 @@
 
 static const double eps = 1e-5;
 
-/* ---- a whole layer -------------------------------------------------------------------------
+/* ---- a whole layer ----
  *
  * y = relu(bn(x) + bn(z)), both with statistics of the batch; the loss is sum(w * y). */
 
@@ -227,7 +227,7 @@ static void two_unequal_ranks_equal_one_batch(void **state)
     free(beta);
 }
 
-/* ---- formulas --------------------------------------------------------------------------- */
+/* ---- formulas ---- */
 
 /* torch.nn.BatchNorm1d(2), momentum .1, eps 1e-5, weight (2, .5), bias (.25, -1), on rows
  * (1, -2), (2, 0), (4, 7), (-3, .5); gradient of the output (1, .5), (-1, 2), (.25, 0), (3, 1).

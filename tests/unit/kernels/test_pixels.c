@@ -32,7 +32,7 @@ static uint8_t *bytes(size_t n, uint64_t seed)
     return v;
 }
 
-/* ---- one plane --------------------------------------------------------------------------- */
+/* ---- one plane ---- */
 
 static void check_levels(const struct ck_pixels *k)
 {
@@ -106,7 +106,7 @@ static void quotients_are_rounded_correctly(void **state)
     for_each_version(check_quotients);
 }
 
-/* ---- three planes ------------------------------------------------------------------------ */
+/* ---- three planes ---- */
 
 /* Planes next to each other, as in ck_planes: what is written beyond one shows in the next. */
 struct rgb {
@@ -189,7 +189,7 @@ static void gray_sum_of_one_plane_is_its_sum(void **state)
     free(v);
 }
 
-/* ---- lines ------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 /* Taps with weights that sum up to -1 .. 1.5, in any place. */
 static struct ck_taps random_taps(int32_t in, int32_t out, int32_t taps, uint64_t seed)

@@ -256,7 +256,7 @@ static void pool_sizes_are_rounded_down(void **state)
     assert_int_equal(p.ow, 2);
 }
 
-/* ---- over the whole image --------------------------------------------------------------- */
+/* ---- over the whole image ---- */
 
 struct mean_case {
     const struct test_shape *s;

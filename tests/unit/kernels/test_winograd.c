@@ -23,8 +23,7 @@ enum { LARGE = sizeof large_shapes / sizeof *large_shapes };
 static const char *const versions[] = {"ref", "avx2", "avx512"};
 enum { VERSIONS = sizeof versions / sizeof *versions };
 
-/* ---- arrays --------------------------------------------------------------------------------
- */
+/* ---- arrays ---- */
 
 static int64_t blocks(int64_t channels)
 {
@@ -124,8 +123,7 @@ static void compute(struct work *k, int threads)
     }
 }
 
-/* ---- the long way --------------------------------------------------------------------------
- */
+/* ---- the long way ---- */
 
 /* The pixel that tap `tap` of the kernel at p reads, or (back != 0) is read from; -1: none. */
 static int64_t neighbour(const struct ck_wino_shape *s, int64_t channels, struct pixel p,
@@ -183,8 +181,7 @@ static double error_of(const struct work *k, enum ck_wino_pass pass)
     return sqrt(error / size);
 }
 
-/* ---- tests ---------------------------------------------------------------------------------
- */
+/* ---- tests ---- */
 
 /* The errors that winograd.h states: they grow with the square root of the sums' lengths. */
 static void check_errors(const struct ck_wino_shape *s)

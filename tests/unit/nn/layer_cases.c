@@ -121,8 +121,7 @@ void each_conv_shape(void (*fn)(const struct layer_case *c))
     }
 }
 
-/* ---- from words to a network ----------------------------------------------------------------
- */
+/* ---- from words to a network ---- */
 
 enum { DEPTH = 8 };
 
@@ -204,8 +203,7 @@ static void build(struct layer_net *l)
     l->out[l->nout++] = p.node;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 static void fill_param(struct ck_param *p, uint64_t seed, int is_norm)
 {
@@ -301,8 +299,7 @@ void layer_net_init_clear(struct layer_net *l, const struct layer_case *c, int t
     fail_msg("%s: no numbers away from all kinks", c->name);
 }
 
-/* ---- results ------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 static double *add_part(struct layer_result *r, int64_t n, const char *name)
 {
@@ -443,8 +440,7 @@ void layer_result_release(struct layer_result *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- comparisons --------------------------------------------------------------------------
- */
+/* ---- comparisons ---- */
 
 void assert_same_bytes(const struct layer_result *a, const struct layer_result *b,
                        const char *what)

@@ -4,8 +4,7 @@
 
 #define EPS 1e-5
 
-/* ---- memory -------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static double *zeros(int64_t n)
 {
@@ -93,8 +92,7 @@ static void add_term(struct naive *v, int param, int64_t at, double term)
     v->terms[param][at] += fabs(term);
 }
 
-/* ---- windows: convolutions and pools -------------------------------------------------------
- */
+/* ---- windows: convolutions and pools ---- */
 
 /* Where the place `tap` of a window lies over the input, row by row. */
 struct rows {
@@ -214,8 +212,7 @@ static void avg_pool(struct naive *v, int i, int backward)
             }
 }
 
-/* ---- batch norm ---------------------------------------------------------------------------
- */
+/* ---- batch norm ---- */
 
 /* For every element j of the value, which lies in channel c. */
 #define EACH(y, j, c)                                                                          \
@@ -273,8 +270,7 @@ static void norm_backward(struct naive *v, int i)
     }
 }
 
-/* ---- the others ---------------------------------------------------------------------------
- */
+/* ---- the others ---- */
 
 static void relu(struct naive *v, int i, int backward)
 {
@@ -350,8 +346,7 @@ static void unit(struct naive *v, int i, int backward)
     }
 }
 
-/* ---- both passes --------------------------------------------------------------------------
- */
+/* ---- both passes ---- */
 
 static void run(struct naive *v, int i, int backward)
 {

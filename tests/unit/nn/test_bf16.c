@@ -134,8 +134,7 @@ static void every_run_gives_the_same_bytes(void **state)
     }
 }
 
-/* ---- training -----------------------------------------------------------------------------
- */
+/* ---- training ---- */
 
 enum { BATCH = 32, SIZE = 8, PIXELS = 3 * SIZE * SIZE, DIM = 16, K = 10, STEPS = 20 };
 

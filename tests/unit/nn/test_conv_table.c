@@ -37,8 +37,7 @@ static int forget(void **state)
     return ck_tuning_open(NULL);
 }
 
-/* ---- a network with 3 convolutions, of which Winograd can do two ---------------------------
- */
+/* ---- a network with 3 convolutions, of which Winograd can do two ---- */
 
 struct job {
     struct ck_net net;
@@ -144,8 +143,7 @@ static int count_files(void)
     return n;
 }
 
-/* ---- without tuning -----------------------------------------------------------------------
- */
+/* ---- without tuning ---- */
 
 /* Started with an argument, the program prints its result instead of testing. */
 static int print_result(void)
@@ -174,8 +172,7 @@ static void two_processes_give_the_same_bytes(void **state)
     free(there);
 }
 
-/* ---- with tuning --------------------------------------------------------------------------
- */
+/* ---- with tuning ---- */
 
 /* Three forward, three backward weights, two backward data (nobody asks for the images'). */
 static void the_file_has_one_line_a_convolution_and_pass(void **state)
@@ -357,8 +354,7 @@ static void files_that_cannot_be_are_errors(void **state)
     rmdir("locked");
 }
 
-/* ---- memory -------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static int tune_once(void)
 {

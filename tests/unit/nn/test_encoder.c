@@ -12,8 +12,7 @@ static struct coke_encoder_options small_options(void)
     return o;
 }
 
-/* ---- backbones ----------------------------------------------------------------------------
- */
+/* ---- backbones ---- */
 
 /* Without first values: the large ones are only counted. */
 static void build_classifier(struct ck_net *net, enum ck_arch arch, enum ck_stem stem,
@@ -109,8 +108,7 @@ static void impossible_widths_are_errors_in_words(void **state)
     }
 }
 
-/* ---- heads --------------------------------------------------------------------------------
- */
+/* ---- heads ---- */
 
 static const char *const mlp3_names[] = {
     "fc.0.weight", "fc.0.bias", "fc.1.weight", "fc.1.bias", "fc.3.weight", "fc.3.bias",
@@ -191,8 +189,7 @@ static void what_an_encoder_lacks_is_no_node(void **state)
     assert_fails(ck_encoder_init(&e, &o), COKE_EUSAGE, "predictor");
 }
 
-/* ---- options in a state -------------------------------------------------------------------
- */
+/* ---- options in a state ---- */
 
 static void options_come_back_from_a_state(void **state)
 {

@@ -32,8 +32,7 @@ static void each_case(void (*fn)(struct layer_net *l, int train, const char *wha
         }
 }
 
-/* ---- numbers ------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 static void check_against_naive(struct layer_net *l, int train, const char *what)
 {
@@ -185,8 +184,7 @@ static void gradients_are_slopes_of_the_naive_network(void **state)
     each_case(check_against_differences, 1, 1);
 }
 
-/* ---- bytes --------------------------------------------------------------------------------
- */
+/* ---- bytes ---- */
 
 /* The same numbers in a network of their own, so that its running statistics are fresh. */
 static void run_fresh(struct layer_result *r, const struct layer_net *l,
@@ -260,8 +258,7 @@ static void a_second_run_gives_the_same_bytes(void **state)
     each_case(check_repeat, 0, 2);
 }
 
-/* ---- several passes -----------------------------------------------------------------------
- */
+/* ---- several passes ---- */
 
 static float *all_grads(const struct ck_net *net)
 {

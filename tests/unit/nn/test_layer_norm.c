@@ -15,8 +15,7 @@ static void step(struct layer_net *l, struct ck_plan *p, const float *images)
     assert_ok(ck_plan_backward(p, (const float *const *)l->seed));
 }
 
-/* ---- batch norm over several processes -----------------------------------------------------
- */
+/* ---- batch norm over several processes ---- */
 
 enum { RANKS = 2, MOST_SUMS = 4096 };
 

@@ -42,7 +42,7 @@ static const struct problem problems[] = {
 
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-/* ---- making a problem ------------------------------------------------------------------- */
+/* ---- making a problem ---- */
 
 static void make_targets(struct problem *p, int h)
 {
@@ -151,7 +151,7 @@ static struct answer solve(const struct problem *p)
     return a;
 }
 
-/* ---- the slow one ----------------------------------------------------------------------- */
+/* ---- the slow one ---- */
 
 static const float *row_of(const struct problem *p, int o, int v, int64_t i)
 {
@@ -295,7 +295,7 @@ static void check(const struct problem *p, const struct answer *a, int64_t every
     check_rows(p, a, every);
 }
 
-/* ---- value and gradient ----------------------------------------------------------------- */
+/* ---- value and gradient ---- */
 
 static void every_mode_has_the_defined_value_and_gradient(void **state)
 {
@@ -407,7 +407,7 @@ static void a_smaller_batch_may_follow_a_larger_one(void **state)
     destroy(&q);
 }
 
-/* ---- accuracy --------------------------------------------------------------------------- */
+/* ---- accuracy ---- */
 
 static void accuracy_counts_the_nearest_centers(void **state)
 {
@@ -450,7 +450,7 @@ static void accuracy_asks_for_the_label_of_most_weight(void **state)
     destroy(&p);
 }
 
-/* ---- threads and memory ----------------------------------------------------------------- */
+/* ---- threads and memory ---- */
 
 static void any_number_of_threads_gives_the_same_bytes(void **state)
 {
@@ -542,7 +542,7 @@ static void every_allocation_may_fail(void **state)
     destroy(&p);
 }
 
-/* ---- what is refused -------------------------------------------------------------------- */
+/* ---- what is refused ---- */
 
 static void refuse_setup(struct ck_loss_options o, struct ck_loss_shape s, const char *words)
 {

@@ -4,8 +4,7 @@
 #include "nn/net.h"
 #include "nn/resnet.h"
 
-/* ---- building -----------------------------------------------------------------------------
- */
+/* ---- building ---- */
 
 /* input 3 -> conv a (8) -> norm b -> relu -> mean -> linear c (5) */
 static int build_small(struct ck_net *net)
@@ -95,8 +94,7 @@ static void a_failure_is_passed_on_to_the_last_node(void **state)
     ck_net_release(&net);
 }
 
-/* ---- first values -------------------------------------------------------------------------
- */
+/* ---- first values ---- */
 
 struct moments {
     double mean, deviation, largest;
@@ -219,8 +217,7 @@ static void first_values_depend_on_seed_and_name(void **state)
     ck_net_release(&large);
 }
 
-/* ---- values in and out --------------------------------------------------------------------
- */
+/* ---- values in and out ---- */
 
 static void scramble(struct ck_net *net)
 {
@@ -380,8 +377,7 @@ static void ignored_names_are_left_alone(void **state)
     ck_net_release(&to);
 }
 
-/* ---- memory -------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static void building_survives_every_failed_allocation(void **state)
 {

@@ -58,7 +58,7 @@ static double rate_of(int step)
     return 0.5 / (1 + step);
 }
 
-/* ---- the slow one ----------------------------------------------------------------------- */
+/* ---- the slow one ---- */
 
 struct slow {
     double *p, *m;
@@ -137,7 +137,7 @@ static void lars_and_sgd_follow_their_definition(void **state)
     }
 }
 
-/* ---- extremes --------------------------------------------------------------------------- */
+/* ---- extremes ---- */
 
 static void zero_parameters_and_zero_gradients_are_not_scaled(void **state)
 {
@@ -237,7 +237,7 @@ static void impossible_options_are_refused_in_words(void **state)
     destroy(param);
 }
 
-/* ---- around a step ---------------------------------------------------------------------- */
+/* ---- around a step ---- */
 
 static void steps_raise_versions_and_gradients_can_be_cleared(void **state)
 {
@@ -367,7 +367,7 @@ static void state_that_does_not_fit_is_refused_and_nothing_loaded(void **state)
     destroy(param);
 }
 
-/* ---- memory ----------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void every_allocation_may_fail_and_a_step_makes_none(void **state)
 {

@@ -121,8 +121,7 @@ static void exhausted_memory_costs_no_step(void **state)
     assert_true(failed > 5);
 }
 
-/* ---- modes ---------------------------------------------------------------------------------
- */
+/* ---- modes ---- */
 
 struct stopper {
     int after, calls, answer;
