@@ -20,21 +20,19 @@ int coke_data_has_split(const struct coke_data *d)
 
 static int check(const struct coke_eval_input *in, int needs_train)
 {
-    int rc = COKE_OK;
     if (needs_train)
-        CK_TRY(ck_truth_check(in->train));
+        CK_RETURN_IF(ck_truth_check(in->train));
     if (!in->test)
         return COKE_OK;
     if (in->test->set->n == 0)
-        CK_FAIL(COKE_EUSAGE, "%s: no images to test on", in->test->set->source);
+        return ck_fail(COKE_EUSAGE, "%s: no images to test on", in->test->set->source);
     /* A test set of one class is fine where the classes are those of the training images. */
     if (!needs_train)
-        CK_TRY(ck_truth_check(in->test));
+        CK_RETURN_IF(ck_truth_check(in->test));
     else if (!in->test->set->label)
-        CK_FAIL(COKE_EUSAGE, "%s has no labels: there is nothing to test against",
-                in->test->set->source);
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE, "%s has no labels: there is nothing to test against",
+                       in->test->set->source);
+    return COKE_OK;
 }
 
 static int load_bank(struct ck_bank *b, const struct coke_eval_input *in, struct coke_data *d,
@@ -119,12 +117,10 @@ static int judge_head(const struct coke_kmeans *km, const struct ck_bank *b, int
                       int32_t *label, struct coke_eval_head *out)
 {
     struct ck_agreement a;
-    int rc = COKE_OK;
-    CK_TRY(ck_membership(km, b->x, b->n, label, NULL, NULL));
-    CK_TRY(ck_agreement(b->label, label, b->n, classes, (int32_t)km->k, &a));
+    CK_RETURN_IF(ck_membership(km, b->x, b->n, label, NULL, NULL));
+    CK_RETURN_IF(ck_agreement(b->label, label, b->n, classes, (int32_t)km->k, &a));
     *out = (struct coke_eval_head){km->k, a.accuracy, a.many_to_one, a.nmi, a.ari};
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster *out)
@@ -193,7 +189,6 @@ done:
 int coke_eval_finetune(const struct coke_eval_input *in,
                        const struct coke_finetune_options *options, struct coke_eval_table *out)
 {
-    int rc = COKE_OK;
     struct ck_recipe like;
     struct ck_run *r = &in->run->r;
     struct ck_finetune_job job = {.encoder = &r->encoder,
@@ -203,12 +198,10 @@ int coke_eval_finetune(const struct coke_eval_input *in,
                                   .o = options,
                                   .skip = in->run->o.bad,
                                   .callbacks = in->callbacks};
-    CK_TRY(ck_options_check(coke_finetune_option_table(), options));
-    CK_TRY(check_test(in));
-    CK_TRY(
+    CK_RETURN_IF(ck_options_check(coke_finetune_option_table(), options));
+    CK_RETURN_IF(check_test(in));
+    CK_RETURN_IF(
         ck_use_recipe(r, in->test, &in->run->o, &like)); /* are they of this encoder's kind? */
-    CK_TRY(ck_use_recipe(r, in->train, &in->run->o, &like));
-    CK_TRY(ck_finetune(&job, out));
-done:
-    return rc;
+    CK_RETURN_IF(ck_use_recipe(r, in->train, &in->run->o, &like));
+    return ck_finetune(&job, out);
 }

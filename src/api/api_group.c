@@ -6,12 +6,11 @@
 
 int coke_group_join(void)
 {
-    int rc = COKE_OK, sharers = 1;
-    CK_TRY(ck_comm_join());
-    CK_TRY(ck_cores_sharers(ck_comm(), &sharers));
+    int sharers = 1;
+    CK_RETURN_IF(ck_comm_join());
+    CK_RETURN_IF(ck_cores_sharers(ck_comm(), &sharers));
     ck_share_cores(sharers);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int coke_group_rank(void)

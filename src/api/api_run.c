@@ -115,11 +115,11 @@ struct assignment {
 static int assign_piece(struct assignment *a, int64_t from, int64_t n, int skip,
                         int32_t *cluster, float *similarity, float *margin)
 {
-    int rc = COKE_OK;
     for (int64_t i = 0; i < n; i++)
         a->index[i] = from + i;
-    CK_TRY(ck_features_try(a->features, a->index, n, NULL, a->proj, skip ? a->bad : NULL));
-    CK_TRY(ck_membership(a->head, a->proj, n, cluster, similarity, margin));
+    CK_RETURN_IF(
+        ck_features_try(a->features, a->index, n, NULL, a->proj, skip ? a->bad : NULL));
+    CK_RETURN_IF(ck_membership(a->head, a->proj, n, cluster, similarity, margin));
     for (int64_t i = 0; skip && i < n; i++) {
         if (!a->bad[i])
             continue;
@@ -129,8 +129,7 @@ static int assign_piece(struct assignment *a, int64_t from, int64_t n, int skip,
         if (margin)
             margin[i] = 0;
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int tell(const struct coke_callbacks *c, int64_t done, int64_t total)

@@ -48,29 +48,25 @@ int ck_job_apply_sums(struct ck_job *j, int h)
 {
     struct coke_kmeans *km = j->c->head[h];
     const int32_t *label = j->label + h * j->batch;
-    int rc = COKE_OK;
     int64_t touched =
         ck_kmeans_sum_rows(km, j->x, j->n, label, j->from, j->to - j->from, j->sum);
-    CK_TRY(ck_comm_sum_i64(j->comm, j->sum, touched * km->ld));
+    CK_RETURN_IF(ck_comm_sum_i64(j->comm, j->sum, touched * km->ld));
     ck_kmeans_apply_sums(km, j->n, label, j->sum);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_job_exchange(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
-    int rc = COKE_OK;
     if (!c->scan.bad)
         ck_parallel((j->n + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, name_rows, j);
     for (int h = 0; h < c->heads; h++) {
-        CK_TRY(gather_rows(j, j->label + h * j->batch, sizeof *j->label));
-        CK_TRY(gather_rows(j, j->score + h * j->batch, sizeof *j->score));
+        CK_RETURN_IF(gather_rows(j, j->label + h * j->batch, sizeof *j->label));
+        CK_RETURN_IF(gather_rows(j, j->score + h * j->batch, sizeof *j->score));
     }
     if (!ck_job_prefers_sums(j))
-        CK_TRY(gather_rows(j, j->x, (size_t)c->scan.ld * sizeof *j->x));
-done:
-    return rc;
+        CK_RETURN_IF(gather_rows(j, j->x, (size_t)c->scan.ld * sizeof *j->x));
+    return COKE_OK;
 }
 
 /* Rows from all parts of the file, weights included: another file of the same shape is noticed

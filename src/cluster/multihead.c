@@ -55,18 +55,16 @@ static void assign(struct coke_multihead *mh, const struct ck_label_share *share
 int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids, int64_t n,
                       const struct ck_label_share *share, int32_t *labels)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_kmeans_check_ids(mh->head[0], ids, n));
-    CK_TRY(ck_batch_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim));
+    CK_RETURN_IF(ck_kmeans_check_ids(mh->head[0], ids, n));
+    CK_RETURN_IF(ck_batch_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim));
     for (int h = 0; h < mh->n; h++) /* all can, or none begins */
-        CK_TRY(ck_kmeans_reserve(mh->head[h], n));
+        CK_RETURN_IF(ck_kmeans_reserve(mh->head[h], n));
     assign(mh, share, n, labels);
     if (share)
-        CK_TRY(share->gather(share->arg, labels, mh->n, n));
+        CK_RETURN_IF(share->gather(share->arg, labels, mh->n, n));
     for (int h = 0; h < mh->n; h++)
         ck_kmeans_apply(mh->head[h], mh->batch.x, ids, n, labels + h * n);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,

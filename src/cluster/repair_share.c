@@ -95,7 +95,6 @@ done:
 /* Labels and scores by row. */
 static int share_rows(struct ck_pass *p, int64_t *bytes)
 {
-    int rc = COKE_OK;
     struct ck_labels *l = p->r->labels;
     size_t label = l->wide ? sizeof *l->wide : sizeof *l->narrow;
     char *all = l->wide ? (char *)l->wide : (char *)l->narrow;
@@ -103,16 +102,15 @@ static int share_rows(struct ck_pass *p, int64_t *bytes)
         bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)label;
     /* Words of four bytes: a part begins at a multiple of a chunk, the last may end between. */
     bytes[p->size - 1] = (bytes[p->size - 1] + CK_WORD - 1) / CK_WORD * CK_WORD;
-    CK_TRY(
+    CK_RETURN_IF(
         ck_comm_gather(p->r->comm, all + (size_t)rows_before(p, p->rank) * label, all, bytes));
     if (!p->r->scores)
         return COKE_OK;
     for (int r = 0; r < p->size; r++)
         bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)sizeof(float);
-    CK_TRY(ck_comm_gather(p->r->comm, p->r->scores + rows_before(p, p->rank), p->r->scores,
-                          bytes));
-done:
-    return rc;
+    CK_RETURN_IF(ck_comm_gather(p->r->comm, p->r->scores + rows_before(p, p->rank),
+                                p->r->scores, bytes));
+    return COKE_OK;
 }
 
 /* All processes get what one alone would have found. */

@@ -16,6 +16,15 @@ __attribute__((format(printf, 2, 3))) int ck_fail_prefix(int status, const char 
         goto done;                                                                             \
     } while (0)
 
+/* Passes a failure up at once: for functions that have nothing to release. */
+#define CK_RETURN_IF(call)                                                                     \
+    do {                                                                                       \
+        int rc_ = (call);                                                                      \
+        if (rc_ != COKE_OK)                                                                    \
+            return rc_;                                                                        \
+    } while (0)
+
+/* The same for functions that own something: `rc` keeps the status, `done:` releases. */
 #define CK_TRY(call)                                                                           \
     do {                                                                                       \
         rc = (call);                                                                           \

@@ -191,11 +191,8 @@ static int render_center(struct ck_canvas *c, const struct ck_view *v,
     }
     int32_t other = (int32_t)(v->resize * longer / shorter);
     int32_t width = wide ? other : v->resize, height = wide ? v->resize : other;
-    int rc = COKE_OK;
-    CK_TRY(ck_resize(&c->resizer, im, box, v->filter, width, height, &c->spare));
-    CK_TRY(center_crop(&c->spare, v->width, v->height, &c->planes));
-done:
-    return rc;
+    CK_RETURN_IF(ck_resize(&c->resizer, im, box, v->filter, width, height, &c->spare));
+    return center_crop(&c->spare, v->width, v->height, &c->planes);
 }
 
 static void color_op(struct ck_planes *p, int op, float factor)
@@ -229,24 +226,22 @@ static void jitter_colors(struct ck_planes *p, const struct ck_draw *d)
 int ck_view_render(struct ck_canvas *c, const struct ck_view *v, const struct ck_draw *d,
                    const struct ck_image *im, const struct ck_box *part, int scale)
 {
-    int rc = COKE_OK;
     if (v->kind == CK_VIEW_CROP)
-        CK_TRY(ck_resize(&c->resizer, im, crop_in_part(d->crop, part, scale), v->filter,
-                         v->width, v->height, &c->planes));
+        CK_RETURN_IF(ck_resize(&c->resizer, im, crop_in_part(d->crop, part, scale), v->filter,
+                               v->width, v->height, &c->planes));
     else if (v->kind == CK_VIEW_CENTER)
-        CK_TRY(render_center(c, v, &d->crop, im));
+        CK_RETURN_IF(render_center(c, v, &d->crop, im));
     else if (im->width != v->width || im->height != v->height)
-        CK_FAIL(COKE_EFORMAT,
-                "%d x %d pixels, not %d x %d like the others; a recipe that "
-                "resizes is needed",
-                im->width, im->height, v->width, v->height);
+        return ck_fail(COKE_EFORMAT,
+                       "%d x %d pixels, not %d x %d like the others; a recipe that "
+                       "resizes is needed",
+                       im->width, im->height, v->width, v->height);
     else
-        CK_TRY(ck_planes_from_image(&c->planes, im));
+        CK_RETURN_IF(ck_planes_from_image(&c->planes, im));
     jitter_colors(&c->planes, d);
     if (d->sigma > 0)
-        CK_TRY(ck_blur(&c->blurrer, &c->planes, d->sigma));
+        CK_RETURN_IF(ck_blur(&c->blurrer, &c->planes, d->sigma));
     if (d->solarize)
         ck_solarize(&c->planes, CK_SOLARIZE_THRESHOLD);
-done:
-    return rc;
+    return COKE_OK;
 }

@@ -140,24 +140,23 @@ done:
 static int load_folder(struct cifar *c, const char *folder, const struct ck_dataset_options *o)
 {
     char path[PATH_MAX];
-    int rc = COKE_OK, test = o->split == CK_SPLIT_TEST;
+    int test = o->split == CK_SPLIT_TEST;
     int is10 = count_files(folder, train10) || count_files(folder, test10);
     const char *const *names = is10 ? (test ? test10 : train10) : (test ? test100 : train100);
     int found = count_files(folder, names), all = 0;
     if (!found)
-        CK_FAIL(COKE_EUSAGE, "%s: has no %s, which the %s split of CIFAR-%s is", folder, *names,
-                test ? "test" : "training", is10 ? "10" : "100");
+        return ck_fail(COKE_EUSAGE, "%s: has no %s, which the %s split of CIFAR-%s is", folder,
+                       *names, test ? "test" : "training", is10 ? "10" : "100");
     c->head = is10 ? 1 : 2;
     for (; names[all]; all++) {
-        CK_TRY(join(path, folder, names[all]));
+        CK_RETURN_IF(join(path, folder, names[all]));
         if (access(path, F_OK) == 0)
-            CK_TRY(load_batch(c, path));
+            CK_RETURN_IF(load_batch(c, path));
     }
     if (found < all)
-        CK_TRY(ck_dataset_add_note(&c->base, "%d of the %d training batches are there.", found,
-                                   all));
-done:
-    return rc;
+        CK_RETURN_IF(ck_dataset_add_note(&c->base, "%d of the %d training batches are there.",
+                                         found, all));
+    return COKE_OK;
 }
 
 /* ---- labels ---- */

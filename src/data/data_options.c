@@ -114,11 +114,9 @@ struct coke_loader_options coke_loader_options_default(void)
 
 int ck_loader_options_check(const struct coke_loader_options *o)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_options_check(coke_view_option_table(), &o->view));
-    CK_TRY(ck_options_check(coke_loader_option_table(), o));
+    CK_RETURN_IF(ck_options_check(coke_view_option_table(), &o->view));
+    CK_RETURN_IF(ck_options_check(coke_loader_option_table(), o));
     if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
-        CK_FAIL(COKE_EUSAGE, "rank %d of %d cannot be", o->rank, o->ranks);
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE, "rank %d of %d cannot be", o->rank, o->ranks);
+    return COKE_OK;
 }

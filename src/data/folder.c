@@ -109,7 +109,6 @@ static const char mark[] = "\x01";
 static int list_folder(struct scan *s, DIR *dir, struct ck_names *out)
 {
     char name[1024]; /* some file systems have names beyond NAME_MAX */
-    int rc = COKE_OK;
     const struct dirent *e;
     for (errno = 0; (e = readdir(dir)) != NULL; errno = 0) {
         char kind = e->d_name[0] == '.' ? IS_NOTHING : kind_of(s, dir, e);
@@ -117,14 +116,13 @@ static int list_folder(struct scan *s, DIR *dir, struct ck_names *out)
             continue;
         int n = snprintf(name, sizeof name, "%s%s", e->d_name, kind == IS_FOLDER ? mark : "");
         if (n >= (int)sizeof name)
-            CK_FAIL(COKE_EIO, "%s%s: %s", s->path.text, e->d_name, strerror(ENAMETOOLONG));
-        CK_TRY(ck_names_add(out, name, (size_t)n));
+            return ck_fail(COKE_EIO, "%s%s: %s", s->path.text, e->d_name,
+                           strerror(ENAMETOOLONG));
+        CK_RETURN_IF(ck_names_add(out, name, (size_t)n));
     }
     if (errno)
-        CK_FAIL(COKE_EIO, "%s: %s", s->path.text, strerror(errno));
-    CK_TRY(ck_names_sort(out));
-done:
-    return rc;
+        return ck_fail(COKE_EIO, "%s: %s", s->path.text, strerror(errno));
+    return ck_names_sort(out);
 }
 
 /* Reads and closes the folder s->path, so that depth does not cost descriptors. */
@@ -157,14 +155,12 @@ static int add_image(struct scan *s, const char *name)
 {
     struct folder *f = s->f;
     size_t before;
-    int rc = COKE_OK;
-    CK_TRY(push_name(&s->path, name, strlen(name), 0, &before));
-    CK_TRY(ck_names_add(&f->names, s->path.text + s->root, s->path.length - s->root));
+    CK_RETURN_IF(push_name(&s->path, name, strlen(name), 0, &before));
+    CK_RETURN_IF(ck_names_add(&f->names, s->path.text + s->root, s->path.length - s->root));
     drop_name(&s->path, before);
-    CK_TRY(ck_grow(&f->base.label, &s->labels, f->base.n, sizeof *f->base.label));
+    CK_RETURN_IF(ck_grow(&f->base.label, &s->labels, f->base.n, sizeof *f->base.label));
     f->base.label[f->base.n++] = (int32_t)s->classes.n - 1;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int scan_folder(struct scan *s, const struct level *up);
@@ -172,14 +168,12 @@ static int scan_folder(struct scan *s, const struct level *up);
 static int enter_folder(struct scan *s, const char *name, const struct level *here)
 {
     size_t before, length = strlen(name) - 1; /* without the mark */
-    int rc = COKE_OK;
     if (!here->up)
-        CK_TRY(ck_names_add(&s->classes, name, length));
-    CK_TRY(push_name(&s->path, name, length, 1, &before));
-    CK_TRY(scan_folder(s, here));
+        CK_RETURN_IF(ck_names_add(&s->classes, name, length));
+    CK_RETURN_IF(push_name(&s->path, name, length, 1, &before));
+    CK_RETURN_IF(scan_folder(s, here));
     drop_name(&s->path, before);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int scan_folder(struct scan *s, const struct level *up)
@@ -286,12 +280,9 @@ static int make_flat(struct scan *s)
 
 static int make_classes(struct scan *s)
 {
-    int rc = COKE_OK;
-    CK_TRY(refuse_splits(s, s->f->base.source));
-    CK_TRY(ck_dataset_name_classes(&s->f->base, &s->classes));
-    CK_TRY(note_empty_classes(s));
-done:
-    return rc;
+    CK_RETURN_IF(refuse_splits(s, s->f->base.source));
+    CK_RETURN_IF(ck_dataset_name_classes(&s->f->base, &s->classes));
+    return note_empty_classes(s);
 }
 
 /* ---- the data set ---- */

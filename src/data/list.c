@@ -115,34 +115,32 @@ static int parse_line(struct parse *p, char *line)
 {
     struct list *l = p->l;
     char *label = NULL, *more = NULL;
-    int rc = COKE_OK;
     if (!*line || *line == '#')
         return COKE_OK;
-    CK_TRY(cut_field(p, line, &label));
+    CK_RETURN_IF(cut_field(p, line, &label));
     if (label)
-        CK_TRY(cut_field(p, label, &more));
+        CK_RETURN_IF(cut_field(p, label, &more));
     if (more)
-        CK_FAIL(COKE_EFORMAT, "%s: line %d: more than a path and a label%s", p->path, p->line,
-                p->separator == ',' ? "; a path with a comma goes in \"quotes\"" : "");
+        return ck_fail(COKE_EFORMAT, "%s: line %d: more than a path and a label%s", p->path,
+                       p->line,
+                       p->separator == ',' ? "; a path with a comma goes in \"quotes\"" : "");
     if (!*line)
-        CK_FAIL(COKE_EFORMAT, "%s: line %d: no path", p->path, p->line);
+        return ck_fail(COKE_EFORMAT, "%s: line %d: no path", p->path, p->line);
     if (is_title(p, line, label))
         return ck_dataset_add_note(&l->base, "Line 1 of %s (%s) is taken for a title.", p->path,
                                    line);
     if (label)
-        CK_TRY(add_label(p, label));
-    CK_TRY(ck_names_add(&l->names, line, strlen(line)));
-    CK_TRY(ck_grow(&l->line, &l->lines, l->base.n, sizeof *l->line));
+        CK_RETURN_IF(add_label(p, label));
+    CK_RETURN_IF(ck_names_add(&l->names, line, strlen(line)));
+    CK_RETURN_IF(ck_grow(&l->line, &l->lines, l->base.n, sizeof *l->line));
     l->line[l->base.n++] = p->line;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* text [size + 1] is cut up in place; a zero follows it. */
 static int parse_text(struct parse *p, char *text, size_t size)
 {
     char *end = text + size;
-    int rc = COKE_OK;
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
     for (char *next; text < end; text = next) {
@@ -150,19 +148,18 @@ static int parse_text(struct parse *p, char *text, size_t size)
         stop = stop ? stop : end;
         next = stop + 1;
         if (p->line++ == INT32_MAX - 1)
-            CK_FAIL(COKE_EFORMAT, "%s: more than %d lines", p->path, p->line);
+            return ck_fail(COKE_EFORMAT, "%s: more than %d lines", p->path, p->line);
         if (memchr(text, 0, (size_t)(stop - text)))
-            CK_FAIL(COKE_EFORMAT, "%s: line %d: a zero byte; this is not a text file", p->path,
-                    p->line);
+            return ck_fail(COKE_EFORMAT, "%s: line %d: a zero byte; this is not a text file",
+                           p->path, p->line);
         if (stop > text && stop[-1] == '\r')
             stop--;
         *stop = 0;
-        CK_TRY(parse_line(p, text));
+        CK_RETURN_IF(parse_line(p, text));
     }
     if (!p->l->base.n)
-        CK_FAIL(COKE_EUSAGE, "%s: no images in the list", p->path);
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE, "%s: no images in the list", p->path);
+    return COKE_OK;
 }
 
 /* ---- labels ---- */

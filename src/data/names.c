@@ -40,15 +40,13 @@ static int grow_text(struct ck_names *s, size_t length)
 
 int ck_names_add(struct ck_names *s, const char *text, size_t length)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_grow(&s->at, &s->places, s->n, sizeof *s->at));
-    CK_TRY(grow_text(s, length));
+    CK_RETURN_IF(ck_grow(&s->at, &s->places, s->n, sizeof *s->at));
+    CK_RETURN_IF(grow_text(s, length));
     memcpy(s->text + s->used, text, length);
     s->text[s->used + length] = 0;
     s->at[s->n++] = s->used;
     s->used += length + 1;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 const char *ck_names_get(const struct ck_names *s, int64_t i)

@@ -127,15 +127,12 @@ static void make_key(struct pack *p, int64_t i, const char *name, char *key)
 
 static int shrink(const struct pack *p, struct table *t, const struct ck_image *im)
 {
-    int rc = COKE_OK;
     int64_t shorter = im->width < im->height ? im->width : im->height, size = p->o->size;
     struct ck_box all = {0, 0, im->width, im->height};
     int32_t width = (int32_t)(im->width * size / shorter);
     int32_t height = (int32_t)(im->height * size / shorter);
-    CK_TRY(ck_resize(&t->resizer, im, all, CK_BICUBIC, width, height, &t->planes));
-    CK_TRY(ck_image_from_planes(&t->small, &t->planes));
-done:
-    return rc;
+    CK_RETURN_IF(ck_resize(&t->resizer, im, all, CK_BICUBIC, width, height, &t->planes));
+    return ck_image_from_planes(&t->small, &t->planes);
 }
 
 static int encode(const struct pack *p, struct parcel *b, const struct ck_image *im)
@@ -254,13 +251,11 @@ static struct ck_writer *open_writer(const struct pack *p)
 
 static int close_shard(struct pack *p)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_tar_end(open_writer(p)));
-    CK_TRY(ck_writer_finish(open_writer(p)));
+    CK_RETURN_IF(ck_tar_end(open_writer(p)));
+    CK_RETURN_IF(ck_writer_finish(open_writer(p)));
     p->open = 0;
     p->result->shards++;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int open_shard(struct pack *p)
@@ -285,24 +280,22 @@ static int open_shard(struct pack *p)
 static int add(struct pack *p, struct parcel *b, int32_t label)
 {
     char name[NAME + 16], text[16];
-    int rc = COKE_OK;
     int64_t before;
     if (!p->open)
-        CK_TRY(open_shard(p));
+        CK_RETURN_IF(open_shard(p));
     before = p->used;
     snprintf(name, sizeof name, "%s.%s", b->key, formats[p->o->format].extension);
-    CK_TRY(ck_tar_add(open_writer(p), name, b->bytes, b->size, &p->used));
+    CK_RETURN_IF(ck_tar_add(open_writer(p), name, b->bytes, b->size, &p->used));
     if (label >= 0) {
         snprintf(name, sizeof name, "%s.cls", b->key);
         int n = snprintf(text, sizeof text, "%d", label);
-        CK_TRY(ck_tar_add(open_writer(p), name, text, (size_t)n, &p->used));
+        CK_RETURN_IF(ck_tar_add(open_writer(p), name, text, (size_t)n, &p->used));
     }
     p->result->images++;
     p->result->bytes += p->used - before;
     if (p->used >= p->o->shard_size)
-        CK_TRY(close_shard(p));
-done:
-    return rc;
+        CK_RETURN_IF(close_shard(p));
+    return COKE_OK;
 }
 
 /* A damaged picture is left out; a disk that fails ends it. */
@@ -331,19 +324,16 @@ done:
 static int write_classes(const struct pack *p, struct ck_writer *w)
 {
     char path[PATH];
-    int rc = COKE_OK;
     if (p->data->set->classes == 0)
         return COKE_OK;
     classes_name(p, path, sizeof path);
-    CK_TRY(ck_writer_open(w, path, p->force));
+    CK_RETURN_IF(ck_writer_open(w, path, p->force));
     for (int32_t c = 0; c < p->data->set->classes; c++) {
         const char *name = p->data->set->class_name[c];
-        CK_TRY(ck_writer_write(w, name, strcspn(name, "\r\n")));
-        CK_TRY(ck_writer_write(w, "\n", 1));
+        CK_RETURN_IF(ck_writer_write(w, name, strcspn(name, "\r\n")));
+        CK_RETURN_IF(ck_writer_write(w, "\n", 1));
     }
-    CK_TRY(ck_writer_finish(w));
-done:
-    return rc;
+    return ck_writer_finish(w);
 }
 
 /* ---- files that are there ---- */
@@ -400,34 +390,29 @@ static int check_targets(const struct pack *p)
 {
     char path[PATH];
     const char *slash = strrchr(p->prefix, '/'), *base = slash ? slash + 1 : p->prefix;
-    int rc = COKE_OK;
     if (!*base)
-        CK_FAIL(COKE_EUSAGE, "'%s' names no files; as in -o shards/train", p->prefix);
+        return ck_fail(COKE_EUSAGE, "'%s' names no files; as in -o shards/train", p->prefix);
     if (strlen(p->prefix) > PATH - 300)
-        CK_FAIL(COKE_EUSAGE, "the prefix has %zu bytes, too many for a name",
-                strlen(p->prefix));
+        return ck_fail(COKE_EUSAGE, "the prefix has %zu bytes, too many for a name",
+                       strlen(p->prefix));
     shard_name(p, 0, path, sizeof path);
-    CK_TRY(ck_file_check_target(path, p->force));
+    CK_RETURN_IF(ck_file_check_target(path, p->force));
     classes_name(p, path, sizeof path);
-    CK_TRY(ck_file_check_target(path, p->force));
-    CK_TRY(visit_shards(p, 0, refuse));
-done:
-    return rc;
+    CK_RETURN_IF(ck_file_check_target(path, p->force));
+    return visit_shards(p, 0, refuse);
 }
 
 /* All or nothing, but for a failure in these few moments. Shards of an earlier, longer run
  * would be read together with the new ones. */
 static int publish(struct pack *p, struct ck_writer *classes)
 {
-    int rc = COKE_OK;
     for (int64_t i = 0; i < p->result->shards; i++)
-        CK_TRY(ck_writer_commit(&p->shard[i]));
+        CK_RETURN_IF(ck_writer_commit(&p->shard[i]));
     if (classes->path)
-        CK_TRY(ck_writer_commit(classes));
+        CK_RETURN_IF(ck_writer_commit(classes));
     if (p->force)
-        CK_TRY(visit_shards(p, p->result->shards, remove_shard));
-done:
-    return rc;
+        CK_RETURN_IF(visit_shards(p, p->result->shards, remove_shard));
+    return COKE_OK;
 }
 
 static void release(struct pack *p)

@@ -75,20 +75,18 @@ done:
 static int paste_views(struct sheet *s, struct coke_data *d, int64_t i, int64_t epoch, int left,
                        int top)
 {
-    int rc = COKE_OK;
     struct ck_sitting sitting;
-    CK_TRY(ck_recipe_begin(&s->recipe, &s->fetcher, d, i, epoch, &sitting));
+    CK_RETURN_IF(ck_recipe_begin(&s->recipe, &s->fetcher, d, i, epoch, &sitting));
     for (int v = 0; v < s->recipe.views; v++, left += s->cell + GAP) {
         const struct ck_view *view = &s->recipe.view[v];
-        CK_TRY(ck_view_render(&s->canvas, view, &sitting.draw[v], &s->fetcher.image,
-                              &sitting.part, sitting.scale));
+        CK_RETURN_IF(ck_view_render(&s->canvas, view, &sitting.draw[v], &s->fetcher.image,
+                                    &sitting.part, sitting.scale));
         int zoom = zoom_of(view->width > view->height ? view->width : view->height, s->cell);
         paste(s->out, &s->canvas.planes, sitting.draw[v].flip,
               left + (s->cell - view->width * zoom) / 2,
               top + (s->cell - view->height * zoom) / 2, zoom);
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int draw_rows(struct sheet *s, struct coke_data *d, uint64_t seed, int rows, int columns)
@@ -117,15 +115,13 @@ done:
 /* An empty sheet. */
 static int begin_sheet(struct ck_image *out, int64_t width, int64_t height)
 {
-    int rc = COKE_OK;
     if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_AREA)
-        CK_FAIL(COKE_EUSAGE,
-                "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
-                (long long)width, (long long)height);
-    CK_TRY(ck_image_reshape(out, (int32_t)width, (int32_t)height, 3));
+        return ck_fail(COKE_EUSAGE,
+                       "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
+                       (long long)width, (long long)height);
+    CK_RETURN_IF(ck_image_reshape(out, (int32_t)width, (int32_t)height, 3));
     memset(out->data, PAPER, (size_t)width * (size_t)height * 3);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static void release(struct sheet *s)

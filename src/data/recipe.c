@@ -137,20 +137,19 @@ static void set_view(struct ck_view *v, const struct coke_view_options *o, int64
 int ck_recipe_init(struct ck_recipe *r, struct coke_data *d, const struct coke_view_options *o,
                    int normalize)
 {
-    int rc = COKE_OK;
     int32_t width = 0, height = 0, recipe = o->recipe;
     int small = 0;
     memset(r, 0, sizeof *r);
     if (d->channels > CK_MAX_CHANNELS)
-        CK_FAIL(COKE_EUSAGE, "%s: images of %d channels, at most %d can be used",
-                d->set->source, d->channels, CK_MAX_CHANNELS);
+        return ck_fail(COKE_EUSAGE, "%s: images of %d channels, at most %d can be used",
+                       d->set->source, d->channels, CK_MAX_CHANNELS);
     if (recipe == COKE_RECIPE_AUTO || recipe == COKE_RECIPE_NONE)
-        CK_TRY(look_at_sizes(d, &width, &height, &small));
+        CK_RETURN_IF(look_at_sizes(d, &width, &height, &small));
     if (recipe == COKE_RECIPE_AUTO)
         recipe = small ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
     if (o->small_views > 0 && !recipes[recipe].small)
-        CK_FAIL(COKE_EUSAGE, "small-views: recipe %s has none; multi has",
-                recipes[recipe].name);
+        return ck_fail(COKE_EUSAGE, "small-views: recipe %s has none; multi has",
+                       recipes[recipe].name);
     r->name = recipes[recipe].name;
     r->channels = d->channels;
     r->seed = (uint64_t)o->seed;
@@ -169,8 +168,7 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_data *d, const struct coke_v
         r->view[0].height = height;
     }
     set_norm(r, normalize, recipes[recipe].norm);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- one image ---- */
@@ -207,8 +205,7 @@ static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)
 int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke_data *d,
                     int64_t i, int64_t epoch, struct ck_sitting *s)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_fetch_open(f, d, i));
+    CK_RETURN_IF(ck_fetch_open(f, d, i));
     struct ck_draw_key key = {r->seed, d->set->id[i], epoch, 0};
     struct ck_box want = {0};
     for (; key.view < r->views; key.view++) {
@@ -216,10 +213,9 @@ int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke
         ck_draw_make(draw, &r->view[key.view], &key, f->width, f->height);
         want = key.view ? unite(want, draw->crop) : draw->crop;
     }
-    CK_TRY(ck_fetch_decode(f, d, &want, r->exact ? 1 : choose_scale(r, s->draw), &s->part,
-                           &s->scale));
-done:
-    return rc;
+    CK_RETURN_IF(ck_fetch_decode(f, d, &want, r->exact ? 1 : choose_scale(r, s->draw), &s->part,
+                                 &s->scale));
+    return COKE_OK;
 }
 
 int ck_recipe_make(const struct ck_recipe *r, struct ck_fetcher *f, struct ck_canvas *c,

@@ -112,7 +112,6 @@ static int64_t count_open_most(void)
 static int open_shards(struct shards *s, const char *cache_dir)
 {
     int64_t most = count_open_most(), unkept = 0;
-    int rc = COKE_OK;
     s->shard = ck_calloc_array((size_t)s->paths.n, sizeof *s->shard);
     if (!s->shard)
         return COKE_ENOMEM;
@@ -123,43 +122,41 @@ static int open_shards(struct shards *s, const char *cache_dir)
         int64_t size;
         x->path = ck_names_get(&s->paths, i);
         x->first = s->base.n;
-        CK_TRY(ck_shard_index_open(&x->index, x->path, cache_dir));
+        CK_RETURN_IF(ck_shard_index_open(&x->index, x->path, cache_dir));
         size = x->index.size;
         if (i < most)
-            CK_TRY(ck_load_open(x->path, &x->fd, &size));
-        CK_TRY(check_size(x, size));
+            CK_RETURN_IF(ck_load_open(x->path, &x->fd, &size));
+        CK_RETURN_IF(check_size(x, size));
         s->base.n += x->index.n;
         unkept += !x->index.kept;
     }
     if (unkept)
-        CK_TRY(ck_dataset_add_note(&s->base,
-                                   "The index could not be written beside the tar file or to "
-                                   "the cache and will be made again the next time."));
-done:
-    return rc;
+        CK_RETURN_IF(ck_dataset_add_note(
+            &s->base, "The index could not be written beside the tar file or to "
+                      "the cache and will be made again the next time."));
+    return COKE_OK;
 }
 
 int ck_shards_note(struct ck_dataset *d, const struct ck_sample_counts *counts)
 {
-    int rc = COKE_OK;
     if (counts->without)
-        CK_TRY(ck_dataset_add_note(d, "%lld samples without an image are left out.",
-                                   (long long)counts->without));
+        CK_RETURN_IF(ck_dataset_add_note(d, "%lld samples without an image are left out.",
+                                         (long long)counts->without));
     if (counts->further)
-        CK_TRY(ck_dataset_add_note(d,
-                                   "%lld images are left out, for one was taken of their "
-                                   "sample (names that agree up to the first dot).",
-                                   (long long)counts->further));
+        CK_RETURN_IF(ck_dataset_add_note(d,
+                                         "%lld images are left out, for one was taken of their "
+                                         "sample (names that agree up to the first dot).",
+                                         (long long)counts->further));
     if (counts->odd)
-        CK_TRY(ck_dataset_add_note(d,
-                                   "%lld members that are no files (links, devices) are "
-                                   "left out.",
-                                   (long long)counts->odd));
+        CK_RETURN_IF(ck_dataset_add_note(d,
+                                         "%lld members that are no files (links, devices) are "
+                                         "left out.",
+                                         (long long)counts->odd));
     if (counts->unended)
-        CK_TRY(ck_dataset_add_note(d, "%lld tar files have no end mark: they may be cut short.",
-                                   (long long)counts->unended));
-done:
-    return rc;
+        CK_RETURN_IF(
+            ck_dataset_add_note(d, "%lld tar files have no end mark: they may be cut short.",
+                                (long long)counts->unended));
+    return COKE_OK;
 }
 
 static int add_notes(struct shards *s)

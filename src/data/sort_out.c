@@ -213,19 +213,17 @@ static int sort_one(struct sort *s, int64_t i)
 {
     char folder[PATH_MAX];
     int32_t cluster = s->job->cluster[i];
-    int rc = COKE_OK;
     if (cluster < 0 || cluster >= s->job->clusters) {
         s->out->left_out++;
         return COKE_OK;
     }
     folder_of(s, cluster, folder, sizeof folder);
     if (s->job->how == COKE_SORT_COPY)
-        CK_TRY(ck_dataset_read(s->job->data->set, i, &s->item));
-    CK_TRY(make_folder(s, cluster, folder));
-    CK_TRY(put(s, i, folder));
+        CK_RETURN_IF(ck_dataset_read(s->job->data->set, i, &s->item));
+    CK_RETURN_IF(make_folder(s, cluster, folder));
+    CK_RETURN_IF(put(s, i, folder));
     s->out->images++;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int tell(const struct ck_sort_job *job, int64_t done)

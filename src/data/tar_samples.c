@@ -25,10 +25,10 @@ static const char *extension_of(const struct ck_samples *s)
 static int advance(struct ck_samples *s)
 {
     const char *base = ".";
-    int rc = COKE_OK, more = 1;
+    int more = 1;
     s->pending = 0;
     while (more && *base == '.') {
-        CK_TRY(ck_tar_next(&s->tar, &s->member, &more));
+        CK_RETURN_IF(ck_tar_next(&s->tar, &s->member, &more));
         base = more ? ck_base_name(s->member.name) : "";
     }
     s->counts.odd = s->tar.odd;
@@ -36,8 +36,7 @@ static int advance(struct ck_samples *s)
     s->pending = more;
     if (more)
         s->key_length = (size_t)(base - s->member.name) + strcspn(base, ".");
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int is_same_sample(const struct ck_samples *s)
@@ -118,20 +117,18 @@ static int take_bytes(struct ck_samples *s, const unsigned char *head, size_t n,
                       struct ck_item *item)
 {
     size_t got = 1;
-    int rc = COKE_OK;
     if (s->member.size > CK_ITEM_MAX)
-        CK_FAIL(COKE_EFORMAT, "%s: %s has %lld bytes; at most %d are read", s->tar.in->name,
-                s->member.name, (long long)s->member.size, CK_ITEM_MAX);
-    CK_TRY(grow(item, 0));
+        return ck_fail(COKE_EFORMAT, "%s: %s has %lld bytes; at most %d are read",
+                       s->tar.in->name, s->member.name, (long long)s->member.size, CK_ITEM_MAX);
+    CK_RETURN_IF(grow(item, 0));
     memcpy(item->buffer, head, n);
     for (item->size = n; got; item->size += got) {
-        CK_TRY(grow(item, item->size));
-        CK_TRY(
+        CK_RETURN_IF(grow(item, item->size));
+        CK_RETURN_IF(
             ck_tar_read(&s->tar, item->buffer + item->size, item->capacity - item->size, &got));
     }
     item->bytes = item->buffer;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* Takes the current member if it is a better image than the one so far. */
@@ -140,10 +137,9 @@ static int look_at_image(struct ck_samples *s, struct ck_item *item, struct ck_s
 {
     unsigned char head[HEAD];
     size_t n = 0;
-    int rc = COKE_OK;
     enum rank rank = rank_by_name(s);
     if (rank == NO_IMAGE && *best < BY_CONTENT) {
-        CK_TRY(ck_tar_read(&s->tar, head, sizeof head, &n));
+        CK_RETURN_IF(ck_tar_read(&s->tar, head, sizeof head, &n));
         rank = is_image_content(head, n) ? BY_CONTENT : NO_IMAGE;
     }
     s->counts.further += rank != NO_IMAGE && *best != NO_IMAGE;
@@ -153,9 +149,8 @@ static int look_at_image(struct ck_samples *s, struct ck_item *item, struct ck_s
     out->offset = s->member.offset;
     out->size = s->member.size;
     if (item)
-        CK_TRY(take_bytes(s, head, n, item));
-done:
-    return rc;
+        CK_RETURN_IF(take_bytes(s, head, n, item));
+    return COKE_OK;
 }
 
 /* ---- samples ---- */
@@ -163,20 +158,18 @@ done:
 static int read_sample(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
                        enum rank *best)
 {
-    int rc = COKE_OK;
     *out = (struct ck_sample){.label = -1};
     *best = NO_IMAGE;
-    CK_TRY(keep_key(s));
+    CK_RETURN_IF(keep_key(s));
     do {
         if (strcmp(extension_of(s), "cls") == 0)
-            CK_TRY(read_label(s, &out->label));
+            CK_RETURN_IF(read_label(s, &out->label));
         else
-            CK_TRY(look_at_image(s, item, out, best));
-        CK_TRY(advance(s));
+            CK_RETURN_IF(look_at_image(s, item, out, best));
+        CK_RETURN_IF(advance(s));
     } while (is_same_sample(s));
     out->key = s->key;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_samples_next(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,

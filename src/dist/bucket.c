@@ -114,55 +114,46 @@ static void copy(const struct ck_buckets *b, const struct bucket *k, int out)
 /* Second stages begin in the order of the buckets. */
 static int advance(struct ck_buckets *b, int wait)
 {
-    int rc = COKE_OK;
     for (int moves = 1; b->collected < b->begun && moves;) {
         struct ck_sum *s = &b->bucket[b->collected].sum;
-        CK_TRY(ck_sum_advance(s, b->comm, wait));
+        CK_RETURN_IF(ck_sum_advance(s, b->comm, wait));
         moves = s->stage > CK_SUM_SCATTER;
         b->collected += moves;
     }
     for (int i = 0; i < b->collected; i++)
-        CK_TRY(ck_sum_advance(&b->bucket[i].sum, b->comm, wait));
-done:
-    return rc;
+        CK_RETURN_IF(ck_sum_advance(&b->bucket[i].sum, b->comm, wait));
+    return COKE_OK;
 }
 
 /* In their order: a bucket that is ready waits for those before it. */
 static int begin_sums(struct ck_buckets *b, int all)
 {
-    int rc = COKE_OK;
     while (b->begun < b->n && (all || b->bucket[b->begun].missing == 0)) {
         struct bucket *k = &b->bucket[b->begun];
         copy(b, k, 0);
         if (b->begun == 0)
             b->first = ck_clock_seconds();
-        CK_TRY(ck_sum_begin(&k->sum, b->comm));
+        CK_RETURN_IF(ck_sum_begin(&k->sum, b->comm));
         b->begun++;
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_buckets_ready(struct ck_buckets *b, int i)
 {
-    int rc = COKE_OK;
     b->bucket[b->home[i]].missing--;
-    CK_TRY(begin_sums(b, 0));
-    CK_TRY(advance(b, 0));
-done:
-    return rc;
+    CK_RETURN_IF(begin_sums(b, 0));
+    return advance(b, 0);
 }
 
 int ck_buckets_finish(struct ck_buckets *b)
 {
-    int rc = COKE_OK;
     double begun = ck_clock_seconds();
-    CK_TRY(begin_sums(b, 1));
-    CK_TRY(advance(b, 1));
+    CK_RETURN_IF(begin_sums(b, 1));
+    CK_RETURN_IF(advance(b, 1));
     ck_comm_note_overlap(b->comm, begun > b->first ? begun - b->first : 0,
                          ck_clock_seconds() - begun);
     for (int i = 0; i < b->n; i++)
         copy(b, &b->bucket[i], 1);
-done:
-    return rc;
+    return COKE_OK;
 }

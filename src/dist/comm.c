@@ -89,14 +89,12 @@ static void release(struct ck_comm *c)
 int ck_comm_join(void)
 {
     struct ck_comm *c = ck_comm();
-    int rc = COKE_OK;
     if (c->t.size > 1)
         return COKE_OK;
-    CK_TRY(ck_launcher_connect(&c->t));
+    CK_RETURN_IF(ck_launcher_connect(&c->t));
     if (c->t.size > 1)
-        CK_TRY(make_lists(c));
-done:
-    return rc;
+        CK_RETURN_IF(make_lists(c));
+    return COKE_OK;
 }
 
 int ck_comm_leave(int code)
@@ -168,22 +166,19 @@ static int set_parts(struct ck_comm *c, const int64_t *bytes)
 int ck_comm_gather_in_turns(struct ck_comm *c, const void *mine, void *all,
                             const int64_t *bytes)
 {
-    int rc = COKE_OK;
     char *part = all;
     for (int r = 0; r < c->t.size; part += bytes[r], r++) {
         if (r == c->t.rank && mine != part)
             memcpy(part, mine, (size_t)bytes[r]);
-        CK_TRY(ck_comm_broadcast(c, part, bytes[r], r));
+        CK_RETURN_IF(ck_comm_broadcast(c, part, bytes[r], r));
     }
     c->stats.gathered += bytes[c->t.rank] * (c->t.size - 1);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t *bytes)
 {
     void *request = NULL;
-    int rc = COKE_OK;
     if (c->t.size == 1) {
         if (mine != all)
             memcpy(all, mine, (size_t)bytes[0]);
@@ -191,25 +186,23 @@ int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t
     }
     if (!set_parts(c, bytes))
         return ck_comm_gather_in_turns(c, mine, all, bytes);
-    CK_TRY(check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
-    CK_TRY(await(c, &request));
+    CK_RETURN_IF(
+        check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
+    CK_RETURN_IF(await(c, &request));
     c->stats.gathered += bytes[c->t.rank] * (c->t.size - 1);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int gather_words(struct ck_comm *c, const void *mine, void *all, int64_t words)
 {
     void *request = NULL;
-    int rc = COKE_OK;
     for (int r = 0; r < c->t.size; r++) {
         c->count[r] = (int)words;
         c->place[r] = (int)words * r;
     }
-    CK_TRY(check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
-    CK_TRY(await(c, &request));
-done:
-    return rc;
+    CK_RETURN_IF(
+        check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
+    return await(c, &request);
 }
 
 int ck_comm_gather_equal(struct ck_comm *c, const void *mine, void *all, int64_t bytes)
@@ -280,7 +273,7 @@ static int swap(struct ck_comm *c, int to, const void *send, int from, void *rec
  * power of two add theirs to those of a partner first, and get the result from it. */
 static int sum_small(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
 {
-    int rc = COKE_OK, me = c->t.rank, whole = 1;
+    int me = c->t.rank, whole = 1;
     char *other = scratch(c, (size_t)n * NUMBER);
     if (!other)
         return COKE_ENOMEM;
@@ -290,17 +283,16 @@ static int sum_small(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
     if (!beyond && partner >= c->t.size)
         partner = -1;
     if (partner >= 0)
-        CK_TRY(swap(c, beyond ? partner : -1, v, beyond ? -1 : partner, other, n));
+        CK_RETURN_IF(swap(c, beyond ? partner : -1, v, beyond ? -1 : partner, other, n));
     if (partner >= 0 && !beyond)
         add(v, other, n);
     for (int step = 1; step < whole && !beyond; step *= 2) {
-        CK_TRY(swap(c, me ^ step, v, me ^ step, other, n));
+        CK_RETURN_IF(swap(c, me ^ step, v, me ^ step, other, n));
         add(v, other, n);
     }
     if (partner >= 0)
-        CK_TRY(swap(c, beyond ? -1 : partner, v, beyond ? partner : -1, v, n));
-done:
-    return rc;
+        CK_RETURN_IF(swap(c, beyond ? -1 : partner, v, beyond ? partner : -1, v, n));
+    return COKE_OK;
 }
 
 static int64_t piece_start(int64_t n, int rank, int size)
@@ -327,21 +319,19 @@ static int64_t set_pieces(struct ck_comm *c, int64_t n, int words)
 static int sum_large(struct ck_comm *c, char *v, int64_t n, add_numbers *add)
 {
     void *request = NULL;
-    int rc = COKE_OK;
     int64_t mine = set_pieces(c, n, NUMBER_WORDS);
     char *parts = scratch(c, (size_t)(mine * c->t.size + 1) * NUMBER);
     char *own = v + (size_t)c->place[c->t.rank] * CK_WORD;
     if (!parts)
         return COKE_ENOMEM;
-    CK_TRY(check(c, c->t.exchange(CK_CHANNEL_MAIN, v, c->count, c->place, parts, c->their_count,
-                                  c->their_place, &request)));
-    CK_TRY(await(c, &request));
+    CK_RETURN_IF(check(c, c->t.exchange(CK_CHANNEL_MAIN, v, c->count, c->place, parts,
+                                        c->their_count, c->their_place, &request)));
+    CK_RETURN_IF(await(c, &request));
     add_up(c, parts, own, mine, add);
-    CK_TRY(check(c, c->t.gather(CK_CHANNEL_MAIN, own, v, c->count, c->place, &request)));
-    CK_TRY(await(c, &request));
+    CK_RETURN_IF(check(c, c->t.gather(CK_CHANNEL_MAIN, own, v, c->count, c->place, &request)));
+    CK_RETURN_IF(await(c, &request));
     c->stats.summed += (n - mine + mine * (c->t.size - 1)) * NUMBER;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int sum(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
@@ -420,18 +410,17 @@ static int begin_collecting(struct ck_sum *s, struct ck_comm *c)
 
 int ck_sum_advance(struct ck_sum *s, struct ck_comm *c, int wait)
 {
-    int rc = COKE_OK, done = wait;
+    int done = wait;
     if (s->stage != CK_SUM_SCATTER && s->stage != CK_SUM_COLLECT)
         return COKE_OK;
     if (!wait)
-        CK_TRY(check(c, c->t.test(s->request, &done)));
+        CK_RETURN_IF(check(c, c->t.test(s->request, &done)));
     if (!done)
         return COKE_OK;
-    CK_TRY(await(c, &s->request));
+    CK_RETURN_IF(await(c, &s->request));
     if (s->stage == CK_SUM_SCATTER)
-        CK_TRY(begin_collecting(s, c));
+        CK_RETURN_IF(begin_collecting(s, c));
     else
         s->stage = CK_SUM_DONE;
-done:
-    return rc;
+    return COKE_OK;
 }

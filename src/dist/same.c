@@ -23,17 +23,15 @@ void ck_same_put_options(FILE *to, const struct coke_option_table *t, const void
 static int broadcast_text(struct ck_comm *c, const char *text, char **out)
 {
     int64_t n = (int64_t)strlen(text) / CK_WORD * CK_WORD + CK_WORD;
-    int rc = COKE_OK;
-    CK_TRY(ck_comm_broadcast(c, &n, sizeof n, 0));
+    CK_RETURN_IF(ck_comm_broadcast(c, &n, sizeof n, 0));
     *out = ck_calloc_array((size_t)n, 1);
     if (!*out)
         return COKE_ENOMEM;
     if (ck_comm_rank(c) == 0)
         memcpy(*out, text, strlen(text));
-    CK_TRY(ck_comm_broadcast(c, *out, n, 0));
+    CK_RETURN_IF(ck_comm_broadcast(c, *out, n, 0));
     (*out)[n - 1] = 0;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* A line's value, after the tab. */
@@ -80,12 +78,9 @@ done:
 int ck_same_hash(struct ck_comm *c, uint64_t hash, const char *when, const char *what)
 {
     uint64_t first = hash;
-    int rc = COKE_OK;
-    CK_TRY(ck_comm_broadcast(c, &first, sizeof first, 0));
+    CK_RETURN_IF(ck_comm_broadcast(c, &first, sizeof first, 0));
     if (first != hash)
-        CK_FAIL(COKE_EFAIL, "%s: process %d holds other %s than process 0", when,
-                ck_comm_rank(c), what);
-    CK_TRY(ck_comm_barrier(c));
-done:
-    return rc;
+        return ck_fail(COKE_EFAIL, "%s: process %d holds other %s than process 0", when,
+                       ck_comm_rank(c), what);
+    return ck_comm_barrier(c);
 }

@@ -109,26 +109,23 @@ int ck_classifier_begin(struct ck_classifier *c, const struct coke_encoder *e,
                         double weight_decay, uint64_t seed)
 {
     struct ck_optim_options sgd = ck_optim_options_default();
-    int rc = COKE_OK;
-    CK_TRY(copy_backbone(c, e));
-    CK_TRY(draw_last_layer(c, seed));
+    CK_RETURN_IF(copy_backbone(c, e));
+    CK_RETURN_IF(draw_last_layer(c, seed));
     ck_optim_free(c->optim);
     c->optim = NULL;
     c->steps = 0;
     sgd.kind = CK_SGD;
     sgd.momentum = 0.9;
     sgd.weight_decay = weight_decay;
-    CK_TRY(ck_optim_new(&c->optim, c->e.net.param, c->e.net.nparams, &sgd));
-    CK_TRY(ck_optim_set_rate(c->optim, "fc.weight", 10));
-    CK_TRY(ck_optim_set_rate(c->optim, "fc.bias", 10));
-done:
-    return rc;
+    CK_RETURN_IF(ck_optim_new(&c->optim, c->e.net.param, c->e.net.nparams, &sgd));
+    CK_RETURN_IF(ck_optim_set_rate(c->optim, "fc.weight", 10));
+    return ck_optim_set_rate(c->optim, "fc.bias", 10);
 }
 
 static int find_plan(struct ck_classifier *c, int64_t n, struct ck_plan **out)
 {
     struct ck_plan_request r = ck_plan_request_default();
-    int rc = COKE_OK, slot = c->n[0] == n || c->n[0] == 0 ? 0 : 1;
+    int slot = c->n[0] == n || c->n[0] == 0 ? 0 : 1;
     if (n > c->most) {
         ck_free(c->grad);
         c->most = 0;
@@ -147,29 +144,25 @@ static int find_plan(struct ck_classifier *c, int64_t n, struct ck_plan **out)
         r.train = r.backward = 1;
         r.recompute = c->width > SMALL_PICTURE;
         r.want[r.nwant++] = r.seed[r.nseed++] = c->e.node[COKE_LOGITS];
-        CK_TRY(ck_plan_new(&c->plan[slot], &c->e.net, &r));
+        CK_RETURN_IF(ck_plan_new(&c->plan[slot], &c->e.net, &r));
         c->n[slot] = n;
     }
     *out = c->plan[slot];
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_classifier_step(struct ck_classifier *c, const float *x, const int32_t *label, int64_t n,
                        double rate, struct ck_score *score)
 {
-    int rc = COKE_OK;
     struct ck_plan *plan;
     if (n < 2)
         return COKE_OK;
-    CK_TRY(find_plan(c, n, &plan));
+    CK_RETURN_IF(find_plan(c, n, &plan));
     const float *seed[] = {c->grad};
     ck_net_zero_grad(&c->e.net);
-    CK_TRY(ck_plan_forward(plan, x));
-    CK_TRY(ck_score(ck_plan_vector(plan, c->e.node[COKE_LOGITS]), label, n, c->classes, c->grad,
-                    score));
-    CK_TRY(ck_plan_backward(plan, seed));
-    CK_TRY(ck_optim_step(c->optim, rate, 1, ++c->steps));
-done:
-    return rc;
+    CK_RETURN_IF(ck_plan_forward(plan, x));
+    CK_RETURN_IF(ck_score(ck_plan_vector(plan, c->e.node[COKE_LOGITS]), label, n, c->classes,
+                          c->grad, score));
+    CK_RETURN_IF(ck_plan_backward(plan, seed));
+    return ck_optim_step(c->optim, rate, 1, ++c->steps);
 }

@@ -156,16 +156,14 @@ static void copy_out(const struct ck_features *f, int output, int64_t count, int
 static int forward(struct ck_features *f, const float *x, int64_t count, float *features,
                    float *proj)
 {
-    int rc = COKE_OK;
     if (x != f->x && count < f->batch) {
         memcpy(f->x, x, (size_t)(count * f->pixels) * sizeof *x);
         x = f->x;
     }
-    CK_TRY(ck_plan_forward(f->plan, x));
+    CK_RETURN_IF(ck_plan_forward(f->plan, x));
     copy_out(f, COKE_FEATURES, count, f->dim, features);
     copy_out(f, COKE_PROJ, count, f->proj_dim, proj);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static void clear_bad(const struct ck_features *f, int64_t count, float *features, float *proj)
@@ -186,7 +184,6 @@ static float *at_row(float *x, int64_t row, int dim)
 int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, float *features,
                     float *proj, uint8_t *bad)
 {
-    int rc = COKE_OK;
     if (bad)
         memset(bad, 0, (size_t)n);
     for (int64_t at = 0; at < n; at += f->batch) {
@@ -197,12 +194,11 @@ int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, floa
         f->status = COKE_OK;
         ck_parallel(count, load_one, f);
         if (f->status)
-            CK_FAIL(f->status, "%s", f->sentence);
-        CK_TRY(forward(f, f->x, count, x, p));
+            return ck_fail(f->status, "%s", f->sentence);
+        CK_RETURN_IF(forward(f, f->x, count, x, p));
         clear_bad(f, count, x, p);
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, float *features,
@@ -214,12 +210,10 @@ int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, floa
 int ck_features_run(struct ck_features *f, const float *x, int64_t n, float *features,
                     float *proj)
 {
-    int rc = COKE_OK;
     for (int64_t at = 0; at < n; at += f->batch) {
         int64_t count = n - at < f->batch ? n - at : f->batch;
-        CK_TRY(forward(f, x + at * f->pixels, count, at_row(features, at, f->dim),
-                       at_row(proj, at, f->proj_dim)));
+        CK_RETURN_IF(forward(f, x + at * f->pixels, count, at_row(features, at, f->dim),
+                             at_row(proj, at, f->proj_dim)));
     }
-done:
-    return rc;
+    return COKE_OK;
 }

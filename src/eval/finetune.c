@@ -51,25 +51,23 @@ static int make_parts(struct finetune *f)
     const struct ck_finetune_job *job = f->job;
     const struct ck_view *v = &job->like->view[0];
     struct coke_data *test = job->test;
-    int rc = COKE_OK;
-    CK_TRY(
+    CK_RETURN_IF(
         ck_classifier_new(&f->classifier, job->encoder, f->out->classes, v->height, v->width));
-    CK_TRY(ck_features_new(&f->features, ck_classifier_encoder(f->classifier), test, job->like,
-                           BATCH));
+    CK_RETURN_IF(ck_features_new(&f->features, ck_classifier_encoder(f->classifier), test,
+                                 job->like, BATCH));
     f->dim = ck_features_dim(f->features);
     f->truth = ck_alloc_array((size_t)test->set->n, sizeof *f->truth);
     f->x = ck_alloc_array(PIECE, (size_t)f->dim * sizeof *f->x);
     f->logits = ck_alloc_array(PIECE, (size_t)f->out->classes * sizeof *f->logits);
     if (!f->truth || !f->x || !f->logits)
         return COKE_ENOMEM;
-    CK_TRY(ck_truth_get(test, job->train, f->truth));
+    CK_RETURN_IF(ck_truth_get(test, job->train, f->truth));
     f->out->train = ck_truth_known(job->train->set->label, job->train->set->n);
     f->out->test = ck_truth_known(f->truth, test->set->n);
     if (f->out->test == 0)
-        CK_FAIL(COKE_EUSAGE, "%s: of none of its %lld images is the class known",
-                test->set->source, (long long)test->set->n);
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE, "%s: of none of its %lld images is the class known",
+                       test->set->source, (long long)test->set->n);
+    return COKE_OK;
 }
 
 static int learn(struct finetune *f, int row, int64_t trial)
@@ -114,24 +112,22 @@ static int judge(struct finetune *f, struct ck_score *score)
     struct ck_probe_shape shape = {f->dim, f->out->classes, PIECE};
     int64_t total = f->job->test->set->n, nbad = 0;
     int32_t label[PIECE];
-    int rc = COKE_OK;
     for (int64_t at = 0; at < total; at += PIECE) {
         int64_t n = total - at < PIECE ? total - at : PIECE;
         for (int64_t i = 0; i < n; i++)
             f->index[i] = at + i;
         memset(f->bad, 0, sizeof f->bad);
-        CK_TRY(ck_features_try(f->features, f->index, n, f->x, NULL,
-                               f->job->skip ? f->bad : NULL));
+        CK_RETURN_IF(ck_features_try(f->features, f->index, n, f->x, NULL,
+                                     f->job->skip ? f->bad : NULL));
         for (int64_t i = 0; i < n; i++) {
             label[i] = f->bad[i] ? -1 : f->truth[at + i];
             nbad += f->bad[i];
         }
-        CK_TRY(ck_linear_logits(weight, bias, &shape, f->x, n, f->logits));
-        CK_TRY(ck_score(f->logits, label, n, f->out->classes, NULL, score));
+        CK_RETURN_IF(ck_linear_logits(weight, bias, &shape, f->x, n, f->logits));
+        CK_RETURN_IF(ck_score(f->logits, label, n, f->out->classes, NULL, score));
     }
     f->out->bad = nbad;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* A rate that is too high ends its row, not the others. */

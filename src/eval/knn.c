@@ -246,22 +246,23 @@ static int check_labels(const int32_t *label, int64_t n, int32_t classes, const 
 
 static int check_job(const struct ck_knn_job *job)
 {
-    int rc = COKE_OK;
     if (job->dim < 1 || job->classes < 1)
-        CK_FAIL(COKE_EUSAGE, "k-NN of %d dimensions and %d classes", job->dim, job->classes);
+        return ck_fail(COKE_EUSAGE, "k-NN of %d dimensions and %d classes", job->dim,
+                       job->classes);
     if (job->nk < 1 || job->nk > CK_KNN_MAX_K)
-        CK_FAIL(COKE_EUSAGE, "k-NN takes 1 to %d values of k, not %d", CK_KNN_MAX_K, job->nk);
+        return ck_fail(COKE_EUSAGE, "k-NN takes 1 to %d values of k, not %d", CK_KNN_MAX_K,
+                       job->nk);
     for (int i = 0; i < job->nk; i++)
         if (job->k[i] < 1)
-            CK_FAIL(COKE_EUSAGE, "k-NN with k = %lld; k must be at least 1",
-                    (long long)job->k[i]);
+            return ck_fail(COKE_EUSAGE, "k-NN with k = %lld; k must be at least 1",
+                           (long long)job->k[i]);
     if (!(job->temperature > 0))
-        CK_FAIL(COKE_EUSAGE, "k-NN with temperature %g; it must be above 0", job->temperature);
-    CK_TRY(check_labels(job->bank_label, job->nbank, job->classes, "row"));
+        return ck_fail(COKE_EUSAGE, "k-NN with temperature %g; it must be above 0",
+                       job->temperature);
+    CK_RETURN_IF(check_labels(job->bank_label, job->nbank, job->classes, "row"));
     if (job->query)
-        CK_TRY(check_labels(job->query_label, job->nquery, job->classes, "query"));
-done:
-    return rc;
+        CK_RETURN_IF(check_labels(job->query_label, job->nquery, job->classes, "query"));
+    return COKE_OK;
 }
 
 static int alloc_scratch(const struct run *r, struct scratch *s)

@@ -107,7 +107,6 @@ static int step_all(struct linear *l, int64_t n, int64_t epoch)
 
 static int cached_epoch(struct linear *l, int64_t epoch, uint64_t seed)
 {
-    int rc = COKE_OK;
     struct ck_perm perm;
     ck_perm_init(&perm, seed, CK_RNG_ORDER, (uint64_t)epoch, (uint64_t)l->nknown);
     for (int64_t at = 0; at < l->nknown; at += l->out->batch) {
@@ -118,10 +117,9 @@ static int cached_epoch(struct linear *l, int64_t epoch, uint64_t seed)
                    (size_t)l->dim * sizeof *l->x);
             l->label[i] = l->train.label[from];
         }
-        CK_TRY(step_all(l, n, epoch));
+        CK_RETURN_IF(step_all(l, n, epoch));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int tell(const struct linear *l, int64_t epoch, int64_t done, int64_t total,
@@ -137,17 +135,15 @@ static int tell(const struct linear *l, int64_t epoch, int64_t done, int64_t tot
 
 static int augmented_epoch(struct linear *l, struct coke_loader *loader, int64_t epoch)
 {
-    int rc = COKE_OK;
     struct coke_batch b = {.steps = 1};
     for (int64_t step = 0; step < b.steps; step++) {
-        CK_TRY(coke_loader_next(loader, &b));
-        CK_TRY(ck_features_run(l->job->train_features, b.x[0], b.n, l->x, NULL));
+        CK_RETURN_IF(coke_loader_next(loader, &b));
+        CK_RETURN_IF(ck_features_run(l->job->train_features, b.x[0], b.n, l->x, NULL));
         memcpy(l->label, b.label, (size_t)b.n * sizeof *l->label);
-        CK_TRY(step_all(l, b.n, epoch));
-        CK_TRY(tell(l, epoch, step + 1, b.steps, "steps"));
+        CK_RETURN_IF(step_all(l, b.n, epoch));
+        CK_RETURN_IF(tell(l, epoch, step + 1, b.steps, "steps"));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- trials ---- */
@@ -191,15 +187,13 @@ done:
 
 static int judge(struct linear *l, int64_t trial)
 {
-    int rc = COKE_OK;
     for (int r = 0; r < l->out->n; r++) {
         struct ck_score s = {0};
         if (!l->failed[r])
-            CK_TRY(ck_probe_judge(l->probe[r], l->test.x, l->test.label, l->test.n, &s));
+            CK_RETURN_IF(ck_probe_judge(l->probe[r], l->test.x, l->test.label, l->test.n, &s));
         ck_trials_put(&l->trials, r, trial, l->failed[r] ? NULL : &s);
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int make_buffers(struct linear *l)

@@ -78,18 +78,15 @@ static int multiply(struct work *w)
 static int iterate(struct work *w)
 {
     struct ck_matrix xt = {w->x, w->dim, 1}, y = {w->y, w->width, 0};
-    int rc = COKE_OK;
     for (int64_t i = 0; i < (int64_t)w->dim * w->width; i++)
         w->q[i] = (float)(ck_rng_unit(1, CK_RNG_INIT, (uint64_t)i, 0) - 0.5);
     orthonormalize(w);
     for (int round = 0; round < ROUNDS; round++) {
-        CK_TRY(multiply(w));
-        CK_TRY(ck_gemm(w->dim, w->width, w->n, 1, xt, y, 0, w->q, w->width));
+        CK_RETURN_IF(multiply(w));
+        CK_RETURN_IF(ck_gemm(w->dim, w->width, w->n, 1, xt, y, 0, w->q, w->width));
         orthonormalize(w);
     }
-    CK_TRY(multiply(w));
-done:
-    return rc;
+    return multiply(w);
 }
 
 /* One rotation of Jacobi's: b[p][q] becomes 0. */

@@ -126,24 +126,19 @@ static int backward(struct ck_probe *p, const float *x, int64_t n)
 int ck_probe_step(struct ck_probe *p, const float *x, const int32_t *label, int64_t n,
                   double rate, struct ck_score *score)
 {
-    int rc = COKE_OK;
-    CK_TRY(forward(p, x, n));
-    CK_TRY(ck_score(p->logits, label, n, p->shape.classes, p->grad, score));
-    CK_TRY(backward(p, x, n));
-    CK_TRY(ck_optim_step(p->optim, rate, 1, ++p->steps));
-done:
-    return rc;
+    CK_RETURN_IF(forward(p, x, n));
+    CK_RETURN_IF(ck_score(p->logits, label, n, p->shape.classes, p->grad, score));
+    CK_RETURN_IF(backward(p, x, n));
+    return ck_optim_step(p->optim, rate, 1, ++p->steps);
 }
 
 int ck_probe_judge(struct ck_probe *p, const float *x, const int32_t *label, int64_t n,
                    struct ck_score *score)
 {
-    int rc = COKE_OK;
     for (int64_t at = 0; at < n; at += p->shape.most) {
         int64_t count = n - at < p->shape.most ? n - at : p->shape.most;
-        CK_TRY(forward(p, x + at * p->shape.dim, count));
-        CK_TRY(ck_score(p->logits, label + at, count, p->shape.classes, NULL, score));
+        CK_RETURN_IF(forward(p, x + at * p->shape.dim, count));
+        CK_RETURN_IF(ck_score(p->logits, label + at, count, p->shape.classes, NULL, score));
     }
-done:
-    return rc;
+    return COKE_OK;
 }

@@ -315,16 +315,15 @@ static int publish(struct ck_writer *w)
 
 int ck_writer_finish(struct ck_writer *w)
 {
-    int rc = COKE_OK, fd = w->fd;
-    CK_TRY(ck_writer_sync(w));
+    int fd = w->fd;
+    CK_RETURN_IF(ck_writer_sync(w));
     w->fd = -1;
     ck_free(w->buffer);
     w->buffer = NULL;
     /* NFS tells of a full disk at close. */
     if (close(fd))
-        CK_FAIL(COKE_EIO, "%s: %s", w->path, strerror(errno));
-done:
-    return rc;
+        return ck_fail(COKE_EIO, "%s: %s", w->path, strerror(errno));
+    return COKE_OK;
 }
 
 int ck_writer_commit(struct ck_writer *w)

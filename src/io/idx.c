@@ -19,27 +19,27 @@ static int64_t big_endian(const unsigned char *p)
 static int read_header(struct ck_idx *out, struct ck_stream *s)
 {
     unsigned char magic[4], length[4 * CK_IDX_DIMS];
-    int rc = COKE_OK;
-    CK_TRY(ck_stream_need(s, magic, sizeof magic, "the IDX header"));
+    CK_RETURN_IF(ck_stream_need(s, magic, sizeof magic, "the IDX header"));
     if (magic[0] || magic[1])
-        CK_FAIL(COKE_EFORMAT, "%s: not an IDX file: it does not begin with two zeros", s->name);
+        return ck_fail(COKE_EFORMAT, "%s: not an IDX file: it does not begin with two zeros",
+                       s->name);
     if (magic[2] != U8)
-        CK_FAIL(COKE_EFORMAT, "%s: IDX elements of type 0x%02x are not read, only u8 (0x08)",
-                s->name, magic[2]);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: IDX elements of type 0x%02x are not read, only u8 (0x08)", s->name,
+                       magic[2]);
     if (magic[3] < 1 || magic[3] > CK_IDX_DIMS)
-        CK_FAIL(COKE_EFORMAT, "%s: an IDX array of %d dimensions; 1 to %d are read", s->name,
-                magic[3], CK_IDX_DIMS);
+        return ck_fail(COKE_EFORMAT, "%s: an IDX array of %d dimensions; 1 to %d are read",
+                       s->name, magic[3], CK_IDX_DIMS);
     out->ndim = magic[3];
-    CK_TRY(ck_stream_need(s, length, 4 * (size_t)out->ndim, "the IDX header"));
+    CK_RETURN_IF(ck_stream_need(s, length, 4 * (size_t)out->ndim, "the IDX header"));
     out->bytes = 1;
     for (int i = 0; i < out->ndim; i++) {
         out->shape[i] = big_endian(length + 4 * i);
         if (__builtin_mul_overflow(out->bytes, out->shape[i], &out->bytes))
-            CK_FAIL(COKE_EFORMAT, "%s: the IDX header promises more bytes than any file has",
-                    s->name);
+            return ck_fail(COKE_EFORMAT,
+                           "%s: the IDX header promises more bytes than any file has", s->name);
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* The header's promise against what is there. */

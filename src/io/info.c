@@ -149,11 +149,10 @@ static int print_npy(struct paper *p, struct ck_part *part)
     struct ck_npy a;
     struct sample s = {0};
     char words[64];
-    int rc = COKE_OK;
-    CK_TRY(ck_npy_parse(&a, part->name, part->map.data, part->map.size));
+    CK_RETURN_IF(ck_npy_parse(&a, part->name, part->map.data, part->map.size));
     if (a.ndim == 2 && ck_convert_is_row(a.dtype) && a.elements) {
-        CK_TRY(ck_part_parse(part));
-        CK_TRY(look_at_rows(&s, part));
+        CK_RETURN_IF(ck_part_parse(part));
+        CK_RETURN_IF(look_at_rows(&s, part));
     }
     snprintf(words, sizeof words, "NumPy array (.npy, version %d)", a.version);
     put_title(p, part->name, "npy", words);
@@ -162,16 +161,15 @@ static int print_npy(struct paper *p, struct ck_part *part)
     put_int(p, "bytes", (int64_t)part->map.size);
     if (s.rows)
         put_sample(p, &s);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int print_vecs(struct paper *p, struct ck_part *part)
 {
     struct sample s = {0};
-    int rc = COKE_OK, is_f;
-    CK_TRY(ck_part_parse(part));
-    CK_TRY(look_at_rows(&s, part));
+    int is_f;
+    CK_RETURN_IF(ck_part_parse(part));
+    CK_RETURN_IF(look_at_rows(&s, part));
     is_f = part->dtype == CK_F32;
     put_title(p, part->name, is_f ? "fvecs" : "bvecs",
               is_f ? "vectors of floats (.fvecs)" : "vectors of bytes (.bvecs)");
@@ -179,8 +177,7 @@ static int print_vecs(struct paper *p, struct ck_part *part)
     put_shape(p, 2, (const int64_t[]){part->vecs.n, part->vecs.dim});
     put_int(p, "bytes", (int64_t)part->map.size);
     put_sample(p, &s);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- safetensors and models ---- */

@@ -119,21 +119,20 @@ static int scan_length(struct scanner *s, int64_t *out)
 
 static int scan_shape(struct scanner *s, struct ck_npy *out)
 {
-    int rc = COKE_OK, comma = 1;
-    CK_TRY(expect(s, '('));
+    int comma = 1;
+    CK_RETURN_IF(expect(s, '('));
     while (!next_is(s, ')')) {
         if (!comma)
-            CK_FAIL(COKE_EFORMAT, "%s: the shape is not a tuple of lengths", s->name);
+            return ck_fail(COKE_EFORMAT, "%s: the shape is not a tuple of lengths", s->name);
         if (out->ndim == CK_MAX_DIMS)
-            CK_FAIL(COKE_EFORMAT, "%s: more than %d dimensions", s->name, CK_MAX_DIMS);
-        CK_TRY(scan_length(s, &out->shape[out->ndim]));
+            return ck_fail(COKE_EFORMAT, "%s: more than %d dimensions", s->name, CK_MAX_DIMS);
+        CK_RETURN_IF(scan_length(s, &out->shape[out->ndim]));
         out->ndim++;
         comma = next_is(s, ',');
     }
     if (out->ndim == 1 && !comma) /* (3) is a number, (3,) a tuple */
-        CK_FAIL(COKE_EFORMAT, "%s: the shape is not a tuple of lengths", s->name);
-done:
-    return rc;
+        return ck_fail(COKE_EFORMAT, "%s: the shape is not a tuple of lengths", s->name);
+    return COKE_OK;
 }
 
 static int scan_dtype(struct scanner *s, enum ck_dtype *out)
@@ -168,53 +167,53 @@ enum { HAS_DTYPE = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
 static int scan_item(struct scanner *s, struct ck_npy *out, int *fortran, int *has)
 {
     char key[32];
-    int rc = COKE_OK, bit;
-    CK_TRY(scan_string(s, key, sizeof key));
-    CK_TRY(expect(s, ':'));
+    int bit;
+    CK_RETURN_IF(scan_string(s, key, sizeof key));
+    CK_RETURN_IF(expect(s, ':'));
     bit = strcmp(key, "descr") == 0           ? HAS_DTYPE
           : strcmp(key, "fortran_order") == 0 ? HAS_ORDER
           : strcmp(key, "shape") == 0         ? HAS_SHAPE
                                               : 0;
     if (!bit || (*has & bit))
-        CK_FAIL(COKE_EFORMAT, "%s: the .npy header has the key '%s' %s", s->name, key,
-                bit ? "twice" : "that does not belong there");
+        return ck_fail(COKE_EFORMAT, "%s: the .npy header has the key '%s' %s", s->name, key,
+                       bit ? "twice" : "that does not belong there");
     *has |= bit;
     if (bit == HAS_DTYPE)
-        CK_TRY(scan_dtype(s, &out->dtype));
+        CK_RETURN_IF(scan_dtype(s, &out->dtype));
     else if (bit == HAS_ORDER)
-        CK_TRY(scan_flag(s, fortran));
+        CK_RETURN_IF(scan_flag(s, fortran));
     else
-        CK_TRY(scan_shape(s, out));
-done:
-    return rc;
+        CK_RETURN_IF(scan_shape(s, out));
+    return COKE_OK;
 }
 
 static int scan_dict(struct scanner *s, struct ck_npy *out)
 {
-    int rc = COKE_OK, has = 0, fortran = 0;
-    CK_TRY(expect(s, '{'));
+    int has = 0, fortran = 0;
+    CK_RETURN_IF(expect(s, '{'));
     while (!next_is(s, '}')) {
-        CK_TRY(scan_item(s, out, &fortran, &has));
+        CK_RETURN_IF(scan_item(s, out, &fortran, &has));
         if (!next_is(s, ',')) {
-            CK_TRY(expect(s, '}'));
+            CK_RETURN_IF(expect(s, '}'));
             break;
         }
     }
     skip_space(s);
     if (s->p != s->end)
-        CK_FAIL(COKE_EFORMAT, "%s: something follows the dict in the .npy header", s->name);
+        return ck_fail(COKE_EFORMAT, "%s: something follows the dict in the .npy header",
+                       s->name);
     if (has != HAS_ALL)
-        CK_FAIL(COKE_EFORMAT, "%s: the .npy header has no '%s'", s->name,
-                !(has & HAS_DTYPE)   ? "descr"
-                : !(has & HAS_ORDER) ? "fortran_order"
-                                     : "shape");
+        return ck_fail(COKE_EFORMAT, "%s: the .npy header has no '%s'", s->name,
+                       !(has & HAS_DTYPE)   ? "descr"
+                       : !(has & HAS_ORDER) ? "fortran_order"
+                                            : "shape");
     if (fortran && out->ndim > 1)
-        CK_FAIL(COKE_EFORMAT,
-                "%s: the array is in Fortran order; save numpy.ascontiguousarray(x)", s->name);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: the array is in Fortran order; save numpy.ascontiguousarray(x)",
+                       s->name);
     if (!ck_shape_size(out->dtype, out->ndim, out->shape, &out->elements, &out->bytes))
-        CK_FAIL(COKE_EFORMAT, "%s: the shape is too large for any file", s->name);
-done:
-    return rc;
+        return ck_fail(COKE_EFORMAT, "%s: the shape is too large for any file", s->name);
+    return COKE_OK;
 }
 
 /* ---- the file ---- */

@@ -268,18 +268,16 @@ static int push_stack_global(struct machine *m)
 /* The n nodes on top become a tuple. */
 static int make_tuple(struct machine *m, int32_t n)
 {
-    int rc = COKE_OK;
     if (m->height - floor_of(m) < n)
         return fail_at(m, "a tuple's items are missing");
     int32_t from = m->height - n;
-    CK_TRY(push_kind(m, CK_PICKLE_TUPLE, 0));
+    CK_RETURN_IF(push_kind(m, CK_PICKLE_TUPLE, 0));
     int32_t tuple = m->stack[m->height - 1];
     for (int32_t i = 0; i < n; i++)
-        CK_TRY(append(m, tuple, -1, m->stack[from + i]));
+        CK_RETURN_IF(append(m, tuple, -1, m->stack[from + i]));
     m->stack[from] = tuple;
     m->height = from + 1;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int push_mark(struct machine *m)
@@ -305,18 +303,16 @@ static int make_marked_tuple(struct machine *m)
 /* The n nodes on top go into the container below them, `width` at a time. */
 static int add_items(struct machine *m, int32_t n, int width)
 {
-    int rc = COKE_OK;
     if (n < 0 || n % width || m->height - floor_of(m) < n + 1)
         return fail_at(m, "items are missing");
     int32_t from = m->height - n, to = m->stack[from - 1];
     if (!is_kind(m, to, width == 2 ? CK_PICKLE_DICT : CK_PICKLE_LIST))
         return fail_at(m, "items for what is no list and no dict");
     for (int32_t i = 0; i < n; i += width)
-        CK_TRY(append(m, to, width == 2 ? m->stack[from + i] : -1,
-                      m->stack[from + i + width - 1]));
+        CK_RETURN_IF(append(m, to, width == 2 ? m->stack[from + i] : -1,
+                            m->stack[from + i + width - 1]));
     m->height = from;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- calls ---- */

@@ -231,23 +231,23 @@ done:
 int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
                  const struct coke_rows_options *options)
 {
-    int rc = COKE_OK, stdins = 0, fd = -1;
+    int stdins = 0, fd = -1;
     *out = NULL;
     for (int i = 0; i < npaths; i++)
         stdins += strcmp(paths[i], "-") == 0;
     if (stdins > 1)
-        CK_FAIL(COKE_EUSAGE, "-: standard input can be read once only");
+        return ck_fail(COKE_EUSAGE, "-: standard input can be read once only");
     if (!options || !options->one_pass)
         return open_files(out, paths, npaths, options);
     if (stdins && npaths > 1)
-        CK_FAIL(COKE_EUSAGE, "-: in one pass, standard input cannot be joined with files");
+        return ck_fail(COKE_EUSAGE,
+                       "-: in one pass, standard input cannot be joined with files");
     if (npaths == 1)
-        CK_TRY(open_pipe(paths[0], &fd));
+        CK_RETURN_IF(open_pipe(paths[0], &fd));
     if (fd < 0)
         return open_files(out, paths, npaths, options);
     return ck_rows_open_stream(out, fd, shown_name(paths[0]));
-done:
-    return rc;
+    return COKE_OK;
 }
 
 void ck_rows_free(struct coke_rows *rows)

@@ -161,20 +161,19 @@ static int read_offsets(const struct reader *r, struct entry *e, const json_t *v
 
 static int read_entry(const struct reader *r, struct entry *e, const json_t *value)
 {
-    int rc = COKE_OK;
     int64_t elements, bytes;
-    CK_TRY(read_dtype(r, e, json_object_get(value, "dtype")));
-    CK_TRY(read_shape(r, e, json_object_get(value, "shape")));
-    CK_TRY(read_offsets(r, e, json_object_get(value, "data_offsets")));
+    CK_RETURN_IF(read_dtype(r, e, json_object_get(value, "dtype")));
+    CK_RETURN_IF(read_shape(r, e, json_object_get(value, "shape")));
+    CK_RETURN_IF(read_offsets(r, e, json_object_get(value, "data_offsets")));
     if (!ck_shape_size(e->dtype, e->ndim, e->shape, &elements, &bytes))
-        CK_FAIL(COKE_EFORMAT, "%s: the shape of tensor '%s' is too large for any file", r->path,
-                e->name);
+        return ck_fail(COKE_EFORMAT, "%s: the shape of tensor '%s' is too large for any file",
+                       r->path, e->name);
     if (bytes != e->end - e->begin)
-        CK_FAIL(COKE_EFORMAT,
-                "%s: tensor '%s' needs %lld bytes by its shape, and has %lld by its offsets",
-                r->path, e->name, (long long)bytes, (long long)(e->end - e->begin));
-done:
-    return rc;
+        return ck_fail(
+            COKE_EFORMAT,
+            "%s: tensor '%s' needs %lld bytes by its shape, and has %lld by its offsets",
+            r->path, e->name, (long long)bytes, (long long)(e->end - e->begin));
+    return COKE_OK;
 }
 
 static int read_entries(struct reader *r)

@@ -82,25 +82,23 @@ static int start_gzip(struct ck_stream *s)
 static int start(struct ck_stream *s, const char *name)
 {
     struct stat st;
-    int rc = COKE_OK;
     s->size = -1;
     s->name = ck_strdup(name);
     s->in = ck_alloc_array(BUFFER, 1);
     if (!s->name || !s->in)
         return COKE_ENOMEM;
     if (fstat(s->fd, &st))
-        CK_FAIL(COKE_EIO, "%s: %s", name, strerror(errno));
+        return ck_fail(COKE_EIO, "%s: %s", name, strerror(errno));
     if (S_ISDIR(st.st_mode))
-        CK_FAIL(COKE_EIO, "%s: %s", name, strerror(EISDIR));
+        return ck_fail(COKE_EIO, "%s: %s", name, strerror(EISDIR));
     s->regular = S_ISREG(st.st_mode) && lseek(s->fd, 0, SEEK_CUR) == 0;
     if (s->regular)
         s->size = (int64_t)st.st_size;
-    CK_TRY(refill(s));
-    CK_TRY(refuse_foreign(s));
+    CK_RETURN_IF(refill(s));
+    CK_RETURN_IF(refuse_foreign(s));
     if (s->until >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b)
-        CK_TRY(start_gzip(s));
-done:
-    return rc;
+        CK_RETURN_IF(start_gzip(s));
+    return COKE_OK;
 }
 
 int ck_stream_fd(struct ck_stream *s, int fd, const char *name)
@@ -204,18 +202,16 @@ static int inflate_some(struct ck_stream *s, unsigned char *out, size_t room, si
 
 static int read_gzip(struct ck_stream *s, unsigned char *out, size_t n, size_t *got)
 {
-    int rc = COKE_OK;
     while (*got < n && s->inflater) {
         size_t made, room = n - *got < INFLATE_MOST ? n - *got : INFLATE_MOST;
         if (s->from == s->until && s->ended)
-            CK_FAIL(COKE_EFORMAT, "%s: the compressed data end too early", s->name);
+            return ck_fail(COKE_EFORMAT, "%s: the compressed data end too early", s->name);
         if (s->from == s->until)
-            CK_TRY(refill(s));
-        CK_TRY(inflate_some(s, out + *got, room, &made));
+            CK_RETURN_IF(refill(s));
+        CK_RETURN_IF(inflate_some(s, out + *got, room, &made));
         *got += made;
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_stream_read(struct ck_stream *s, void *out, size_t n, size_t *got)

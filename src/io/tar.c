@@ -126,16 +126,14 @@ static int name_from_header(struct ck_tar *t, const struct header *h)
 /* Into t->extended, with a final zero. */
 static int read_extended(struct ck_tar *t, int64_t size)
 {
-    int rc = COKE_OK;
     size_t got;
     if (size > EXTENDED_MAX)
-        CK_FAIL(COKE_EFORMAT, "%s: an extended tar header of %lld bytes at byte %lld",
-                t->in->name, (long long)size, (long long)t->in->position);
-    CK_TRY(reserve(&t->extended, &t->extended_room, (size_t)size));
-    CK_TRY(ck_tar_read(t, t->extended, (size_t)size, &got));
+        return ck_fail(COKE_EFORMAT, "%s: an extended tar header of %lld bytes at byte %lld",
+                       t->in->name, (long long)size, (long long)t->in->position);
+    CK_RETURN_IF(reserve(&t->extended, &t->extended_room, (size_t)size));
+    CK_RETURN_IF(ck_tar_read(t, t->extended, (size_t)size, &got));
     t->extended[got] = 0;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int parse_decimal(const char *p, size_t n, int64_t *out)
@@ -209,18 +207,16 @@ static int parse_pax(struct ck_tar *t, size_t size, struct overrides *o)
 /* A header that only says something about the next one. */
 static int take_extended(struct ck_tar *t, char type, int64_t size, struct overrides *o)
 {
-    int rc = COKE_OK;
     if (type == 'K' || type == 'g') /* names of links, or for all members: nothing for us */
         return COKE_OK;
-    CK_TRY(read_extended(t, size));
+    CK_RETURN_IF(read_extended(t, size));
     if (type == 'x') {
-        CK_TRY(parse_pax(t, (size_t)size, o));
+        CK_RETURN_IF(parse_pax(t, (size_t)size, o));
     } else {
         o->has_name = 1;
-        CK_TRY(set_name(t, t->extended, strlen(t->extended)));
+        CK_RETURN_IF(set_name(t, t->extended, strlen(t->extended)));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- members ---- */

@@ -85,11 +85,10 @@ int ck_tar_add(struct ck_writer *w, const char *name, const void *data, size_t s
                int64_t *bytes)
 {
     struct header h;
-    int rc = COKE_OK;
     size_t length = strlen(name);
     const char *cut = length > NAME ? find_cut(name, length) : NULL;
     if (size > 0777777777777ull - BLOCK)
-        CK_FAIL(COKE_EUSAGE, "%s: %zu bytes are too many for a tar file", name, size);
+        return ck_fail(COKE_EUSAGE, "%s: %zu bytes are too many for a tar file", name, size);
     fill(&h, size, '0');
     if (length <= NAME) {
         memcpy(h.name, name, length);
@@ -97,14 +96,12 @@ int ck_tar_add(struct ck_writer *w, const char *name, const void *data, size_t s
         memcpy(h.prefix, name, (size_t)(cut - name));
         memcpy(h.name, cut + 1, length - (size_t)(cut - name) - 1);
     } else {
-        CK_TRY(write_pax(w, name, bytes));
+        CK_RETURN_IF(write_pax(w, name, bytes));
         memcpy(h.name, name, NAME);
     }
     finish(&h);
-    CK_TRY(write_padded(w, &h, sizeof h, bytes));
-    CK_TRY(write_padded(w, data, size, bytes));
-done:
-    return rc;
+    CK_RETURN_IF(write_padded(w, &h, sizeof h, bytes));
+    return write_padded(w, data, size, bytes);
 }
 
 int ck_tar_end(struct ck_writer *w)

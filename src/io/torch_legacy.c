@@ -136,11 +136,8 @@ int ck_torch_legacy(const char *path, const struct ck_map *map, struct ck_pickle
                     struct ck_zip *storage)
 {
     size_t at = 0;
-    int rc = COKE_OK;
-    CK_TRY(read_head(path, map, &at));
-    CK_TRY(next(path, map, &at, pickle));
-    CK_TRY(list_storages(pickle, storage));
-    CK_TRY(read_storages(path, storage, map, at));
-done:
-    return rc;
+    CK_RETURN_IF(read_head(path, map, &at));
+    CK_RETURN_IF(next(path, map, &at, pickle));
+    CK_RETURN_IF(list_storages(pickle, storage));
+    return read_storages(path, storage, map, at);
 }

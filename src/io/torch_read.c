@@ -107,7 +107,6 @@ static int find_storage(struct reader *r, const char *name, const struct ck_pick
                         const struct ck_zip_entry **out)
 {
     char key[160];
-    int rc = COKE_OK;
     if (s->key_size > sizeof key - 8 || memchr(s->key, 0, s->key_size))
         return fail_tensor(r, name, "lies in a storage whose name cannot be");
     snprintf(key, sizeof key, "%s%.*s", r->checked ? "data/" : "", (int)s->key_size, s->key);
@@ -116,16 +115,16 @@ static int find_storage(struct reader *r, const char *name, const struct ck_pick
         return ck_fail(COKE_EFORMAT, "%s: tensor '%s' lies in storage '%s', which is missing",
                        r->path, name, key);
     if (r->checked && !r->checked[e - r->storage.entry]) {
-        CK_TRY(ck_zip_check(&r->storage, e));
+        CK_RETURN_IF(ck_zip_check(&r->storage, e));
         r->checked[e - r->storage.entry] = 1;
     }
     if (s->elements < 0 || (uint64_t)s->elements > e->size / ck_dtype_size(s->dtype) ||
         (size_t)s->elements * ck_dtype_size(s->dtype) != e->size)
-        CK_FAIL(COKE_EFORMAT, "%s: tensor '%s': its storage has %zu bytes, not %lld numbers %s",
-                r->path, name, e->size, (long long)s->elements, ck_dtype_name(s->dtype));
+        return ck_fail(COKE_EFORMAT,
+                       "%s: tensor '%s': its storage has %zu bytes, not %lld numbers %s",
+                       r->path, name, e->size, (long long)s->elements, ck_dtype_name(s->dtype));
     *out = e;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* Every element lies in the storage; *elements: how many there are. */
@@ -201,19 +200,17 @@ static int add_tensor(struct reader *r, const char *name, int32_t node, struct c
     struct ck_pickle_tensor t = {0};
     const struct ck_zip_entry *e = NULL;
     int64_t n = 0;
-    int rc = COKE_OK;
-    CK_TRY(ck_pickle_tensor(&r->pickle, node, &t));
-    CK_TRY(find_storage(r, name, &t.storage, &e));
+    CK_RETURN_IF(ck_pickle_tensor(&r->pickle, node, &t));
+    CK_RETURN_IF(find_storage(r, name, &t.storage, &e));
     if (!check_extent(&t, &n))
-        CK_FAIL(COKE_EFORMAT, "%s: tensor '%s' lies outside of its storage of %lld numbers",
-                r->path, name, (long long)t.storage.elements);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: tensor '%s' lies outside of its storage of %lld numbers", r->path,
+                       name, (long long)t.storage.elements);
     const unsigned char *from = e->data + (size_t)t.offset * ck_dtype_size(t.storage.dtype);
     const void *data = from;
     if (n && !is_contiguous(&t))
-        CK_TRY(copy_scattered(r, name, &t, from, n, &data));
-    CK_TRY(ck_state_add(out, name, t.storage.dtype, t.ndim, t.shape, data));
-done:
-    return rc;
+        CK_RETURN_IF(copy_scattered(r, name, &t, from, n, &data));
+    return ck_state_add(out, name, t.storage.dtype, t.ndim, t.shape, data);
 }
 
 /* ---- the dict ---- */

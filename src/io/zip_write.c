@@ -64,7 +64,6 @@ static int remember(struct ck_zip_out *z, const struct ck_zip_made *m)
 
 int ck_zip_add(struct ck_zip_out *z, const char *name, const void *data, size_t size)
 {
-    int rc = COKE_OK;
     unsigned char head[LOCAL_SIZE + EXTRA_HEAD + ALIGN], *p = head;
     size_t length = strlen(name);
     if (z->at + size > UINT32_MAX - (1 << 20) || z->n == UINT16_MAX)
@@ -76,17 +75,15 @@ int ck_zip_add(struct ck_zip_out *z, const char *name, const void *data, size_t 
         EXTRA_HEAD + (ALIGN - (z->at + LOCAL_SIZE + length + EXTRA_HEAD) % ALIGN) % ALIGN;
     struct ck_zip_made m = {(char *)(uintptr_t)name, z->at, size,
                             (uint32_t)crc32_z(0, size ? data : (const void *)"", size)};
-    CK_TRY(remember(z, &m));
+    CK_RETURN_IF(remember(z, &m));
     p = put(p, 0x04034b50, 4);
     p = put_common(p, &m, extra);
-    CK_TRY(write_bytes(z, head, LOCAL_SIZE));
-    CK_TRY(write_bytes(z, name, length));
+    CK_RETURN_IF(write_bytes(z, head, LOCAL_SIZE));
+    CK_RETURN_IF(write_bytes(z, name, length));
     p = put(put(head, PADDING_ID, 2), extra - EXTRA_HEAD, 2);
     memset(p, 'Z', extra - EXTRA_HEAD);
-    CK_TRY(write_bytes(z, head, extra));
-    CK_TRY(write_bytes(z, data, size));
-done:
-    return rc;
+    CK_RETURN_IF(write_bytes(z, head, extra));
+    return write_bytes(z, data, size);
 }
 
 static int write_entry(struct ck_zip_out *z, const struct ck_zip_made *m)
@@ -103,20 +100,17 @@ static int write_entry(struct ck_zip_out *z, const struct ck_zip_made *m)
 
 int ck_zip_end(struct ck_zip_out *z)
 {
-    int rc = COKE_OK;
     uint64_t first = z->at;
     unsigned char end[END_SIZE], *p = put(end, 0x06054b50, 4);
     for (int i = 0; i < z->n; i++)
-        CK_TRY(write_entry(z, &z->made[i]));
+        CK_RETURN_IF(write_entry(z, &z->made[i]));
     p = put(p, 0, 2 + 2); /* disks */
     p = put(p, (uint64_t)z->n, 2);
     p = put(p, (uint64_t)z->n, 2);
     p = put(p, z->at - first, 4);
     p = put(p, first, 4);
     put(p, 0, 2); /* comment */
-    CK_TRY(write_bytes(z, end, END_SIZE));
-done:
-    return rc;
+    return write_bytes(z, end, END_SIZE);
 }
 
 void ck_zip_out_release(struct ck_zip_out *z)

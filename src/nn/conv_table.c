@@ -136,24 +136,23 @@ static int read_line(const char *path, int number, char *line)
 
 static int read_text(const char *path, const char *text, size_t size)
 {
-    int rc = COKE_OK, number = 0;
+    int number = 0;
     for (size_t at = 0; at < size;) {
         const char *end = memchr(text + at, '\n', size - at);
         size_t n = end ? (size_t)(end - text) - at : size - at;
         char line[LINE];
         number++;
         if (!end || n >= sizeof line)
-            CK_FAIL(COKE_EFORMAT, "%s: line %d is %s", path, number,
-                    end ? "too long" : "cut off");
+            return ck_fail(COKE_EFORMAT, "%s: line %d is %s", path, number,
+                           end ? "too long" : "cut off");
         memcpy(line, text + at, n);
         line[n] = 0;
-        CK_TRY(read_line(path, number, line));
+        CK_RETURN_IF(read_line(path, number, line));
         at += n + 1;
     }
     if (!number)
-        CK_FAIL(COKE_EFORMAT, "%s: empty, not a tuning file", path);
-done:
-    return rc;
+        return ck_fail(COKE_EFORMAT, "%s: empty, not a tuning file", path);
+    return COKE_OK;
 }
 
 static void forget(void)

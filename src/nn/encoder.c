@@ -111,16 +111,14 @@ void ck_encoder_release(struct coke_encoder *e)
 
 int ck_encoder_save_options(const struct coke_encoder_options *o, struct ck_state *s)
 {
-    int rc = COKE_OK;
     const struct coke_option_table *t = coke_encoder_option_table();
     for (int i = 0; i < t->n; i++) {
         char key[64], value[64];
         snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
-        CK_TRY(coke_options_get(t, o, t->row[i].name, value, sizeof value));
-        CK_TRY(ck_state_add_meta(s, key, value));
+        CK_RETURN_IF(coke_options_get(t, o, t->row[i].name, value, sizeof value));
+        CK_RETURN_IF(ck_state_add_meta(s, key, value));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s)

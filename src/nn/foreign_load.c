@@ -89,19 +89,18 @@ static int choose_prefix(struct load *l)
 
 static int set_prefix(struct load *l)
 {
-    int rc = COKE_OK;
     if (l->o->prefix) {
         snprintf(l->prefix, PREFIX, "%s", l->o->prefix);
         if (strlen(l->o->prefix) >= PREFIX || !has_stem(l->s, l->prefix))
-            CK_FAIL(COKE_EUSAGE, "%s has no tensor %sconv1.weight", l->path, l->o->prefix);
+            return ck_fail(COKE_EUSAGE, "%s has no tensor %sconv1.weight", l->path,
+                           l->o->prefix);
     } else {
-        CK_TRY(choose_prefix(l));
+        CK_RETURN_IF(choose_prefix(l));
     }
     if (ends(l->prefix, "encoder."))
         snprintf(l->sibling, PREFIX, "%.*spredictor.",
                  (int)(strlen(l->prefix) - strlen("encoder.")), l->prefix);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- tensors under our names ---- */
@@ -148,7 +147,6 @@ static int add_float(struct load *l, const char *name, const struct ck_tensor *t
 
 static int collect(struct load *l)
 {
-    int rc = COKE_OK;
     l->converted = ck_calloc_array((size_t)l->s->ntensors, sizeof *l->converted);
     if (!l->converted)
         return COKE_ENOMEM;
@@ -156,12 +154,11 @@ static int collect(struct load *l)
         const struct ck_tensor *t = &l->s->tensor[i];
         const char *name = own_name(l, t->name);
         if (name && is_float(t->dtype))
-            CK_TRY(add_float(l, name, t));
+            CK_RETURN_IF(add_float(l, name, t));
         else if (name)
-            CK_TRY(ck_state_add(&l->own, name, t->dtype, t->ndim, t->shape, t->data));
+            CK_RETURN_IF(ck_state_add(&l->own, name, t->dtype, t->ndim, t->shape, t->data));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- what it is ---- */
@@ -223,20 +220,18 @@ static int find_arch(struct load *l)
 
 static int find_backbone(struct load *l)
 {
-    int rc = COKE_OK;
     const struct ck_tensor *stem;
-    CK_TRY(need(l, "conv1.weight", 4, (int64_t[4]){0}, &stem));
+    CK_RETURN_IF(need(l, "conv1.weight", 4, (int64_t[4]){0}, &stem));
     int64_t planes = stem->shape[0], last[] = {8 * planes, 8 * planes, 3, 3};
     if (stem->shape[2] != stem->shape[3] || (stem->shape[2] != 7 && stem->shape[2] != 3))
-        CK_FAIL(COKE_EFORMAT, "%s: %sconv1 is %lld x %lld; 7 x 7 and 3 x 3 are known", l->path,
-                l->prefix, (long long)stem->shape[2], (long long)stem->shape[3]);
+        return ck_fail(COKE_EFORMAT, "%s: %sconv1 is %lld x %lld; 7 x 7 and 3 x 3 are known",
+                       l->path, l->prefix, (long long)stem->shape[2],
+                       (long long)stem->shape[3]);
     l->e.stem = stem->shape[2] == 7 ? COKE_STEM_IMAGENET : COKE_STEM_CIFAR;
     l->e.channels = stem->shape[1];
     l->e.width = (double)planes / 64;
-    CK_TRY(find_arch(l));
-    CK_TRY(need(l, "layer4.0.conv2.weight", 4, last, NULL));
-done:
-    return rc;
+    CK_RETURN_IF(find_arch(l));
+    return need(l, "layer4.0.conv2.weight", 4, last, NULL);
 }
 
 static int has(const struct load *l, const char *name)
@@ -246,7 +241,6 @@ static int has(const struct load *l, const char *name)
 
 static int find_head(struct load *l, int64_t features)
 {
-    int rc = COKE_OK;
     const struct ck_tensor *t;
     l->e.head = has(l, "fc.weight")     ? COKE_HEAD_LINEAR
                 : has(l, "fc.7.weight") ? COKE_HEAD_MLP3
@@ -258,42 +252,35 @@ static int find_head(struct load *l, int64_t features)
                        : l->e.head == COKE_HEAD_MLP2 ? "fc.2.weight"
                                                      : "fc.6.weight";
     if (l->e.head != COKE_HEAD_LINEAR) {
-        CK_TRY(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
+        CK_RETURN_IF(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
         l->e.hidden = t->shape[0];
     }
     int64_t hidden = l->e.hidden;
     if (l->e.head == COKE_HEAD_MLP3)
-        CK_TRY(need(l, "fc.3.weight", 2, (int64_t[2]){hidden, hidden}, NULL));
-    CK_TRY(need(l, last, 2, (int64_t[2]){0, hidden ? hidden : features}, &t));
+        CK_RETURN_IF(need(l, "fc.3.weight", 2, (int64_t[2]){hidden, hidden}, NULL));
+    CK_RETURN_IF(need(l, last, 2, (int64_t[2]){0, hidden ? hidden : features}, &t));
     l->e.dim = t->shape[0];
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int find_predictor(struct load *l)
 {
-    int rc = COKE_OK;
     const struct ck_tensor *t;
     l->e.predictor = has(l, "predictor.0.weight");
     if (!l->e.predictor)
         return COKE_OK;
-    CK_TRY(need(l, "predictor.0.weight", 2, (int64_t[2]){l->e.hidden, l->e.dim}, &t));
+    CK_RETURN_IF(need(l, "predictor.0.weight", 2, (int64_t[2]){l->e.hidden, l->e.dim}, &t));
     l->e.hidden = t->shape[0];
-    CK_TRY(need(l, "predictor.3.weight", 2, (int64_t[2]){l->e.dim, l->e.hidden}, NULL));
-done:
-    return rc;
+    return need(l, "predictor.3.weight", 2, (int64_t[2]){l->e.dim, l->e.hidden}, NULL);
 }
 
 static int find_options(struct load *l)
 {
-    int rc = COKE_OK;
     l->e = coke_encoder_options_default();
-    CK_TRY(find_backbone(l));
+    CK_RETURN_IF(find_backbone(l));
     int64_t planes = llround(64 * l->e.width);
-    CK_TRY(find_head(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));
-    CK_TRY(find_predictor(l));
-done:
-    return rc;
+    CK_RETURN_IF(find_head(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));
+    return find_predictor(l);
 }
 
 /* ---- what is left out ---- */

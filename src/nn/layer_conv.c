@@ -85,15 +85,13 @@ done:
 
 static int prepare(struct ck_op *op)
 {
-    int rc = COKE_OK;
     struct conv *c = op->data = ck_calloc_array(1, sizeof *c);
     if (!c)
         return COKE_ENOMEM;
-    CK_TRY(make_pass(op, c, CK_CONV_FORWARD));
-    CK_TRY(make_copy(op, c, CK_CONV_FORWARD));
+    CK_RETURN_IF(make_pass(op, c, CK_CONV_FORWARD));
+    CK_RETURN_IF(make_copy(op, c, CK_CONV_FORWARD));
     op->keeps_in[0] = 1;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int prepare_backward(struct ck_op *op)
@@ -199,15 +197,13 @@ static int backward_data(struct ck_op *op, struct conv *c)
 /* The data first: the gradient of the output may be made there. */
 static int backward(struct ck_op *op)
 {
-    int rc = COKE_OK;
     struct conv *c = op->data;
     if (op->din[0] >= 0)
-        CK_TRY(backward_data(op, c));
+        CK_RETURN_IF(backward_data(op, c));
     double start = ck_clock_seconds();
-    CK_TRY(backward_weights(op, c));
+    CK_RETURN_IF(backward_weights(op, c));
     op->weights_seconds = ck_clock_seconds() - start;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static void release(struct ck_op *op)

@@ -178,10 +178,9 @@ static void make_out(const struct ck_op *op, struct range r)
 
 static int forward(struct ck_op *op)
 {
-    int rc = COKE_OK;
     struct norm *m = op->data;
     if (op->plan->r.train)
-        CK_TRY(batch_statistics(op, m));
+        CK_RETURN_IF(batch_statistics(op, m));
     else
         running_statistics(op, m);
     for (int i = 0; i < m->units; i++) {
@@ -192,8 +191,7 @@ static int forward(struct ck_op *op)
     }
     if (!op->share[CK_NORM_OUT])
         make_out(op, whole(op));
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int recompute(struct ck_op *op, void *out)
@@ -255,11 +253,10 @@ static void make_din(const struct ck_op *op, int which, struct range r)
 
 static int backward(struct ck_op *op)
 {
-    int rc = COKE_OK;
     struct norm *m = op->data;
     sum_grads(op, m);
     if (op->plan->r.train)
-        CK_TRY(synchronise(op, m));
+        CK_RETURN_IF(synchronise(op, m));
     for (int i = 0; i < m->units; i++) {
         struct unit *u = &m->unit[i];
         if (op->plan->r.train)
@@ -273,8 +270,7 @@ static int backward(struct ck_op *op)
         if (op->din[i] >= 0 && (i || !op->share[CK_NORM_DIN]))
             make_din(op, i, whole(op));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 void ck_norm_make(const struct ck_op *norm, enum ck_norm_share what, int64_t first,

@@ -383,15 +383,12 @@ static int sum_up(const struct step *st, struct ck_loss_output *out)
 
 int ck_loss_step(struct ck_loss *l, const struct ck_loss_input *in, struct ck_loss_output *out)
 {
-    int rc = COKE_OK;
     struct step st = {.l = l, .in = in, .out = out, .beta = in->pred ? l->o.beta : 0};
     st.uses_q = l->shape.views > 1 && l->o.alpha < 1;
     if (ck_threads() > l->workers)
-        CK_FAIL(COKE_EUSAGE, "the loss was made for %d threads, not for %d", l->workers,
-                ck_threads());
-    CK_TRY(ck_loss_check_input(&l->shape, in));
+        return ck_fail(COKE_EUSAGE, "the loss was made for %d threads, not for %d", l->workers,
+                       ck_threads());
+    CK_RETURN_IF(ck_loss_check_input(&l->shape, in));
     ck_parallel(blocks_of(in->n), run_block, &st);
-    CK_TRY(sum_up(&st, out));
-done:
-    return rc;
+    return sum_up(&st, out);
 }

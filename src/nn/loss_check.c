@@ -18,20 +18,19 @@ static int check_share(const char *name, double x)
 
 int ck_loss_check_setup(const struct ck_loss_shape *shape, const struct ck_loss_options *o)
 {
-    int rc = COKE_OK;
     if (!(o->temperature > 0 && isfinite((float)(1 / o->temperature))))
-        CK_FAIL(COKE_EUSAGE, "temperature: %g is not above 0", o->temperature);
-    CK_TRY(check_share("alpha", o->alpha));
-    CK_TRY(check_share("beta", o->beta));
-    CK_TRY(check_share("large_weight", o->large_weight));
+        return ck_fail(COKE_EUSAGE, "temperature: %g is not above 0", o->temperature);
+    CK_RETURN_IF(check_share("alpha", o->alpha));
+    CK_RETURN_IF(check_share("beta", o->beta));
+    CK_RETURN_IF(check_share("large_weight", o->large_weight));
     if (shape->views < 1 || shape->dim < 1 || shape->heads < 1 || shape->max_n < 1)
-        CK_FAIL(COKE_EUSAGE, "loss of %d views, %d dimensions, %d heads and %lld instances",
-                shape->views, shape->dim, shape->heads, (long long)shape->max_n);
+        return ck_fail(COKE_EUSAGE,
+                       "loss of %d views, %d dimensions, %d heads and %lld instances",
+                       shape->views, shape->dim, shape->heads, (long long)shape->max_n);
     for (int h = 0; h < shape->heads; h++)
         if (shape->k[h] < 1 || shape->k[h] > INT32_MAX)
-            CK_FAIL(COKE_EUSAGE, "head %d: %lld centers", h, (long long)shape->k[h]);
-done:
-    return rc;
+            return ck_fail(COKE_EUSAGE, "head %d: %lld centers", h, (long long)shape->k[h]);
+    return COKE_OK;
 }
 
 /* ---- numbers ---- */
@@ -109,53 +108,47 @@ static int check_label(int h, int64_t i, int32_t label, int64_t k)
 static int check_pairs(int h, int64_t i, const int32_t *label, const float *weight, int slots,
                        int64_t k)
 {
-    int rc = COKE_OK;
     double sum = 0;
     for (int j = 0; j < slots; j++) {
         if (!(weight[j] >= 0))
-            CK_FAIL(COKE_EUSAGE, "head %d, instance %lld: weight %g of label %d", h,
-                    (long long)i, (double)weight[j], label[j]);
+            return ck_fail(COKE_EUSAGE, "head %d, instance %lld: weight %g of label %d", h,
+                           (long long)i, (double)weight[j], label[j]);
         if (weight[j] > 0)
-            CK_TRY(check_label(h, i, label[j], k));
+            CK_RETURN_IF(check_label(h, i, label[j], k));
         sum += (double)weight[j];
     }
     if (!(fabs(sum - 1) <= 1e-3))
-        CK_FAIL(COKE_EUSAGE, "head %d, instance %lld: the weights sum to %g, not to 1", h,
-                (long long)i, sum);
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE, "head %d, instance %lld: the weights sum to %g, not to 1",
+                       h, (long long)i, sum);
+    return COKE_OK;
 }
 
 static int check_targets(int h, const struct ck_targets *t, int64_t n, int64_t k)
 {
-    int rc = COKE_OK;
     if (t->n != n || t->slots < 1 || (!t->weight && t->slots != 1))
-        CK_FAIL(COKE_EUSAGE, "head %d: targets of %lld instances with %d slots for %lld", h,
-                (long long)t->n, t->slots, (long long)n);
+        return ck_fail(COKE_EUSAGE, "head %d: targets of %lld instances with %d slots for %lld",
+                       h, (long long)t->n, t->slots, (long long)n);
     for (int64_t i = 0; i < n; i++) {
         if (t->weight)
-            CK_TRY(check_pairs(h, i, t->label + i * t->slots, t->weight + i * t->slots,
-                               t->slots, k));
+            CK_RETURN_IF(check_pairs(h, i, t->label + i * t->slots, t->weight + i * t->slots,
+                                     t->slots, k));
         else
-            CK_TRY(check_label(h, i, t->label[i], k));
+            CK_RETURN_IF(check_label(h, i, t->label[i], k));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_loss_check_input(const struct ck_loss_shape *shape, const struct ck_loss_input *in)
 {
-    int rc = COKE_OK;
     if (in->n < 1 || in->n > shape->max_n)
-        CK_FAIL(COKE_EUSAGE, "batch of %lld instances, not 1..%lld", (long long)in->n,
-                (long long)shape->max_n);
-    CK_TRY(check_vectors(shape, "proj", in->proj, in->n));
+        return ck_fail(COKE_EUSAGE, "batch of %lld instances, not 1..%lld", (long long)in->n,
+                       (long long)shape->max_n);
+    CK_RETURN_IF(check_vectors(shape, "proj", in->proj, in->n));
     if (in->pred)
-        CK_TRY(check_vectors(shape, "pred", in->pred, in->n));
+        CK_RETURN_IF(check_vectors(shape, "pred", in->pred, in->n));
     for (int h = 0; h < shape->heads; h++) {
-        CK_TRY(check_targets(h, &in->targets[h], in->n, shape->k[h]));
-        CK_TRY(check_centers(h, in->centers[h], shape->k[h], shape->dim));
+        CK_RETURN_IF(check_targets(h, &in->targets[h], in->n, shape->k[h]));
+        CK_RETURN_IF(check_centers(h, in->centers[h], shape->k[h], shape->dim));
     }
-done:
-    return rc;
+    return COKE_OK;
 }

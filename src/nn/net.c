@@ -171,13 +171,13 @@ int ck_net_norm(struct ck_net *net, const char *name, int in)
 {
     if (in < 0)
         return in;
-    int rc = COKE_OK, param = net->nparams, buffer = net->nbuffers, counter = net->ncounters;
+    int param = net->nparams, buffer = net->nbuffers, counter = net->ncounters;
     int64_t c = net->node[in].channels;
-    CK_TRY(add_param(net, name, "weight", 1, &c));
-    CK_TRY(add_param(net, name, "bias", 1, &c));
-    CK_TRY(add_buffer(net, name, "running_mean", c));
-    CK_TRY(add_buffer(net, name, "running_var", c));
-    CK_TRY(add_counter(net, name));
+    CK_RETURN_IF(add_param(net, name, "weight", 1, &c));
+    CK_RETURN_IF(add_param(net, name, "bias", 1, &c));
+    CK_RETURN_IF(add_buffer(net, name, "running_mean", c));
+    CK_RETURN_IF(add_buffer(net, name, "running_var", c));
+    CK_RETURN_IF(add_counter(net, name));
     for (int64_t i = 0; i < c; i++)
         net->param[param].value[i] = net->buffer[buffer + 1].value[i] = 1;
     struct ck_node *v = add_node(net, CK_LAYER_NORM, name, in, -1);
@@ -187,8 +187,7 @@ int ck_net_norm(struct ck_net *net, const char *name, int in)
         v->counter = counter;
     }
     return made(net, v);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_net_relu(struct ck_net *net, int in)

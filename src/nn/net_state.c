@@ -75,19 +75,18 @@ void ck_net_init(struct ck_net *net, uint64_t seed)
 
 int ck_net_save(const struct ck_net *net, struct ck_state *s)
 {
-    int rc = COKE_OK;
     for (int i = 0; i < net->nparams; i++) {
         const struct ck_param *p = &net->param[i];
-        CK_TRY(ck_state_add(s, p->name, CK_F32, p->ndim, p->shape, p->value));
+        CK_RETURN_IF(ck_state_add(s, p->name, CK_F32, p->ndim, p->shape, p->value));
     }
     for (int i = 0; i < net->nbuffers; i++) {
         const struct ck_param *p = &net->buffer[i];
-        CK_TRY(ck_state_add(s, p->name, CK_F32, p->ndim, p->shape, p->value));
+        CK_RETURN_IF(ck_state_add(s, p->name, CK_F32, p->ndim, p->shape, p->value));
     }
     for (int i = 0; i < net->ncounters; i++)
-        CK_TRY(ck_state_add(s, net->counter[i].name, CK_I64, 0, NULL, &net->counter[i].value));
-done:
-    return rc;
+        CK_RETURN_IF(
+            ck_state_add(s, net->counter[i].name, CK_I64, 0, NULL, &net->counter[i].value));
+    return COKE_OK;
 }
 
 /* ---- loading ---- */
@@ -186,7 +185,6 @@ static int fail_mismatch(const struct mismatch *m, const char *source)
 int ck_net_load(struct ck_net *net, const struct ck_state *s, const char *source,
                 const char *ignore)
 {
-    int rc = COKE_OK;
     struct mismatch m = {{0}, {0}, {0}, 0, 0, 0};
     compare(&m, net, s, ignore);
     if (m.nmissing || m.nunexpected || m.nshape)
@@ -195,13 +193,12 @@ int ck_net_load(struct ck_net *net, const struct ck_state *s, const char *source
         struct ck_param *p = i < net->nparams ? &net->param[i] : &net->buffer[i - net->nparams];
         if (is_ignored(p->name, ignore))
             continue;
-        CK_TRY(ck_state_copy(s, p->name, CK_F32, p->ndim, p->shape, p->value));
+        CK_RETURN_IF(ck_state_copy(s, p->name, CK_F32, p->ndim, p->shape, p->value));
         p->version++;
     }
     for (int i = 0; i < net->ncounters; i++)
         if (ck_state_find(s, net->counter[i].name) && !is_ignored(net->counter[i].name, ignore))
-            CK_TRY(ck_state_copy(s, net->counter[i].name, CK_I64, 0, NULL,
-                                 &net->counter[i].value));
-done:
-    return rc;
+            CK_RETURN_IF(ck_state_copy(s, net->counter[i].name, CK_I64, 0, NULL,
+                                       &net->counter[i].value));
+    return COKE_OK;
 }

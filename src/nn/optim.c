@@ -267,20 +267,18 @@ static void move_piece(void *arg, int64_t index, int worker)
 
 int ck_optim_step(struct ck_optim *o, double rate, double grad_scale, int64_t step)
 {
-    int rc = COKE_OK;
     if (!(rate >= 0 && isfinite(rate) && isfinite(grad_scale)))
-        CK_FAIL(COKE_EUSAGE, "step %lld: learning rate %g, gradients times %g", (long long)step,
-                rate, grad_scale);
+        return ck_fail(COKE_EUSAGE, "step %lld: learning rate %g, gradients times %g",
+                       (long long)step, rate, grad_scale);
     o->rate = (float)rate;
     o->grad_scale = (float)grad_scale;
     ck_parallel(o->pieces, measure_piece, o);
-    CK_TRY(check_gradients(o, step));
+    CK_RETURN_IF(check_gradients(o, step));
     set_trust(o);
     ck_parallel(o->pieces, move_piece, o);
     for (int i = 0; i < o->n; i++)
         o->param[i].version += o->param[i].grad != NULL;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- state ---- */
@@ -294,17 +292,15 @@ static void tensor_name(char name[TENSOR_NAME], const struct ck_param *p)
 
 int ck_optim_save(const struct ck_optim *o, struct ck_state *s)
 {
-    int rc = COKE_OK;
     char name[TENSOR_NAME];
     for (int i = 0; i < o->n; i++) {
         const struct ck_param *p = &o->param[i];
         if (!p->grad)
             continue;
         tensor_name(name, p);
-        CK_TRY(ck_state_add(s, name, CK_F32, p->ndim, p->shape, o->recipe[i].momentum));
+        CK_RETURN_IF(ck_state_add(s, name, CK_F32, p->ndim, p->shape, o->recipe[i].momentum));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int is_known(const struct ck_optim *o, const char *name)

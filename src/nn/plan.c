@@ -242,13 +242,12 @@ static int announce(const struct ck_plan *p, const struct ck_node *node)
 
 int ck_plan_backward(struct ck_plan *p, const float *const *seed)
 {
-    int rc = COKE_OK;
     if (!p->r.backward || !p->fresh)
         return ck_fail(COKE_EUSAGE, "no backward pass without %s",
                        p->r.backward ? "a forward pass before it" : "a plan made for it");
-    CK_TRY(check_threads(p));
+    CK_RETURN_IF(check_threads(p));
     p->fresh = 0; /* gradients take the place of activations */
-    CK_TRY(take_seeds(p, seed));
+    CK_RETURN_IF(take_seeds(p, seed));
     for (int i = p->nops - 1; i >= 0; i--) {
         struct ck_op *op = &p->op[i];
         if (!op->ndout)
@@ -259,16 +258,15 @@ int ck_plan_backward(struct ck_plan *p, const float *const *seed)
         }
         double start = ck_clock_seconds();
         if (p->r.recompute)
-            CK_TRY(recompute(p, ck_plan_backward_step(op)));
+            CK_RETURN_IF(recompute(p, ck_plan_backward_step(op)));
         add_grads(p, op);
-        CK_TRY(op->class->backward(op));
+        CK_RETURN_IF(op->class->backward(op));
         note_time(op, 1, ck_clock_seconds() - start - op->weights_seconds);
         note_time(op, 2, op->weights_seconds);
-        CK_TRY(announce(p, op->node));
-        CK_TRY(announce(p, op->second));
+        CK_RETURN_IF(announce(p, op->node));
+        CK_RETURN_IF(announce(p, op->second));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_plan_read_input_grad(const struct ck_plan *p, float *out)

@@ -120,7 +120,7 @@ static int same_size(struct ck_plan *p, const struct ck_node *v)
 
 static int shape_all(struct ck_plan *p)
 {
-    int rc = COKE_OK, n = p->net->nnodes;
+    int n = p->net->nnodes;
     for (int i = 0; i < p->r.nwant; i++)
         p->value[p->r.want[i]].wanted = p->value[p->r.want[i]].needed = 1;
     for (int i = n - 1; i >= 0; i--)
@@ -131,19 +131,19 @@ static int shape_all(struct ck_plan *p)
             }
     for (int i = 0; i < n; i++)
         if (p->value[i].needed) {
-            CK_TRY(shape_node(p, i));
-            CK_TRY(check_size(p, &p->value[i]));
+            CK_RETURN_IF(shape_node(p, i));
+            CK_RETURN_IF(check_size(p, &p->value[i]));
         }
     for (int i = 0; i < n; i++) {
         const struct ck_node *v = &p->net->node[i];
         if (!p->value[i].needed)
             continue;
         if (v->kind == CK_LAYER_ADD)
-            CK_TRY(same_size(p, v));
-        CK_TRY(v->kind == CK_LAYER_INPUT ? format_input(p, i) : format_value(p, &p->value[i]));
+            CK_RETURN_IF(same_size(p, v));
+        CK_RETURN_IF(v->kind == CK_LAYER_INPUT ? format_input(p, i)
+                                               : format_value(p, &p->value[i]));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- operations: batch norm takes what follows it ---- */
@@ -376,8 +376,7 @@ static int needs_backward(const struct ck_op *op)
 
 static int buffer_grads(struct ck_plan *p)
 {
-    int rc = COKE_OK;
-    CK_TRY(seed_grads(p));
+    CK_RETURN_IF(seed_grads(p));
     for (int i = p->nops - 1; i >= 0; i--) {
         struct ck_op *op = &p->op[i];
         struct ck_value *y = &p->value[op->out];
@@ -385,10 +384,9 @@ static int buffer_grads(struct ck_plan *p)
         for (int j = 0; j < op->ndout; j++)
             op->dout[j] = y->grad[j];
         if (needs_backward(op))
-            CK_TRY(op->class->prepare_backward(op));
+            CK_RETURN_IF(op->class->prepare_backward(op));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- what the backward pass reads of the forward one ---- */
@@ -421,19 +419,17 @@ done:
 
 static int save_all(struct ck_plan *p)
 {
-    int rc = COKE_OK;
     for (int i = p->nops - 1; i >= 0; i--) {
         struct ck_op *op = &p->op[i];
         if (!needs_backward(op))
             continue;
         for (int j = 0; j < 2; j++)
             if (op->in[j] >= 0 && op->keeps_in[j])
-                CK_TRY(save(p, op->in[j], ck_plan_backward_step(op)));
+                CK_RETURN_IF(save(p, op->in[j], ck_plan_backward_step(op)));
         if (op->keeps_out)
-            CK_TRY(save(p, op->out, ck_plan_backward_step(op)));
+            CK_RETURN_IF(save(p, op->out, ck_plan_backward_step(op)));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- all together ---- */
@@ -463,24 +459,22 @@ static int allocate(struct ck_plan *p)
 
 int ck_plan_build(struct ck_plan *p)
 {
-    int rc = COKE_OK, n = p->net->nnodes;
+    int n = p->net->nnodes;
     p->value = ck_calloc_array((size_t)n, sizeof *p->value);
     p->op = ck_calloc_array((size_t)n, sizeof *p->op);
     if (!p->value || !p->op)
-        CK_FAIL(COKE_ENOMEM, "no memory for a plan of %d layers", n);
+        return ck_fail(COKE_ENOMEM, "no memory for a plan of %d layers", n);
     for (int i = 0; i < n; i++)
         p->value[i].buffer = p->value[i].saved = -1;
-    CK_TRY(shape_all(p));
-    CK_TRY(make_ops(p));
+    CK_RETURN_IF(shape_all(p));
+    CK_RETURN_IF(make_ops(p));
     for (int i = 0; i < p->nops; i++)
-        CK_TRY(p->op[i].class->prepare(&p->op[i]));
-    CK_TRY(buffer_values(p));
+        CK_RETURN_IF(p->op[i].class->prepare(&p->op[i]));
+    CK_RETURN_IF(buffer_values(p));
     if (p->r.backward) {
-        CK_TRY(buffer_grads(p));
-        CK_TRY(save_all(p));
+        CK_RETURN_IF(buffer_grads(p));
+        CK_RETURN_IF(save_all(p));
     }
     ck_plan_share(p);
-    CK_TRY(allocate(p));
-done:
-    return rc;
+    return allocate(p);
 }

@@ -300,7 +300,6 @@ static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
 
 static int write_head_table(struct ck_html *h, const struct ck_report *r)
 {
-    int rc = COKE_OK;
     ck_html_put(h, "<div class=\"wide\"><table class=\"summary\"><thead><tr><th>clusters</th>"
                    "<th>smallest</th><th>median</th><th>largest</th><th>below bound</th>");
     if (r->head[0].count)
@@ -314,31 +313,28 @@ static int write_head_table(struct ck_html *h, const struct ck_report *r)
                                "than this in all\">gap</th>");
     ck_html_put(h, "</tr></thead><tbody>");
     for (int i = 0; i < r->heads; i++)
-        CK_TRY(write_head_line(h, r, i));
+        CK_RETURN_IF(write_head_line(h, r, i));
     ck_html_put(h, "</tbody></table></div>\n");
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int write_head(struct ck_html *h, const struct ck_report *r, int i)
 {
     const struct ck_report_head *head = &r->head[i];
-    int rc = COKE_OK;
     ck_html_format(h, "<section class=\"head-part\" id=\"head%d\" data-head=\"%d\"><h2>", i, i);
     ck_page_count(h, head->k);
     ck_html_put(h, " clusters</h2><div class=\"charts\">");
     ck_page_head_curves(h, head);
     ck_page_size_bars(h, head);
     if (!r->is_run)
-        CK_TRY(ck_page_spreads(h, head));
+        CK_RETURN_IF(ck_page_spreads(h, head));
     ck_html_put(h, "</div>\n");
-    CK_TRY(ck_page_clusters(h, r, i));
+    CK_RETURN_IF(ck_page_clusters(h, r, i));
     ck_html_put(h, "<div class=\"pair\">");
-    CK_TRY(ck_page_classes(h, r, head));
-    CK_TRY(ck_page_map(h, r, head));
+    CK_RETURN_IF(ck_page_classes(h, r, head));
+    CK_RETURN_IF(ck_page_map(h, r, head));
     ck_html_put(h, "</div></section>\n");
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- options ---- */
@@ -371,17 +367,16 @@ static void write_options(struct ck_html *h, const struct ck_report *r)
 /* Pictures come after all that can be read without them; the browser meets them last. */
 static int write_page(struct ck_html *h, const struct ck_report *r, const char *images_dir)
 {
-    int rc = COKE_OK;
     write_begin(h, r);
     write_header(h, r);
     ck_html_put(h, "<main>");
     write_figures(h, r);
     write_unlabelled(h, r);
-    CK_TRY(write_head_table(h, r));
+    CK_RETURN_IF(write_head_table(h, r));
     ck_page_curves(h, r);
     ck_html_put(h, "<div id=\"heads\" tabindex=\"-1\">");
     for (int i = 0; i < r->heads; i++)
-        CK_TRY(write_head(h, r, i));
+        CK_RETURN_IF(write_head(h, r, i));
     ck_html_put(h, "</div>");
     write_options(h, r);
     ck_html_put(h, "</main><dialog id=\"detail\" aria-labelledby=\"detail-title\"></dialog>"
@@ -392,8 +387,7 @@ static int write_page(struct ck_html *h, const struct ck_report *r, const char *
     ck_html_put(h, "<script>\n");
     ck_html_bytes(h, ck_report_js, ck_report_js_size);
     ck_html_put(h, "</script></body></html>\n");
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- the folder beside the page ---- */
@@ -449,19 +443,17 @@ static int write_folder(const struct ck_report *r, const struct ck_page_target *
                         struct folder *f)
 {
     char path[CK_REPORT_PATH + 64];
-    int rc = COKE_OK;
-    CK_TRY(name_folder(to, f));
+    CK_RETURN_IF(name_folder(to, f));
     f->made = mkdir(f->path, 0777) == 0;
     if (!f->made && errno != EEXIST)
-        CK_FAIL(COKE_EIO, "%s: %s", f->path, strerror(errno));
+        return ck_fail(COKE_EIO, "%s: %s", f->path, strerror(errno));
     for (; f->written < r->sheets.sheets; f->written++)
-        CK_TRY(write_sheet(sheet_path(f, f->written, path, sizeof path),
-                           &r->sheets.sheet[f->written], to->force));
+        CK_RETURN_IF(write_sheet(sheet_path(f, f->written, path, sizeof path),
+                                 &r->sheets.sheet[f->written], to->force));
     for (int64_t i = f->written; to->force; i++)
         if (unlink(sheet_path(f, i, path, sizeof path)) != 0)
             break;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* Without a page its pictures are of no use. */

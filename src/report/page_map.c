@@ -126,7 +126,6 @@ static void write_legend(struct ck_html *h, const struct ck_report *r,
 int ck_page_map(struct ck_html *h, const struct ck_report *r, const struct ck_report_head *head)
 {
     struct ck_map_frame f = ck_page_map_frame(r);
-    int rc = COKE_OK;
     ck_html_put(h,
                 "<div><h3>Map</h3><p class=\"about\">The two directions of most spread (PCA: ");
     ck_html_format(h, "%.0f %% and %.0f %% of it). Circles are centers, by size",
@@ -145,11 +144,10 @@ int ck_page_map(struct ck_html *h, const struct ck_report *r, const struct ck_re
                    "aria-label=\"Map of %lld centers\">",
                    CK_MAP_WIDTH, CK_MAP_HEIGHT, (long long)head->k);
     if (r->dots)
-        CK_TRY(write_dots(h, r, head, &f));
+        CK_RETURN_IF(write_dots(h, r, head, &f));
     write_centers(h, r, head, &f);
     ck_html_put(h, "</svg></div>");
     write_legend(h, r, head);
     ck_html_put(h, "</div>");
-done:
-    return rc;
+    return COKE_OK;
 }

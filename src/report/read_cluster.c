@@ -161,20 +161,18 @@ done:
 int ck_report_read_cluster(struct ck_report *r, const struct ck_report_request *q)
 {
     char path[CK_REPORT_PATH + 64];
-    int rc = COKE_OK;
     snprintf(path, sizeof path, "%s/summary.json", r->source);
-    CK_TRY(ck_record_read(path, take_summary, r));
+    CK_RETURN_IF(ck_record_read(path, take_summary, r));
     for (int h = 0; h < r->heads; h++) {
-        CK_TRY(read_labels(r, h));
-        CK_TRY(read_model(r, h));
+        CK_RETURN_IF(read_labels(r, h));
+        CK_RETURN_IF(read_model(r, h));
     }
     r->complete = 1;
     snprintf(r->about, sizeof r->about, "vectors of %d dimensions", r->dim);
     if (q->images)
-        CK_TRY(ck_report_open_images(r, q, q->images, &q->data));
-    CK_TRY(ck_report_choose_rows(r, q->o.sample));
+        CK_RETURN_IF(ck_report_open_images(r, q, q->images, &q->data));
+    CK_RETURN_IF(ck_report_choose_rows(r, q->o.sample));
     if (q->nvectors)
-        CK_TRY(read_vectors(r, q));
-done:
-    return rc;
+        CK_RETURN_IF(read_vectors(r, q));
+    return COKE_OK;
 }

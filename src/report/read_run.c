@@ -33,7 +33,6 @@ static int take_head(struct ck_table *t, struct ck_record r, double epoch)
 static int take_epoch(struct ck_report *r, struct ck_record line)
 {
     double row[CK_EPOCH_COLUMNS];
-    int rc = COKE_OK;
     row[CK_EPOCH_EPOCH] = ck_record_number(line, "epoch");
     row[CK_EPOCH_LOSS] = ck_record_number(line, "loss");
     row[CK_EPOCH_RATE] = ck_record_number(line, "rate");
@@ -42,12 +41,11 @@ static int take_epoch(struct ck_report *r, struct ck_record line)
     row[CK_EPOCH_ACC] = ck_record_number(line, "acc");
     row[CK_EPOCH_NMI] = ck_record_number(line, "nmi");
     row[CK_EPOCH_ARI] = ck_record_number(line, "ari");
-    CK_TRY(ck_table_add(&r->history, row, CK_EPOCH_COLUMNS));
+    CK_RETURN_IF(ck_table_add(&r->history, row, CK_EPOCH_COLUMNS));
     for (int h = 0; h < r->heads; h++)
-        CK_TRY(take_head(&r->head[h].history, ck_record_item(line, "heads", h),
-                         row[CK_EPOCH_EPOCH]));
-done:
-    return rc;
+        CK_RETURN_IF(take_head(&r->head[h].history, ck_record_item(line, "heads", h),
+                               row[CK_EPOCH_EPOCH]));
+    return COKE_OK;
 }
 
 static int take_metrics(void *arg, struct ck_record line)
@@ -100,25 +98,22 @@ static int take_options(struct ck_report *r, const struct coke_train_options *o)
     const struct coke_option_table *t = coke_train_option_table();
     struct coke_train_options plain = coke_train_options_default();
     char is[1024], was[1024];
-    int rc = COKE_OK;
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
-        CK_TRY(coke_options_get(t, o, name, is, sizeof is));
-        CK_TRY(coke_options_get(t, &plain, name, was, sizeof was));
-        CK_TRY(ck_names_add(&r->options, name, strlen(name)));
-        CK_TRY(ck_names_add(&r->options, is, strlen(is)));
+        CK_RETURN_IF(coke_options_get(t, o, name, is, sizeof is));
+        CK_RETURN_IF(coke_options_get(t, &plain, name, was, sizeof was));
+        CK_RETURN_IF(ck_names_add(&r->options, name, strlen(name)));
+        CK_RETURN_IF(ck_names_add(&r->options, is, strlen(is)));
         if (strcmp(is, was) == 0)
             continue;
-        CK_TRY(ck_names_add(&r->facts, name, strlen(name)));
-        CK_TRY(ck_names_add(&r->facts, is, strlen(is)));
+        CK_RETURN_IF(ck_names_add(&r->facts, name, strlen(name)));
+        CK_RETURN_IF(ck_names_add(&r->facts, is, strlen(is)));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
 {
-    int rc = COKE_OK;
     size_t k = (size_t)km->k, n = (size_t)km->o.n, dim = (size_t)km->o.dim;
     h->k = km->k;
     h->label = ck_alloc_array(n, sizeof *h->label);
@@ -126,13 +121,12 @@ static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
     h->dual = ck_alloc_array(k, sizeof *h->dual);
     h->least = ck_alloc_array(k, sizeof *h->least);
     if (!h->label || !h->center || !h->dual || !h->least)
-        CK_FAIL(COKE_ENOMEM, "out of memory for the labels of %zu images", n);
-    CK_TRY(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
-    CK_TRY(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
-    CK_TRY(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
+        return ck_fail(COKE_ENOMEM, "out of memory for the labels of %zu images", n);
+    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
+    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
+    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
     memcpy(h->least, km->least, k * sizeof *h->least);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static void take_words(struct ck_report *r, const struct ck_run *run)
@@ -146,10 +140,9 @@ static void take_words(struct ck_report *r, const struct ck_run *run)
 
 static int take_run(struct ck_report *r, const struct ck_run *run)
 {
-    int rc = COKE_OK;
     if (run->heads == 0)
-        CK_FAIL(COKE_EFORMAT, "%s is an encoder alone: it has no clusters to report",
-                run->weights);
+        return ck_fail(COKE_EFORMAT, "%s is an encoder alone: it has no clusters to report",
+                       run->weights);
     r->is_run = 1;
     r->heads = run->heads;
     r->n = run->head[0]->o.n;
@@ -159,15 +152,14 @@ static int take_run(struct ck_report *r, const struct ck_run *run)
     r->complete = r->epoch >= 0 && r->epoch >= r->epochs;
     snprintf(r->weights, sizeof r->weights, "%s", run->weights);
     take_words(r, run);
-    CK_TRY(take_options(r, &run->o));
+    CK_RETURN_IF(take_options(r, &run->o));
     for (int h = 0; h < run->heads; h++) {
         if (run->head[h]->o.n != r->n)
-            CK_FAIL(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld", run->weights,
-                    h, (long long)run->head[h]->o.n, (long long)r->n);
-        CK_TRY(copy_head(&r->head[h], run->head[h]));
+            return ck_fail(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld",
+                           run->weights, h, (long long)run->head[h]->o.n, (long long)r->n);
+        CK_RETURN_IF(copy_head(&r->head[h], run->head[h]));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- features ---- */

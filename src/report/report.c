@@ -128,7 +128,6 @@ int ck_report_choose_rows(struct ck_report *r, int64_t most)
 
 static int compare_classes(struct ck_report *r, struct ck_report_head *h)
 {
-    int rc = COKE_OK;
     size_t k = (size_t)h->k, classes = (size_t)r->classes;
     if (!r->truth || r->classes < 1 || (double)k * (double)classes > most_counts)
         return COKE_OK;
@@ -138,12 +137,11 @@ static int compare_classes(struct ck_report *r, struct ck_report_head *h)
     h->match = ck_alloc_array(k, sizeof *h->match);
     if (!h->count || !h->purity || !h->major || !h->match)
         return COKE_ENOMEM;
-    CK_TRY(ck_confusion(r->truth, h->label, r->n, r->classes, (int32_t)h->k, h->count));
-    CK_TRY(ck_agreement_of_counts(h->count, r->classes, (int32_t)h->k, &h->agreement));
-    CK_TRY(ck_match(h->count, r->classes, (int32_t)h->k, h->match, NULL));
+    CK_RETURN_IF(ck_confusion(r->truth, h->label, r->n, r->classes, (int32_t)h->k, h->count));
+    CK_RETURN_IF(ck_agreement_of_counts(h->count, r->classes, (int32_t)h->k, &h->agreement));
+    CK_RETURN_IF(ck_match(h->count, r->classes, (int32_t)h->k, h->match, NULL));
     ck_purity(h->count, r->classes, (int32_t)h->k, h->purity, h->major);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- clusters ---- */
@@ -346,17 +344,17 @@ static void forget_sheets(struct ck_sheets *s)
 static int make_pictures(struct ck_report *r, const struct ck_report_request *q, double bytes)
 {
     int32_t largest = 0;
-    int rc = COKE_OK, plan;
-    CK_TRY(choose_plan(r, bytes, &plan, &largest));
+    int plan;
+    CK_RETURN_IF(choose_plan(r, bytes, &plan, &largest));
     for (;; plan++) {
-        CK_TRY(add_pictures(r, &plans[plan]));
+        CK_RETURN_IF(add_pictures(r, &plans[plan]));
         r->sheets.side = side_of(&plans[plan], largest);
-        CK_TRY(ck_sheets_make(&r->sheets, r->data, q->callbacks));
+        CK_RETURN_IF(ck_sheets_make(&r->sheets, r->data, q->callbacks));
         if ((double)r->sheets.bytes <= bytes)
             break;
         forget_sheets(&r->sheets);
         if (plan == PLANS - 1)
-            CK_FAIL(
+            return ck_fail(
                 COKE_EUSAGE,
                 "budget: %g MB cannot hold a picture of each cluster; --images-dir puts them "
                 "in a folder beside the page",
@@ -365,8 +363,7 @@ static int make_pictures(struct ck_report *r, const struct ck_report_request *q,
     if (r->sheets.bad)
         ck_report_warn(q, "%lld of %lld pictures could not be read and are grey",
                        (long long)r->sheets.bad, (long long)r->sheets.n);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int choose_items(struct ck_report *r, const struct ck_report_request *q)

@@ -149,19 +149,16 @@ static void maker_release(struct maker *m)
 
 static int make_sheet(struct maker *m, const int64_t *image, int64_t n, struct ck_sheet *out)
 {
-    int rc = COKE_OK;
     int64_t columns = CK_SHEET_COLUMNS; /* all sheets are as wide: the page counts on it */
     int64_t rows = (n + CK_SHEET_COLUMNS - 1) / CK_SHEET_COLUMNS;
     m->image = image;
-    CK_TRY(
+    CK_RETURN_IF(
         ck_image_reshape(&m->out, (int32_t)(columns * m->side), (int32_t)(rows * m->side), 3));
     memset(m->out.data, GREY, (size_t)(columns * rows * m->side * m->side) * 3);
     ck_parallel(n, make_tile, m);
     if (m->status)
-        CK_FAIL(COKE_ENOMEM, "out of memory for pictures");
-    CK_TRY(ck_jpeg_encode(&m->out, QUALITY, &out->bytes, &out->size));
-done:
-    return rc;
+        return ck_fail(COKE_ENOMEM, "out of memory for pictures");
+    return ck_jpeg_encode(&m->out, QUALITY, &out->bytes, &out->size);
 }
 
 int ck_sheets_make(struct ck_sheets *s, struct coke_data *d,

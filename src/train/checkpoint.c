@@ -28,41 +28,34 @@ static int add_options(struct ck_state *s, const struct coke_train_options *o)
 {
     const struct coke_option_table *t = coke_train_option_table();
     char key[96], value[1024];
-    int rc = COKE_OK;
     for (int i = 0; i < t->n; i++) {
         snprintf(key, sizeof key, "option.%s", t->row[i].name);
-        CK_TRY(coke_options_get(t, o, t->row[i].name, value, sizeof value));
-        CK_TRY(ck_state_add_meta(s, key, value));
+        CK_RETURN_IF(coke_options_get(t, o, t->row[i].name, value, sizeof value));
+        CK_RETURN_IF(ck_state_add_meta(s, key, value));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int add_circumstances(struct ck_state *s)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_state_add_meta(s, "coke", coke_version()));
-    CK_TRY(ck_state_add_meta(s, "onednn", ck_dnn_version()));
-    CK_TRY(ck_state_add_meta(s, "isa", coke_isa()));
-    CK_TRY(add_number(s, "threads", ck_threads()));
+    CK_RETURN_IF(ck_state_add_meta(s, "coke", coke_version()));
+    CK_RETURN_IF(ck_state_add_meta(s, "onednn", ck_dnn_version()));
+    CK_RETURN_IF(ck_state_add_meta(s, "isa", coke_isa()));
+    CK_RETURN_IF(add_number(s, "threads", ck_threads()));
     if (ck_comm_size(ck_comm()) > 1)
-        CK_TRY(add_number(s, "processes", ck_comm_size(ck_comm())));
-done:
-    return rc;
+        CK_RETURN_IF(add_number(s, "processes", ck_comm_size(ck_comm())));
+    return COKE_OK;
 }
 
 static int add_position(struct ck_state *s, const struct ck_position *at)
 {
-    int rc = COKE_OK;
-    CK_TRY(add_number(s, "epoch", at->epoch));
-    CK_TRY(add_number(s, "step", at->step));
-    CK_TRY(add_number(s, "metrics_bytes", at->metrics_bytes));
-    CK_TRY(add_number(s, "epoch_images", at->images));
-    CK_TRY(ck_state_add_meta_number(s, "best", at->best));
-    CK_TRY(ck_state_add_meta_number(s, "epoch_loss", at->loss_sum));
-    CK_TRY(ck_state_add_meta_number(s, "last_loss", at->last_loss));
-done:
-    return rc;
+    CK_RETURN_IF(add_number(s, "epoch", at->epoch));
+    CK_RETURN_IF(add_number(s, "step", at->step));
+    CK_RETURN_IF(add_number(s, "metrics_bytes", at->metrics_bytes));
+    CK_RETURN_IF(add_number(s, "epoch_images", at->images));
+    CK_RETURN_IF(ck_state_add_meta_number(s, "best", at->best));
+    CK_RETURN_IF(ck_state_add_meta_number(s, "epoch_loss", at->loss_sum));
+    return ck_state_add_meta_number(s, "last_loss", at->last_loss);
 }
 
 static int add_list(struct ck_state *s, const char *key, const float *x, int n)
@@ -77,12 +70,9 @@ static int add_list(struct ck_state *s, const char *key, const float *x, int n)
 int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s)
 {
     const struct ck_recipe *r = ck_loader_recipe(s->loader);
-    int rc = COKE_OK;
-    CK_TRY(add_list(state, "image.mean", r->mean, r->channels));
-    CK_TRY(add_list(state, "image.std", r->std, r->channels));
-    CK_TRY(add_number(state, "image.size", r->view[0].width));
-done:
-    return rc;
+    CK_RETURN_IF(add_list(state, "image.mean", r->mean, r->channels));
+    CK_RETURN_IF(add_list(state, "image.std", r->std, r->channels));
+    return add_number(state, "image.size", r->view[0].width);
 }
 
 int ck_checkpoint_write(const char *path, const struct ck_session *s,
@@ -187,33 +177,28 @@ static int check_options(const struct check *c, const struct coke_train_options 
 {
     const struct coke_option_table *t = coke_train_option_table();
     char key[96], value[1024], what[96];
-    int rc = COKE_OK;
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
         if (ck_train_option_is_free(name))
             continue;
         snprintf(key, sizeof key, "option.%s", name);
         snprintf(what, sizeof what, "option '%s'", name);
-        CK_TRY(coke_options_get(t, o, name, value, sizeof value));
-        CK_TRY(same(c, what, key, value));
+        CK_RETURN_IF(coke_options_get(t, o, name, value, sizeof value));
+        CK_RETURN_IF(same(c, what, key, value));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int check_circumstances(const struct check *c)
 {
     char threads[16], processes[16];
-    int rc = COKE_OK;
     snprintf(threads, sizeof threads, "%d", ck_threads());
     snprintf(processes, sizeof processes, "%d", ck_comm_size(ck_comm()));
-    CK_TRY(same(c, "coke", "coke", coke_version()));
-    CK_TRY(same(c, "oneDNN", "onednn", ck_dnn_version()));
-    CK_TRY(same(c, "the instruction set", "isa", coke_isa()));
-    CK_TRY(same(c, "the number of processes", "processes", processes));
-    CK_TRY(same(c, "the number of threads", "threads", threads));
-done:
-    return rc;
+    CK_RETURN_IF(same(c, "coke", "coke", coke_version()));
+    CK_RETURN_IF(same(c, "oneDNN", "onednn", ck_dnn_version()));
+    CK_RETURN_IF(same(c, "the instruction set", "isa", coke_isa()));
+    CK_RETURN_IF(same(c, "the number of processes", "processes", processes));
+    return same(c, "the number of threads", "threads", threads);
 }
 
 /* The images must be the same ones in the same places: labels belong to places. */
@@ -244,16 +229,13 @@ done:
 
 static int read_position(const struct ck_state *s, const char *path, struct ck_position *at)
 {
-    int rc = COKE_OK;
-    CK_TRY(get_number(s, path, "epoch", &at->epoch));
-    CK_TRY(get_number(s, path, "step", &at->step));
-    CK_TRY(get_number(s, path, "metrics_bytes", &at->metrics_bytes));
-    CK_TRY(get_number(s, path, "epoch_images", &at->images));
-    CK_TRY(get_real(s, path, "best", &at->best));
-    CK_TRY(get_real(s, path, "epoch_loss", &at->loss_sum));
-    CK_TRY(get_real(s, path, "last_loss", &at->last_loss));
-done:
-    return rc;
+    CK_RETURN_IF(get_number(s, path, "epoch", &at->epoch));
+    CK_RETURN_IF(get_number(s, path, "step", &at->step));
+    CK_RETURN_IF(get_number(s, path, "metrics_bytes", &at->metrics_bytes));
+    CK_RETURN_IF(get_number(s, path, "epoch_images", &at->images));
+    CK_RETURN_IF(get_real(s, path, "best", &at->best));
+    CK_RETURN_IF(get_real(s, path, "epoch_loss", &at->loss_sum));
+    return get_real(s, path, "last_loss", &at->last_loss);
 }
 
 int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path)

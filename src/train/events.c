@@ -16,21 +16,15 @@ static double wall(void)
 
 int ck_events_open(struct ck_tfevents *t, const char *run, int64_t step)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_tfevents_trim(run, step));
-    CK_TRY(ck_tfevents_open(t, run, wall()));
-done:
-    return rc;
+    CK_RETURN_IF(ck_tfevents_trim(run, step));
+    return ck_tfevents_open(t, run, wall());
 }
 
 int ck_events_step(struct ck_tfevents *t, const struct ck_step *s, int64_t step)
 {
-    int rc = COKE_OK;
     double now = wall();
-    CK_TRY(ck_tfevents_scalar(t, now, step, "step/loss", s->loss));
-    CK_TRY(ck_tfevents_scalar(t, now, step, "step/rate", s->rate));
-done:
-    return rc;
+    CK_RETURN_IF(ck_tfevents_scalar(t, now, step, "step/loss", s->loss));
+    return ck_tfevents_scalar(t, now, step, "step/rate", s->rate);
 }
 
 static int add_head(struct ck_tfevents *t, const struct ck_head_health *h, int head,
@@ -80,15 +74,13 @@ done:
 int ck_events_epoch(struct ck_tfevents *t, const struct ck_epoch_report *r,
                     const struct ck_heads *heads, int64_t step)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_tfevents_scalar(t, wall(), step, "epoch/loss", r->loss));
-    CK_TRY(ck_tfevents_scalar(t, wall(), step, "epoch/feature_mean", r->feature_mean));
+    CK_RETURN_IF(ck_tfevents_scalar(t, wall(), step, "epoch/loss", r->loss));
+    CK_RETURN_IF(ck_tfevents_scalar(t, wall(), step, "epoch/feature_mean", r->feature_mean));
     for (int h = 0; h < r->heads; h++) {
-        CK_TRY(add_head(t, &r->health[h], h, step));
-        CK_TRY(add_spread(t, heads->head[h], h, step));
+        CK_RETURN_IF(add_head(t, &r->health[h], h, step));
+        CK_RETURN_IF(add_spread(t, heads->head[h], h, step));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_events_monitor(struct ck_tfevents *t, const struct ck_epoch_report *r, int64_t step)

@@ -39,11 +39,8 @@ static void describe(struct coke_exchanged *out, const struct coke_encoder_optio
 /* An encoder of ours in *r, and the metadata of its file in *meta. */
 static int open_own(const char *path, int best, struct ck_run *r, struct ck_state *meta)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_safetensors_read(path, meta));
-    CK_TRY(ck_run_open(r, path, best));
-done:
-    return rc;
+    CK_RETURN_IF(ck_safetensors_read(path, meta));
+    return ck_run_open(r, path, best);
 }
 
 /* ---- export ---- */
@@ -103,20 +100,19 @@ static int check_detectron2(const struct export *x)
 
 static int make_output(struct export *x)
 {
-    int rc = COKE_OK, heads = x->o->part == COKE_PART_ALL;
+    int heads = x->o->part == COKE_PART_ALL;
     enum ck_naming naming = x->o->format == COKE_EXPORT_DETECTRON2 ? CK_NAMES_DETECTRON2
                             : x->o->names == COKE_NAMES_AUTHORS    ? CK_NAMES_AUTHORS
                                                                    : CK_NAMES_TORCHVISION;
     if (x->o->format != COKE_EXPORT_ONNX) /* which takes them from the network itself */
-        CK_TRY(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
+        CK_RETURN_IF(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
     if (naming == CK_NAMES_TORCHVISION)
-        CK_TRY(ck_encoder_save_options(&x->encoder, &x->out));
-    CK_TRY(copy_image_meta(&x->meta, &x->out));
+        CK_RETURN_IF(ck_encoder_save_options(&x->encoder, &x->out));
+    CK_RETURN_IF(copy_image_meta(&x->meta, &x->out));
     /* Programs that keep tensors of several libraries ask for this word: PyTorch's layout. */
     if (x->o->format == COKE_EXPORT_SAFETENSORS)
-        CK_TRY(ck_state_add_meta(&x->out, "format", "pt"));
-done:
-    return rc;
+        CK_RETURN_IF(ck_state_add_meta(&x->out, "format", "pt"));
+    return COKE_OK;
 }
 
 static int write_output(const struct export *x, struct ck_writer *w)
@@ -190,15 +186,13 @@ struct import {
 /* The tensors of a foreign file, or of the encoder in a file of ours. */
 static int find_tensors(struct import *m, const struct ck_state **out)
 {
-    int rc = COKE_OK;
     *out = &m->file;
     if (!ck_state_meta(&m->file, "encoder.arch"))
         return COKE_OK;
-    CK_TRY(ck_run_open(&m->run, m->source, 0));
-    CK_TRY(ck_foreign_save(&m->run.encoder, CK_NAMES_TORCHVISION, 1, &m->own));
+    CK_RETURN_IF(ck_run_open(&m->run, m->source, 0));
+    CK_RETURN_IF(ck_foreign_save(&m->run.encoder, CK_NAMES_TORCHVISION, 1, &m->own));
     *out = &m->own;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* Networks for large colour pictures are trained on ImageNet, with its mean and deviation. */

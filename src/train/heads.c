@@ -67,7 +67,6 @@ done:
 
 int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_t images)
 {
-    int rc = COKE_OK;
     memset(h, 0, sizeof *h);
     h->n = o->k.n;
     h->dim = (int)o->encoder.dim;
@@ -84,10 +83,8 @@ int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_
     if (!h->label || !h->old || !h->target_label || !h->target_weight)
         return COKE_ENOMEM;
     for (int i = 0; i < h->n; i++)
-        CK_TRY(make_head(h, o, i));
-    CK_TRY(coke_multihead_new(&h->multi, h->head, h->n));
-done:
-    return rc;
+        CK_RETURN_IF(make_head(h, o, i));
+    return coke_multihead_new(&h->multi, h->head, h->n);
 }
 
 void ck_heads_release(struct ck_heads *h)
@@ -187,7 +184,6 @@ static void compare(struct ck_heads *h, int i, const float *x, int64_t n)
 int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
                     int current, const struct ck_label_share *share)
 {
-    int rc = COKE_OK;
     for (int i = 0; i < h->n; i++)
         for (int64_t j = 0; j < n; j++) {
             int32_t old = ck_labels_get(&h->head[i]->labels, ids[j]);
@@ -195,7 +191,7 @@ int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int6
             if (h->keep_best)
                 h->kept[i][ids[j]] = old;
         }
-    CK_TRY(ck_multihead_step(h->multi, x, ids, n, share, h->label));
+    CK_RETURN_IF(ck_multihead_step(h->multi, x, ids, n, share, h->label));
     for (int i = 0; i < h->n; i++) {
         compare(h, i, x, n);
         if (h->current_centers)
@@ -203,8 +199,7 @@ int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int6
     }
     if (current)
         ck_heads_read(h, ids, n, 1);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- an epoch ---- */
@@ -218,17 +213,15 @@ static int keeps_last(const struct ck_heads *h, int i)
 
 int ck_heads_epoch_end(struct ck_heads *h)
 {
-    int rc = COKE_OK;
     for (int i = 0; i < h->n; i++)
         for (int64_t j = 0; keeps_last(h, i) && j < h->images; j++)
             if (h->kept[i][j] >= 0)
                 ck_labels_set(&h->head[i]->labels, j, h->kept[i][j]);
-    CK_TRY(coke_multihead_epoch_end(h->multi));
+    CK_RETURN_IF(coke_multihead_epoch_end(h->multi));
     for (int i = 0; i < h->n; i++)
         copy_centers(h, i, h->head[i]->prev);
     memset(h->sums, 0, sizeof h->sums);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int by_size(const void *a, const void *b)
@@ -312,34 +305,30 @@ enum { NAME = 96 };
 static int add_prefixed(struct ck_state *s, const struct ck_state *from, const char *prefix)
 {
     char name[NAME];
-    int rc = COKE_OK;
     for (int i = 0; i < from->ntensors; i++) {
         const struct ck_tensor *t = &from->tensor[i];
         snprintf(name, sizeof name, "%s%s", prefix, t->name);
-        CK_TRY(ck_state_add(s, name, t->dtype, t->ndim, t->shape, t->data));
+        CK_RETURN_IF(ck_state_add(s, name, t->dtype, t->ndim, t->shape, t->data));
     }
     for (int i = 0; i < from->nmeta; i++) {
         snprintf(name, sizeof name, "%s%s", prefix, from->meta[i].key);
-        CK_TRY(ck_state_add_meta(s, name, from->meta[i].value));
+        CK_RETURN_IF(ck_state_add_meta(s, name, from->meta[i].value));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int take_prefixed(struct ck_state *out, const struct ck_state *s, const char *prefix)
 {
     size_t n = strlen(prefix);
-    int rc = COKE_OK;
     for (int i = 0; i < s->ntensors; i++) {
         const struct ck_tensor *t = &s->tensor[i];
         if (strncmp(t->name, prefix, n) == 0)
-            CK_TRY(ck_state_add(out, t->name + n, t->dtype, t->ndim, t->shape, t->data));
+            CK_RETURN_IF(ck_state_add(out, t->name + n, t->dtype, t->ndim, t->shape, t->data));
     }
     for (int i = 0; i < s->nmeta; i++)
         if (strncmp(s->meta[i].key, prefix, n) == 0)
-            CK_TRY(ck_state_add_meta(out, s->meta[i].key + n, s->meta[i].value));
-done:
-    return rc;
+            CK_RETURN_IF(ck_state_add_meta(out, s->meta[i].key + n, s->meta[i].value));
+    return COKE_OK;
 }
 
 static int save_head(const struct ck_heads *h, int i, struct ck_state *s)

@@ -81,16 +81,13 @@ static int open_at(const char *path, int64_t bytes, int *fd)
 
 int ck_journal_open(struct ck_journal *j, const char *run, int64_t metrics_bytes)
 {
-    int rc = COKE_OK;
     *j = (struct ck_journal){.metrics = -1, .timing = -1, .metrics_bytes = metrics_bytes};
     j->metrics_path = join_path(run, "metrics.jsonl");
     j->timing_path = join_path(run, "timing.jsonl");
     if (!j->metrics_path || !j->timing_path)
         return COKE_ENOMEM;
-    CK_TRY(open_at(j->metrics_path, metrics_bytes, &j->metrics));
-    CK_TRY(open_at(j->timing_path, -1, &j->timing));
-done:
-    return rc;
+    CK_RETURN_IF(open_at(j->metrics_path, metrics_bytes, &j->metrics));
+    return open_at(j->timing_path, -1, &j->timing);
 }
 
 void ck_journal_close(struct ck_journal *j)
@@ -188,7 +185,6 @@ static int add_timing(struct ck_journal *j, const struct ck_epoch_report *r)
 int ck_journal_epoch(struct ck_journal *j, const struct ck_epoch_report *r)
 {
     struct ck_line l;
-    int rc = COKE_OK;
     l.n = 0;
     put(&l, "{");
     put_int(&l, "epoch", r->epoch);
@@ -211,8 +207,6 @@ int ck_journal_epoch(struct ck_journal *j, const struct ck_epoch_report *r)
     for (int h = 0; h < r->heads; h++)
         put_head(&l, &r->health[h]);
     put_end(&l, "]}\n");
-    CK_TRY(add_metrics(j, &l));
-    CK_TRY(add_timing(j, r));
-done:
-    return rc;
+    CK_RETURN_IF(add_metrics(j, &l));
+    return add_timing(j, r);
 }

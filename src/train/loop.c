@@ -118,16 +118,15 @@ static void say_line(void *user, const char *line)
 static int resume(struct loop *l)
 {
     char path[PATH], line[160];
-    int rc = COKE_OK;
     path_of(l, "last.safetensors", path);
-    CK_TRY(ck_checkpoint_read(path, &l->s, &l->at, l->control->resume_anyway, say_line, l));
+    CK_RETURN_IF(
+        ck_checkpoint_read(path, &l->s, &l->at, l->control->resume_anyway, say_line, l));
     snprintf(line, sizeof line, "continuing at epoch %lld, step %lld", (long long)l->at.epoch,
              (long long)l->at.step);
     say(l, line);
     l->out->resumed = 1;
     l->out->epochs = l->at.epoch;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* ---- checkpoints ---- */
@@ -136,25 +135,23 @@ done:
 static int save(struct loop *l)
 {
     char name[64], path[PATH];
-    int rc = COKE_OK;
     double begun = ck_clock_seconds();
     if (!l->writer)
         return COKE_OK;
-    CK_TRY(ck_journal_sync(&l->journal));
-    CK_TRY(ck_tfevents_flush(&l->events));
+    CK_RETURN_IF(ck_journal_sync(&l->journal));
+    CK_RETURN_IF(ck_tfevents_flush(&l->events));
     l->at.metrics_bytes = l->journal.metrics_bytes;
     snprintf(name, sizeof name, "checkpoint-%06lld-%08lld.safetensors", (long long)l->at.epoch,
              (long long)l->at.step);
     path_of(l, name, path);
-    CK_TRY(ck_checkpoint_write(path, &l->s, &l->at));
-    CK_TRY(ck_run_link(l->run, name, "last.safetensors"));
+    CK_RETURN_IF(ck_checkpoint_write(path, &l->s, &l->at));
+    CK_RETURN_IF(ck_run_link(l->run, name, "last.safetensors"));
     ck_run_remove_old(l->run, l->s.o.keep);
     l->saved = ck_clock_seconds();
     l->steps_since_save = 0;
     l->saving += l->saved - begun;
     l->out->saving += l->saved - begun;
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static int is_time_to_save(const struct loop *l)
@@ -190,48 +187,43 @@ static void say_monitor(struct loop *l)
 /* Is there a run to go on with? The writer looks, and the others do as it does. */
 static int choose_start(struct loop *l, int32_t *resumes)
 {
-    int rc = COKE_OK;
     if (!l->writer)
         return ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0);
-    CK_TRY(make_run(l));
-    CK_TRY(ck_run_lock(l->run, LOCK_PATIENCE, &l->lock));
+    CK_RETURN_IF(make_run(l));
+    CK_RETURN_IF(ck_run_lock(l->run, LOCK_PATIENCE, &l->lock));
     int found = exists(l, "last.safetensors");
     *resumes = found && !l->control->fresh;
     if (found && !*resumes && !l->control->force)
-        CK_FAIL(COKE_EUSAGE,
-                "%s holds a run; without --fresh it is continued, --force "
-                "overwrites it",
-                l->run);
-    CK_TRY(ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0));
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE,
+                       "%s holds a run; without --fresh it is continued, --force "
+                       "overwrites it",
+                       l->run);
+    return ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0);
 }
 
 static int begin(struct loop *l)
 {
-    int rc = COKE_OK;
     int32_t resumes = 0;
-    CK_TRY(choose_start(l, &resumes));
+    CK_RETURN_IF(choose_start(l, &resumes));
     ck_say_choices(&l->s, say_line, l);
     say_monitor(l);
     l->at = (struct ck_position){.best = -HUGE_VAL};
     if (resumes) {
-        CK_TRY(resume(l));
-        CK_TRY(check_same(l, "after resuming"));
+        CK_RETURN_IF(resume(l));
+        CK_RETURN_IF(check_same(l, "after resuming"));
     }
     if (!l->writer)
         return COKE_OK;
     if (!resumes && l->control->fresh && l->control->force)
         ck_run_remove_all(l->run);
     ck_run_remove_unfinished(l->run);
-    CK_TRY(ck_run_write_config(l->run, &l->s.o));
-    CK_TRY(ck_run_write_json(l->run, l->s.data->set));
-    CK_TRY(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
-    CK_TRY(ck_events_open(&l->events, l->run, steps_done(l)));
+    CK_RETURN_IF(ck_run_write_config(l->run, &l->s.o));
+    CK_RETURN_IF(ck_run_write_json(l->run, l->s.data->set));
+    CK_RETURN_IF(ck_journal_open(&l->journal, l->run, l->at.metrics_bytes));
+    CK_RETURN_IF(ck_events_open(&l->events, l->run, steps_done(l)));
     if (!l->out->resumed)
-        CK_TRY(save(l)); /* from now on there is something to continue */
-done:
-    return rc;
+        CK_RETURN_IF(save(l)); /* from now on there is something to continue */
+    return COKE_OK;
 }
 
 /* ---- epochs ---- */
@@ -309,7 +301,6 @@ static double feature_mean(const struct ck_session *s, int64_t images)
 static int report(struct loop *l, struct ck_epoch_report *r)
 {
     const struct ck_session *s = &l->s;
-    int rc = COKE_OK;
     int64_t e = l->at.epoch;
     *r = (struct ck_epoch_report){.epoch = e,
                                   .images = l->at.images,
@@ -326,9 +317,8 @@ static int report(struct loop *l, struct ck_epoch_report *r)
                                   .timed = l->at.images - l->epoch_first,
                                   .waited = coke_loader_waited(s->loader) - l->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
-        CK_TRY(ck_heads_health(&s->heads, h, &r->health[h]));
-done:
-    return rc;
+        CK_RETURN_IF(ck_heads_health(&s->heads, h, &r->health[h]));
+    return COKE_OK;
 }
 
 /* Higher is better: k-NN where it was looked at, otherwise the loss. */
@@ -436,7 +426,6 @@ done:
 static int run_epoch(struct loop *l)
 {
     char what[32];
-    int rc = COKE_OK;
     l->epoch_started = ck_clock_seconds();
     l->epoch_waited = coke_loader_waited(l->s.loader);
     l->epoch_talk = ck_comm_stats(l->s.ranks.comm);
@@ -444,12 +433,10 @@ static int run_epoch(struct loop *l)
     l->epoch_first = l->at.images;
     ck_loss_set_alpha(l->s.loss, ck_train_alpha(&l->s.o, l->at.epoch));
     while (l->at.step < l->s.steps)
-        CK_TRY(run_step(l));
+        CK_RETURN_IF(run_step(l));
     snprintf(what, sizeof what, "epoch %lld", (long long)l->at.epoch);
-    CK_TRY(check_same(l, what));
-    CK_TRY(l->writer ? end_epoch(l) : follow_epoch(l));
-done:
-    return rc;
+    CK_RETURN_IF(check_same(l, what));
+    return l->writer ? end_epoch(l) : follow_epoch(l);
 }
 
 /* A run that was complete tells what it came to. */

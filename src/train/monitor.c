@@ -131,20 +131,19 @@ static int compare_clusters(struct ck_watch *w, struct ck_epoch_report *r)
 
 int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
 {
-    int rc = COKE_OK;
     r->monitored = ck_watch_knows_classes(w);
     r->matched = w->matched;
-    CK_TRY(ck_features_try(w->features, w->index, w->n, w->x, w->proj, w->bad));
-    CK_TRY(coke_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
+    CK_RETURN_IF(ck_features_try(w->features, w->index, w->n, w->x, w->proj, w->bad));
+    CK_RETURN_IF(
+        coke_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
     for (int64_t i = 0; i < w->n; i++)
         if (w->bad[i])
             w->truth[i] = w->label[i] = -1; /* neither votes, nor is asked, nor shown */
     if (r->monitored)
-        CK_TRY(ask_neighbours(w, r));
+        CK_RETURN_IF(ask_neighbours(w, r));
     if (w->matched >= 0)
-        CK_TRY(compare_clusters(w, r));
-done:
-    return rc;
+        CK_RETURN_IF(compare_clusters(w, r));
+    return COKE_OK;
 }
 
 int ck_watch_show(struct ck_watch *w, struct ck_image *out, int *head)

@@ -107,16 +107,14 @@ int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
 
 int ck_ranks_count(struct ck_ranks *r, int64_t n)
 {
-    int rc = COKE_OK;
-    CK_TRY(ck_comm_gather_equal(r->comm, &n, r->count, sizeof n));
+    CK_RETURN_IF(ck_comm_gather_equal(r->comm, &n, r->count, sizeof n));
     r->first = r->total = r->largest = 0;
     for (int i = 0; i < r->size; i++) {
         r->first += i < r->rank ? r->count[i] : 0;
         r->total += r->count[i];
         r->largest = r->count[i] > r->largest ? r->count[i] : r->largest;
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 int ck_ranks_gather(struct ck_ranks *r, void *all, size_t size)
@@ -132,20 +130,18 @@ int ck_ranks_gather(struct ck_ranks *r, void *all, size_t size)
 static int gather_labels(void *arg, int32_t *label, int heads, int64_t total)
 {
     struct ck_ranks *r = arg;
-    int rc = COKE_OK;
     int64_t mine = r->count[r->rank], at = 0;
     int32_t *own = r->packed + heads * r->first;
     for (int h = 0; h < heads; h++)
         memcpy(own + h * mine, label + h * total + r->first, (size_t)mine * sizeof *own);
     for (int i = 0; i < r->size; i++)
         r->bytes[i] = r->count[i] * heads * (int64_t)sizeof *own;
-    CK_TRY(ck_comm_gather(r->comm, own, r->packed, r->bytes));
+    CK_RETURN_IF(ck_comm_gather(r->comm, own, r->packed, r->bytes));
     for (int i = 0; i < r->size; at += r->count[i], i++)
         for (int h = 0; h < heads; h++)
             memcpy(label + h * total + at, r->packed + heads * at + h * r->count[i],
                    (size_t)r->count[i] * sizeof *label);
-done:
-    return rc;
+    return COKE_OK;
 }
 
 struct ck_label_share ck_ranks_share(struct ck_ranks *r)
@@ -166,9 +162,7 @@ struct ck_reduce ck_ranks_reduce(struct ck_ranks *r, int absent)
 int ck_ranks_agree(struct ck_ranks *r, int *wish)
 {
     int64_t wants[2] = {*wish && *wish != COKE_SAVE, *wish == COKE_SAVE};
-    int rc = COKE_OK;
-    CK_TRY(ck_comm_sum_i64(r->comm, wants, 2));
+    CK_RETURN_IF(ck_comm_sum_i64(r->comm, wants, 2));
     *wish = wants[0] ? 1 : wants[1] ? COKE_SAVE : 0;
-done:
-    return rc;
+    return COKE_OK;
 }

@@ -224,13 +224,10 @@ done:
 static int read_encoder(struct ck_run *r, const struct ck_state *s)
 {
     struct coke_encoder_options o;
-    int rc = COKE_OK;
-    CK_TRY(ck_encoder_options_from(&o, s, r->weights));
-    CK_TRY(ck_encoder_init(&r->encoder, &o));
+    CK_RETURN_IF(ck_encoder_options_from(&o, s, r->weights));
+    CK_RETURN_IF(ck_encoder_init(&r->encoder, &o));
     r->encoder_ready = 1;
-    CK_TRY(ck_checkpoint_encoder(s, &r->encoder.net, r->weights));
-done:
-    return rc;
+    return ck_checkpoint_encoder(s, &r->encoder.net, r->weights);
 }
 
 /* Runs of a library user may have no run.json. */

@@ -149,13 +149,10 @@ int ck_use_features(struct ck_run *r, struct coke_data *d, const struct coke_use
                     struct ck_features **out)
 {
     struct ck_recipe like;
-    int rc = COKE_OK;
     *out = NULL;
-    CK_TRY(ck_use_recipe(r, d, o, &like));
+    CK_RETURN_IF(ck_use_recipe(r, d, o, &like));
     int64_t batch = like.view[0].width <= SMALL_PICTURE ? SMALL_BATCH : LARGE_BATCH;
     while (batch < 4 * ck_threads()) /* decoding wants something for everyone to do */
         batch *= 2;
-    CK_TRY(ck_features_new(out, &r->encoder, d, &like, batch));
-done:
-    return rc;
+    return ck_features_new(out, &r->encoder, d, &like, batch);
 }

@@ -10,35 +10,31 @@
 static int check_against_data(const struct coke_train_options *o, const struct coke_data *d)
 {
     int64_t n = d->set->n;
-    int rc = COKE_OK, size = ck_comm_size(ck_comm());
+    int size = ck_comm_size(ck_comm());
     if (o->loader.batch < size)
-        CK_FAIL(COKE_EUSAGE, "batch: %lld images cannot be shared by %d processes",
-                (long long)o->loader.batch, size);
+        return ck_fail(COKE_EUSAGE, "batch: %lld images cannot be shared by %d processes",
+                       (long long)o->loader.batch, size);
     if (o->loader.batch > n)
-        CK_FAIL(COKE_EUSAGE, "batch: %lld is more than the %lld images of %s",
-                (long long)o->loader.batch, (long long)n, d->set->source);
+        return ck_fail(COKE_EUSAGE, "batch: %lld is more than the %lld images of %s",
+                       (long long)o->loader.batch, (long long)n, d->set->source);
     for (int i = 0; i < o->k.n; i++)
         if (o->k.v[i] > n)
-            CK_FAIL(COKE_EUSAGE, "k: %d clusters are more than the %lld images of %s",
-                    o->k.v[i], (long long)n, d->set->source);
-done:
-    return rc;
+            return ck_fail(COKE_EUSAGE, "k: %d clusters are more than the %lld images of %s",
+                           o->k.v[i], (long long)n, d->set->source);
+    return COKE_OK;
 }
 
 static int make_encoder(struct ck_session *s)
 {
     struct ck_optim_options oo = ck_optim_options_default();
-    int rc = COKE_OK;
     s->o.encoder.channels = s->data->channels;
     s->o.encoder.seed = s->o.loader.view.seed;
-    CK_TRY(ck_encoder_init(&s->encoder, &s->o.encoder));
+    CK_RETURN_IF(ck_encoder_init(&s->encoder, &s->o.encoder));
     s->encoder_ready = 1;
     oo.kind = s->o.optimizer == COKE_SGD ? CK_SGD : CK_LARS;
     oo.momentum = s->o.momentum;
     oo.weight_decay = s->o.weight_decay;
-    CK_TRY(ck_optim_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams, &oo));
-done:
-    return rc;
+    return ck_optim_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams, &oo);
 }
 
 /* As large as the largest view. */
@@ -87,31 +83,28 @@ static int make_loss(struct ck_session *s)
 int ck_session_init(struct ck_session *s, struct coke_data *data,
                     const struct coke_train_options *o)
 {
-    int rc = COKE_OK;
     memset(s, 0, sizeof *s);
     s->o = *o;
     s->data = data;
     s->dim = (int)o->encoder.dim;
-    CK_TRY(ck_train_options_check(o));
+    CK_RETURN_IF(ck_train_options_check(o));
     s->most = o->loader.batch + 1; /* one image may join the last batch */
-    CK_TRY(ck_ranks_init(&s->ranks, o->k.n, s->most));
-    CK_TRY(ck_ranks_check(&s->ranks, o, data));
-    CK_TRY(check_against_data(o, data));
+    CK_RETURN_IF(ck_ranks_init(&s->ranks, o->k.n, s->most));
+    CK_RETURN_IF(ck_ranks_check(&s->ranks, o, data));
+    CK_RETURN_IF(check_against_data(o, data));
     s->o.loader.rank = s->ranks.rank;
     s->o.loader.ranks = s->ranks.size;
     s->share = (s->most + s->ranks.size - 1) / s->ranks.size;
-    CK_TRY(coke_loader_new(&s->loader, data, &s->o.loader));
+    CK_RETURN_IF(coke_loader_new(&s->loader, data, &s->o.loader));
     s->steps = coke_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
     s->large = s->views > 1 ? 2 : 1;
-    CK_TRY(ck_sched_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
-    CK_TRY(make_encoder(s));
-    CK_TRY(ck_ranks_add_net(&s->ranks, &s->encoder.net));
-    CK_TRY(ck_heads_init(&s->heads, &s->o, data->set->n));
-    CK_TRY(make_loss(s));
-    CK_TRY(make_buffers(s));
-done:
-    return rc;
+    CK_RETURN_IF(ck_sched_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
+    CK_RETURN_IF(make_encoder(s));
+    CK_RETURN_IF(ck_ranks_add_net(&s->ranks, &s->encoder.net));
+    CK_RETURN_IF(ck_heads_init(&s->heads, &s->o, data->set->n));
+    CK_RETURN_IF(make_loss(s));
+    return make_buffers(s);
 }
 
 void ck_session_release(struct ck_session *s)
@@ -171,7 +164,6 @@ int ck_session_passes(struct ck_session *s, const struct coke_batch *b, int64_t 
                       struct ck_passes **out)
 {
     struct ck_passes *oldest = &s->passes[0];
-    int rc = COKE_OK;
     s->clock++;
     for (int p = 0; p < CK_PASSES; p++) {
         struct ck_passes *at = &s->passes[p];
@@ -188,10 +180,9 @@ int ck_session_passes(struct ck_session *s, const struct coke_batch *b, int64_t 
     }
     oldest->n = 0;
     for (int v = 0; v < s->views; v++)
-        CK_TRY(make_plan(s, b, v, n, &oldest->plan[v]));
+        CK_RETURN_IF(make_plan(s, b, v, n, &oldest->plan[v]));
     oldest->n = n;
     oldest->used = s->clock;
     *out = oldest;
-done:
-    return rc;
+    return COKE_OK;
 }

@@ -27,18 +27,16 @@ static int encode(struct ck_session *s, const struct coke_batch *b, struct part 
 {
     size_t bytes = (size_t)(part.n * s->dim) * sizeof(float);
     struct ck_reduce reduce = ck_ranks_reduce(&s->ranks, part.n == 0);
-    int rc = COKE_OK;
     for (int v = 0; v < s->views; v++) {
         const float *x = part.n ? b->x[v] + part.from * image_floats(b, v) : s->blank;
         ck_plan_synchronise(p->plan[v], s->ranks.size > 1 ? &reduce : NULL);
-        CK_TRY(ck_plan_forward(p->plan[v], x));
+        CK_RETURN_IF(ck_plan_forward(p->plan[v], x));
         int64_t at = v * part.n * s->dim;
         memcpy(s->proj + at, ck_plan_vector(p->plan[v], s->encoder.node[COKE_PROJ]), bytes);
         if (s->pred)
             memcpy(s->pred + at, ck_plan_vector(p->plan[v], s->encoder.node[COKE_PRED]), bytes);
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 /* What is clustered: the projection, or the mean of those of the two large views. */
@@ -56,16 +54,14 @@ static int cluster(struct ck_session *s, const struct coke_batch *b, int current
 {
     struct ck_ranks *r = &s->ranks;
     struct ck_label_share share = ck_ranks_share(r);
-    int rc = COKE_OK;
     memcpy(s->ids + r->first, b->index, (size_t)b->n * sizeof *s->ids);
-    CK_TRY(ck_ranks_gather(r, s->ids, sizeof *s->ids));
-    CK_TRY(ck_ranks_gather(r, s->features, (size_t)s->dim * sizeof(float)));
+    CK_RETURN_IF(ck_ranks_gather(r, s->ids, sizeof *s->ids));
+    CK_RETURN_IF(ck_ranks_gather(r, s->features, (size_t)s->dim * sizeof(float)));
     for (int64_t i = 0; i < r->total * s->dim; i++)
         s->feature_sum[i % s->dim] += (double)s->features[i];
-    CK_TRY(ck_heads_update(&s->heads, s->features, s->ids, r->total, current,
-                           r->size > 1 ? &share : NULL));
-done:
-    return rc;
+    CK_RETURN_IF(ck_heads_update(&s->heads, s->features, s->ids, r->total, current,
+                                 r->size > 1 ? &share : NULL));
+    return COKE_OK;
 }
 
 /* The targets of a part of the batch. Those of this step's labels are of all processes. */
@@ -134,7 +130,6 @@ static void scale_gradients(struct ck_session *s, struct part part)
  * on they are added up over the processes. */
 static int propagate(struct ck_session *s, struct part part, int last, struct ck_passes *p)
 {
-    int rc = COKE_OK;
     if (part.n < s->ranks.total)
         scale_gradients(s, part);
     for (int v = 0; v < s->views; v++) {
@@ -142,10 +137,9 @@ static int propagate(struct ck_session *s, struct part part, int last, struct ck
         int watched = last && v == s->views - 1 && s->ranks.size > 1;
         ck_plan_watch(p->plan[v], watched ? &s->ranks.watch : NULL);
         const float *seed[2] = {s->grad_proj + at, s->pred ? s->grad_pred + at : NULL};
-        CK_TRY(ck_plan_backward(p->plan[v], seed));
+        CK_RETURN_IF(ck_plan_backward(p->plan[v], seed));
     }
-done:
-    return rc;
+    return COKE_OK;
 }
 
 static struct part part_of(int64_t n, int64_t parts, int64_t i)
@@ -157,21 +151,17 @@ static struct part part_of(int64_t n, int64_t parts, int64_t i)
 /* Gradients of all processes, and with them the step. */
 static int learn(struct ck_session *s, const struct coke_batch *b, double rate)
 {
-    int rc = COKE_OK;
     if (s->ranks.size > 1)
-        CK_TRY(ck_buckets_finish(s->ranks.buckets));
-    CK_TRY(ck_optim_step(s->optim, rate, 1, b->epoch * b->steps + b->step + 1));
-done:
-    return rc;
+        CK_RETURN_IF(ck_buckets_finish(s->ranks.buckets));
+    return ck_optim_step(s->optim, rate, 1, b->epoch * b->steps + b->step + 1);
 }
 
 int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_step *out)
 {
-    int rc = COKE_OK;
     int scan = b->epoch == 0, current = scan || s->o.labels == COKE_CURRENT;
     int early = current || s->o.centers == COKE_CURRENT; /* clusters move before the loss */
     double sums[SUMS] = {0};
-    CK_TRY(ck_ranks_count(&s->ranks, b->n));
+    CK_RETURN_IF(ck_ranks_count(&s->ranks, b->n));
     int64_t total = s->ranks.total, most = s->ranks.largest;
     /* No part is empty everywhere. */
     int64_t parts = s->o.accumulate < most ? s->o.accumulate : most;
@@ -186,22 +176,20 @@ int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_
     for (int64_t i = 0; i < parts; i++) {
         struct part part = part_of(b->n, parts, i);
         struct ck_passes *passes;
-        CK_TRY(ck_session_passes(s, b, images_run(part), &passes));
-        CK_TRY(encode(s, b, part, passes));
+        CK_RETURN_IF(ck_session_passes(s, b, images_run(part), &passes));
+        CK_RETURN_IF(encode(s, b, part, passes));
         take_features(s, part);
         if (early && parts > 1)
             continue; /* epoch 0: the whole batch clusters first, and nothing is learned */
         if (early)
-            CK_TRY(cluster(s, b, current));
-        CK_TRY(compute_loss(s, part, !scan, sums));
+            CK_RETURN_IF(cluster(s, b, current));
+        CK_RETURN_IF(compute_loss(s, part, !scan, sums));
         if (!scan)
-            CK_TRY(propagate(s, part, i == parts - 1, passes));
+            CK_RETURN_IF(propagate(s, part, i == parts - 1, passes));
     }
     if (!early || parts > 1)
-        CK_TRY(cluster(s, b, current));
+        CK_RETURN_IF(cluster(s, b, current));
     if (!scan)
-        CK_TRY(learn(s, b, out->rate));
-    CK_TRY(add_sums(s, sums, &out->loss));
-done:
-    return rc;
+        CK_RETURN_IF(learn(s, b, out->rate));
+    return add_sums(s, sums, &out->loss);
 }

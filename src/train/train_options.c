@@ -138,44 +138,42 @@ static int check_modes(const struct coke_train_options *o)
                         o->loader.view.recipe == COKE_RECIPE_CIFAR_SINGLE
                     ? 1
                     : 2;
-    int rc = COKE_OK;
     if (o->loader.view.recipe >= COKE_RECIPE_LINEAR)
-        CK_FAIL(COKE_EUSAGE, "recipe: linear, eval and none are not made for training");
+        return ck_fail(COKE_EUSAGE, "recipe: linear, eval and none are not made for training");
     if (o->stage >= 0 && views > 1)
-        CK_FAIL(COKE_EUSAGE, "stage: the second stage goes with one view (recipe single or "
-                             "cifar-single)");
+        return ck_fail(COKE_EUSAGE,
+                       "stage: the second stage goes with one view (recipe single or "
+                       "cifar-single)");
     if (o->stage >= o->epochs || o->stage == 0)
-        CK_FAIL(COKE_EUSAGE, "stage: epoch %lld is not within 1..%lld", (long long)o->stage,
-                (long long)o->epochs - 1);
+        return ck_fail(COKE_EUSAGE, "stage: epoch %lld is not within 1..%lld",
+                       (long long)o->stage, (long long)o->epochs - 1);
     if (o->accumulate > 1 && (o->labels == COKE_CURRENT || o->centers == COKE_CURRENT))
-        CK_FAIL(COKE_EUSAGE,
-                "accumulate: labels and centers of the current step are known only "
-                "after the whole batch; use accumulate 1");
+        return ck_fail(COKE_EUSAGE,
+                       "accumulate: labels and centers of the current step are known only "
+                       "after the whole batch; use accumulate 1");
     if (o->accumulate > o->loader.batch)
-        CK_FAIL(COKE_EUSAGE, "accumulate: a batch of %lld cannot be cut into %lld parts",
-                (long long)o->loader.batch, (long long)o->accumulate);
+        return ck_fail(COKE_EUSAGE, "accumulate: a batch of %lld cannot be cut into %lld parts",
+                       (long long)o->loader.batch, (long long)o->accumulate);
     if (o->encoder.head == COKE_HEAD_NONE)
-        CK_FAIL(COKE_EUSAGE, "head: training needs one (linear, mlp2 or mlp3)");
+        return ck_fail(COKE_EUSAGE, "head: training needs one (linear, mlp2 or mlp3)");
     if (o->beta > 0 && !o->encoder.predictor)
-        CK_FAIL(COKE_EUSAGE, "beta %g weighs the predictor, and there is none: set beta 0",
-                o->beta);
+        return ck_fail(COKE_EUSAGE,
+                       "beta %g weighs the predictor, and there is none: set beta 0", o->beta);
     if (o->beta <= 0 && o->encoder.predictor)
-        CK_FAIL(COKE_EUSAGE, "the predictor would learn nothing with beta 0: set no-predictor");
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE,
+                       "the predictor would learn nothing with beta 0: set no-predictor");
+    return COKE_OK;
 }
 
 int ck_train_options_check(const struct coke_train_options *o)
 {
-    int rc = COKE_OK;
     struct ck_sched sched;
-    CK_TRY(ck_options_check(coke_train_option_table(), o));
+    CK_RETURN_IF(ck_options_check(coke_train_option_table(), o));
     if (o->k.n < 1)
-        CK_FAIL(COKE_EUSAGE, "the number of clusters is missing, as in -k 100 or -k 10,20,50");
-    CK_TRY(check_modes(o));
-    CK_TRY(ck_sched_init(&sched, 1, o->epochs, o->warmup, 1));
-done:
-    return rc;
+        return ck_fail(COKE_EUSAGE,
+                       "the number of clusters is missing, as in -k 100 or -k 10,20,50");
+    CK_RETURN_IF(check_modes(o));
+    return ck_sched_init(&sched, 1, o->epochs, o->warmup, 1);
 }
 
 /* ---- what follows ---- */
