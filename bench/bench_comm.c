@@ -5,7 +5,7 @@
  * batch norm makes it, and Gbit/s at which a process sends while gradients are summed up. */
 #include "coke.h"
 #include "core/clock.h"
-#include "dist/comm.h"
+#include "dist/group.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,17 +13,17 @@
 
 enum { CHANNELS = 64, SHORT_SUMS = 2000, LONG = 1 << 22, LONG_SUMS = 8, REPEATS = 5 };
 
-static int run_short(struct ck_comm *c, double *seconds)
+static int run_short(struct ck_group *c, double *seconds)
 {
     double v[2 * CHANNELS + 1] = {0}, begun = ck_clock_seconds();
     int rc = COKE_OK;
     for (int i = 0; i < SHORT_SUMS && !rc; i++)
-        rc = ck_comm_sum_f64(c, v, 2 * CHANNELS + 1);
+        rc = ck_group_sum_f64(c, v, 2 * CHANNELS + 1);
     *seconds = (ck_clock_seconds() - begun) / SHORT_SUMS;
     return rc;
 }
 
-static int run_long(struct ck_comm *c, struct ck_sum *s, double *seconds)
+static int run_long(struct ck_group *c, struct ck_sum *s, double *seconds)
 {
     double begun = ck_clock_seconds();
     int rc = COKE_OK;
@@ -36,11 +36,11 @@ static int run_long(struct ck_comm *c, struct ck_sum *s, double *seconds)
     return rc;
 }
 
-static int measure(struct ck_comm *c)
+static int measure(struct ck_group *c)
 {
     struct ck_sum s;
     double shorter = INFINITY, longer = INFINITY, t;
-    int size = ck_comm_size(c), rc = ck_sum_init(&s, c, LONG);
+    int size = ck_group_size(c), rc = ck_sum_init(&s, c, LONG);
     for (int64_t i = 0; i < LONG && !rc; i++)
         s.data[i] = 0;
     for (int i = 0; i < REPEATS && !rc; i++) {
@@ -51,7 +51,7 @@ static int measure(struct ck_comm *c)
         longer = fmin(longer, t);
     }
     double sent = 2.0 * LONG * sizeof(float) * (size - 1) / size;
-    if (!rc && ck_comm_rank(c) == 0)
+    if (!rc && ck_group_rank(c) == 0)
         printf("processes %d latency_us %.2f link_gbit %.2f\n", size,
                1e6 * shorter / ceil(log2(size)), 8e-9 * sent / longer);
     ck_sum_release(&s);
@@ -66,7 +66,7 @@ int main(void)
         return 2;
     }
     if (!rc)
-        rc = measure(ck_comm());
+        rc = measure(ck_group());
     if (rc)
         fprintf(stderr, "bench_comm: %s\n", coke_last_error());
     fflush(stdout);

@@ -40,7 +40,7 @@ static int make_plan(struct coke_encoder *e, const struct config *c, struct ck_p
     if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
         coke_options_set(t, &o, "width", c->width))
         return -1;
-    o.head = COKE_HEAD_LINEAR; /* as the peer */
+    o.head = COKE_PROJECTOR_LINEAR; /* as the peer */
     o.predictor = 0;
     if (ck_encoder_init(e, &o))
         return -1;

@@ -77,11 +77,11 @@ int main(int argc, char **argv)
     if (coke_rows_open(&rows, &path, 1, &options) ||
         ck_scan_init(&scan, rows, ck_kernels(), NULL, 0))
         fail();
-    int64_t *least = ck_calloc_array((size_t)k, sizeof *least);
+    int64_t *min_size = ck_calloc_array((size_t)k, sizeof *min_size);
     int64_t *size = ck_calloc_array((size_t)k, sizeof *size);
     float *price = ck_calloc_array((size_t)k, sizeof *price);
-    if (!least || !size || !price ||
-        ck_kmeans_bounds(rows->n, k, ratio, 0, NULL, NULL, least, NULL))
+    if (!min_size || !size || !price ||
+        ck_kmeans_bounds(rows->n, k, ratio, 0, NULL, NULL, min_size, NULL))
         fail();
     for (int t = 0; t < repeat; t++) {
         struct ck_labels labels;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         r = (struct ck_repair){.scan = &scan,
                                .assigner = a,
                                .k = k,
-                               .least = least,
+                               .min_size = min_size,
                                .exact = 1,
                                .sample = 1,
                                .price = price,
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
            best, r.primal, r.dual, r.dual - r.primal, (long long)r.bytes, peak_rss(), r.passes,
            (long long)r.missing);
     ck_free(center);
-    ck_free(least);
+    ck_free(min_size);
     ck_free(size);
     ck_free(price);
     ck_scan_release(&scan);

@@ -39,24 +39,24 @@ static void stop(const char *what)
 
 /* ---- both sides ---- */
 
-static struct coke_loader *open_loader(struct coke_data **data, const char *source,
+static struct coke_loader *open_loader(struct coke_dataset **data, const char *source,
                                        int32_t recipe)
 {
-    struct coke_data_options d = coke_data_options_default();
+    struct coke_dataset_options d = coke_dataset_options_default();
     struct coke_loader_options o = coke_loader_options_default();
     struct coke_loader *l = NULL;
     d.cache_dir = work;
     o.view.recipe = recipe;
     o.batch = BATCH;
     o.workers = args.workers;
-    if (coke_data_open(data, source, &d) || coke_loader_new(&l, *data, &o))
+    if (coke_dataset_open(data, source, &d) || coke_loader_new(&l, *data, &o))
         stop(source);
     return l;
 }
 
 static double ours(const char *source, int32_t recipe)
 {
-    struct coke_data *data;
+    struct coke_dataset *data;
     struct coke_loader *l = open_loader(&data, source, recipe);
     struct coke_batch b;
     double best = 0;
@@ -75,7 +75,7 @@ static double ours(const char *source, int32_t recipe)
     printf("  coke                  %9.0f views/s, %.0f a core; %.1f MB in the loader\n", best,
            best / args.workers, 1e-6 * (double)coke_loader_bytes(l));
     coke_loader_free(l);
-    coke_data_free(data);
+    coke_dataset_free(data);
     return best;
 }
 
@@ -112,17 +112,17 @@ static void write_file(const char *path, const void *data, size_t size)
 /* Drawn pictures as a CIFAR file. */
 static void draw_cifar(const char *path)
 {
-    struct coke_data_options o = coke_data_options_default();
-    struct coke_data *d;
+    struct coke_dataset_options o = coke_dataset_options_default();
+    struct coke_dataset *d;
     struct ck_fetcher f = {0};
     unsigned char record[3073];
     FILE *out = fopen(path, "wb");
-    if (!out || coke_data_open(&d, "synthetic:n=10000,size=32", &o))
+    if (!out || coke_dataset_open(&d, "synthetic:n=10000,size=32", &o))
         stop(path);
-    for (int64_t i = 0; i < coke_data_count(d); i++) {
+    for (int64_t i = 0; i < coke_dataset_count(d); i++) {
         if (ck_fetch_open(&f, d, i))
             stop("synthetic:");
-        record[0] = (unsigned char)coke_data_label(d, i);
+        record[0] = (unsigned char)coke_dataset_label(d, i);
         for (int c = 0; c < 3; c++)
             for (int p = 0; p < 1024; p++)
                 record[1 + 1024 * c + p] = f.item.pixels.data[3 * p + c];
@@ -130,19 +130,19 @@ static void draw_cifar(const char *path)
     }
     fclose(out);
     ck_fetcher_release(&f);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void draw_photos(const char *folder)
 {
-    struct coke_data_options o = coke_data_options_default();
-    struct coke_data *d;
+    struct coke_dataset_options o = coke_dataset_options_default();
+    struct coke_dataset *d;
     struct ck_fetcher f = {0};
     char source[64], path[512];
     unsigned char *bytes;
     size_t size;
     snprintf(source, sizeof source, "synthetic:n=%d,size=%d", DRAWN, DRAWN_SIDE);
-    if (coke_data_open(&d, source, &o))
+    if (coke_dataset_open(&d, source, &o))
         stop(source);
     mkdir(folder, 0755);
     for (int i = 0; i < DRAWN; i++) {
@@ -153,20 +153,21 @@ static void draw_photos(const char *folder)
         ck_free(bytes);
     }
     ck_fetcher_release(&f);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 /* Shards of the folder, and the same files in a folder for the peer. */
 static void pack(const char *folder, const char *prefix, const char *files)
 {
-    struct coke_data_options o = coke_data_options_default();
+    struct coke_dataset_options o = coke_dataset_options_default();
     struct coke_pack_options p = coke_pack_options_default();
     struct coke_packed result;
-    struct coke_data *d;
+    struct coke_dataset *d;
     char command[1024];
-    if (coke_data_open(&d, folder, &o) || coke_data_pack(d, prefix, &p, 1, NULL, NULL, &result))
+    if (coke_dataset_open(&d, folder, &o) ||
+        coke_dataset_pack(d, prefix, &p, 1, NULL, NULL, &result))
         stop(folder);
-    coke_data_free(d);
+    coke_dataset_free(d);
     snprintf(command, sizeof command, "mkdir -p '%s' && tar -xf '%s-000000.tar' -C '%s'", files,
              prefix, files);
     if (system(command) != 0)

@@ -14,7 +14,7 @@
 #include "nn/dnn.h"
 #include "nn/encoder.h"
 #include "nn/loss.h"
-#include "nn/optim.h"
+#include "nn/optimizer.h"
 #include "nn/plan.h"
 #include "nn/unit.h"
 
@@ -56,7 +56,7 @@ static int die(const char *what)
 struct run {
     struct coke_encoder e;
     struct ck_plan *plan;
-    struct ck_optim *optim;
+    struct ck_optimizer *optim;
     struct ck_loss *loss;
     float *images, *grad, *centers;
     int32_t *label;
@@ -88,13 +88,13 @@ static int set_up(struct run *r, const struct config *c, int bf16)
     const struct coke_option_table *t = coke_encoder_option_table();
     struct coke_encoder_options o = coke_encoder_options_default();
     struct ck_plan_request q = ck_plan_request_default();
-    struct ck_optim_options sgd = {CK_SGD, 0.9, 1e-4, 1};
+    struct ck_optimizer_options sgd = {CK_SGD, 0.9, 1e-4, 1};
     r->n = atoi(c->batch);
     r->size = atoi(c->size);
     if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
         coke_options_set(t, &o, "width", c->width))
         return -1;
-    o.head = COKE_HEAD_LINEAR;
+    o.head = COKE_PROJECTOR_LINEAR;
     o.predictor = 0;
     if (ck_encoder_init(&r->e, &o))
         return -1;
@@ -108,7 +108,7 @@ static int set_up(struct run *r, const struct config *c, int bf16)
     if (args.tune && coke_tune(args.tune))
         return -1;
     if (ck_plan_new(&r->plan, &r->e.net, &q) ||
-        ck_optim_new(&r->optim, r->e.net.param, r->e.net.nparams, &sgd))
+        ck_optimizer_new(&r->optim, r->e.net.param, r->e.net.nparams, &sgd))
         return -1;
     int64_t pixels = r->n * o.channels * r->size * r->size;
     r->images = malloc((size_t)pixels * sizeof *r->images);
@@ -130,7 +130,7 @@ static int step(struct run *r, int64_t number)
     struct ck_loss_output out = {.grad_proj = r->grad, .head_loss = &head_loss};
     if (ck_loss_step(r->loss, &in, &out) || ck_plan_backward(r->plan, seed))
         return -1;
-    return ck_optim_step(r->optim, 0.01, 1, number);
+    return ck_optimizer_step(r->optim, 0.01, 1, number);
 }
 
 static double peak_mb(void)
@@ -192,7 +192,7 @@ static int child(const struct config *c)
     free(r.centers);
     free(r.label);
     ck_loss_free(r.loss);
-    ck_optim_free(r.optim);
+    ck_optimizer_free(r.optim);
     ck_plan_free(r.plan);
     ck_encoder_release(&r.e);
     return 0;

@@ -61,10 +61,10 @@ static void run_step(struct ck_session *s, int64_t *images)
 static double ours(const char *file)
 {
     struct coke_train_options o = options();
-    struct coke_data *data;
+    struct coke_dataset *data;
     struct ck_session s;
     double best = 0;
-    if (coke_data_open(&data, file, &o.data) || ck_session_init(&s, data, &o))
+    if (coke_dataset_open(&data, file, &o.data) || ck_session_init(&s, data, &o))
         stop(file);
     int64_t images = 0;
     for (int64_t i = 0; i < s.steps + 3; i++)
@@ -80,7 +80,7 @@ static double ours(const char *file)
     printf("  coke     %7.0f images/s, %.1f %% of the time waiting for data\n", best,
            100 * (coke_loader_waited(s.loader) - waited) / all);
     ck_session_release(&s);
-    coke_data_free(data);
+    coke_dataset_free(data);
     return best;
 }
 

@@ -13,7 +13,7 @@
 struct work {
     const struct assign_images *o;
     struct coke_run *run;
-    struct coke_data *data;
+    struct coke_dataset *data;
     int head;
     int64_t n;
     int32_t *cluster;
@@ -24,7 +24,7 @@ struct work {
 
 static void release(struct work *w)
 {
-    coke_data_free(w->data);
+    coke_dataset_free(w->data);
     coke_run_free(w->run);
     free(w->cluster);
     free(w->similarity);
@@ -45,15 +45,15 @@ static int check_folder(struct work *w)
     const struct assign_images *o = w->o;
     if (!o->copy && !o->link)
         return COKE_OK;
-    int rc = coke_data_sort(w->data, NULL, 1, o->copy ? o->copy : o->link,
-                            o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, NULL, NULL);
+    int rc = coke_dataset_sort(w->data, NULL, 1, o->copy ? o->copy : o->link,
+                               o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, NULL, NULL);
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
 /* The head that was asked for, the one with as many clusters as classes, or the first. */
 static void choose_head(struct work *w)
 {
-    int match = coke_run_match(w->run, coke_data_classes(w->data));
+    int match = coke_run_match(w->run, coke_dataset_classes(w->data));
     w->head = w->o->head >= 0 ? (int)w->o->head : match >= 0 ? match : 0;
     if (w->o->head < 0 && coke_run_heads(w->run) > 1 && !w->o->t.quiet)
         fprintf(stderr, "coke: head %d, with %lld clusters; --head chooses another of %d\n",
@@ -71,7 +71,7 @@ static int open_input(struct work *w, int n, const char *const *operands)
     if (rc)
         return rc;
     choose_head(w);
-    w->n = coke_data_count(w->data);
+    w->n = coke_dataset_count(w->data);
     size_t rows = w->n > 0 ? (size_t)w->n : 1;
     w->cluster = calloc(rows, sizeof *w->cluster);
     w->similarity = calloc(rows, sizeof *w->similarity);
@@ -126,7 +126,7 @@ static void put_table(const struct work *w, FILE *to)
     if (!w->o->t.json)
         fputs("name,cluster,similarity,margin\n", to);
     for (int64_t i = 0; i < w->n; i++) {
-        coke_data_name(w->data, i, name, sizeof name);
+        coke_dataset_name(w->data, i, name, sizeof name);
         if (w->o->t.json)
             put_json(w, i, name, to);
         else
@@ -165,8 +165,8 @@ static int sort_images(struct work *w)
     struct coke_sorted s;
     if (!dir)
         return COKE_OK;
-    int rc = coke_data_sort(w->data, w->cluster, (int32_t)coke_run_k(w->run, w->head), dir,
-                            o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, &w->callbacks, &s);
+    int rc = coke_dataset_sort(w->data, w->cluster, (int32_t)coke_run_k(w->run, w->head), dir,
+                               o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, &w->callbacks, &s);
     progress_end(&w->bar);
     if (rc)
         return trained_fail(rc);

@@ -6,7 +6,7 @@
 
 struct assign_images {
     struct trained t;
-    struct coke_data_options d;
+    struct coke_dataset_options d;
     const char *output, *copy, *link;
     int64_t head; /* -1 = chosen */
     int32_t force;

@@ -14,7 +14,7 @@
 
 /* Options that all four have come first. */
 struct common {
-    struct coke_data_options o;
+    struct coke_dataset_options o;
     const char *cache;
 };
 
@@ -22,7 +22,7 @@ struct common {
     ARG_TEXT(struct_, c.cache, "cache", 0, "DIR",                                              \
              "folder for indexes of tar files, otherwise written beside them")
 
-static int open_data(struct coke_data **out, const struct common *c, int one_pass, int n,
+static int open_data(struct coke_dataset **out, const struct common *c, int one_pass, int n,
                      const char *const *source, int quiet)
 {
     if (n != 1)
@@ -31,14 +31,14 @@ static int open_data(struct coke_data **out, const struct common *c, int one_pas
                            : "no data set; "
                              "'coke data --help' has examples",
                          n);
-    struct coke_data_options o = c->o;
+    struct coke_dataset_options o = c->o;
     o.cache_dir = c->cache;
     o.one_pass = one_pass;
-    int rc = coke_data_open(out, source[0], &o);
+    int rc = coke_dataset_open(out, source[0], &o);
     if (rc)
         return talk_fail_library(rc);
-    if (!quiet && coke_data_note(*out)[0])
-        talk_line("coke: ", coke_data_note(*out));
+    if (!quiet && coke_dataset_note(*out)[0])
+        talk_line("coke: ", coke_dataset_note(*out));
     return COKE_OK;
 }
 
@@ -70,15 +70,15 @@ static const struct arg info_args[] = {
 static int run_info(const void *options, int n, const char *const *source)
 {
     const struct info_options *o = options;
-    struct coke_data *d = NULL;
+    struct coke_dataset *d = NULL;
     int rc = set_threads(o->threads);
     if (!rc)
         rc = open_data(&d, &o->c, 1, n, source, 1);
     if (!rc) {
-        rc = coke_data_print(d, o->json, stdout);
+        rc = coke_dataset_print(d, o->json, stdout);
         rc = rc ? talk_fail_library(rc) : COKE_OK;
     }
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 
@@ -93,7 +93,7 @@ const struct command cmd_data_info = {
                 "coke data info data/cifar10 --split test\tthe official binary files\n"
                 "coke data info 'train-{000000..000146}.tar'\tWebDataset shards\n"
                 "coke data info synthetic: --json\tthe built-in images",
-    .group = {{coke_data_option_table, offsetof(struct info_options, c.o)}},
+    .group = {{coke_dataset_option_table, offsetof(struct info_options, c.o)}},
     .arg = info_args,
     .nargs = ARG_COUNT(info_args),
     .size = sizeof(struct info_options),
@@ -118,7 +118,7 @@ static const struct arg verify_args[] = {
 /* Where the list of bad images goes: stdout is data. */
 struct listing {
     struct progress bar;
-    const struct coke_data *data;
+    const struct coke_dataset *data;
     int json;
     int64_t said;
 };
@@ -139,7 +139,7 @@ static void list_bad(void *user, int64_t i, const char *sentence)
         print_clean_line(sentence);
         return;
     }
-    coke_data_name(l->data, i, name, sizeof name);
+    coke_dataset_name(l->data, i, name, sizeof name);
     printf("%s\n  {\"index\": %lld, \"name\": ", l->said++ ? "," : "", (long long)i);
     emit_json_string(stdout, name);
     printf(", \"error\": ");
@@ -150,13 +150,13 @@ static void list_bad(void *user, int64_t i, const char *sentence)
 static int run_verify(const void *options, int n, const char *const *source)
 {
     const struct verify_options *o = options;
-    struct coke_data *d = NULL;
-    struct coke_data_verified v = {0};
+    struct coke_dataset *d = NULL;
+    struct coke_dataset_verified v = {0};
     int rc = set_threads(o->threads);
     if (!rc)
         rc = open_data(&d, &o->c, 1, n, source, o->quiet);
     if (rc) {
-        coke_data_free(d);
+        coke_dataset_free(d);
         return rc;
     }
     struct listing l = {.data = d, .json = o->json};
@@ -165,7 +165,7 @@ static int run_verify(const void *options, int n, const char *const *source)
     callbacks.user = &l; /* begins with the bar */
     if (o->json)
         printf("{\"bad\": [");
-    rc = coke_data_verify(d, &callbacks, list_bad, &v);
+    rc = coke_dataset_verify(d, &callbacks, list_bad, &v);
     progress_end(&l.bar);
     if (o->json)
         printf("%s], \"images\": %lld, \"unreadable\": %lld}\n", l.said ? "\n" : "",
@@ -177,7 +177,7 @@ static int run_verify(const void *options, int n, const char *const *source)
                        (long long)(v.good + v.bad));
     else if (!o->json)
         printf("all %lld images can be read\n", (long long)v.good);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 
@@ -190,7 +190,7 @@ const struct command cmd_data_verify = {
     .examples = "coke data verify photos > bad.txt\tthe list\n"
                 "coke data verify 'train-{000000..000146}.tar' --json\tfor programs\n"
                 "zstd -dc train.tar.zst | coke data verify -\ta stream",
-    .group = {{coke_data_option_table, offsetof(struct verify_options, c.o)}},
+    .group = {{coke_dataset_option_table, offsetof(struct verify_options, c.o)}},
     .arg = verify_args,
     .nargs = ARG_COUNT(verify_args),
     .size = sizeof(struct verify_options),
@@ -256,7 +256,7 @@ static int print_packed(const struct pack_options *o, const struct coke_packed *
 static int run_pack(const void *options, int n, const char *const *source)
 {
     const struct pack_options *o = options;
-    struct coke_data *d = NULL;
+    struct coke_dataset *d = NULL;
     struct coke_packed result;
     struct listing l = {0};
     int rc = set_threads(o->threads);
@@ -265,19 +265,19 @@ static int run_pack(const void *options, int n, const char *const *source)
     if (!rc)
         rc = open_data(&d, &o->c, 1, n, source, o->quiet);
     if (rc) {
-        coke_data_free(d);
+        coke_dataset_free(d);
         return rc;
     }
     progress_init(&l.bar, o->quiet);
     struct coke_callbacks callbacks = progress_callbacks(&l.bar);
     callbacks.user = &l;
-    rc = coke_data_pack(d, o->output, &o->p, o->force, &callbacks, warn_bad, &result);
+    rc = coke_dataset_pack(d, o->output, &o->p, o->force, &callbacks, warn_bad, &result);
     progress_end(&l.bar);
     if (rc)
         rc = fail_library(rc);
     else
         rc = print_packed(o, &result);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 
@@ -293,7 +293,7 @@ const struct command cmd_data_pack = {
     .examples = "coke data pack photos -o shards/photos\tshort side at most 256, JPEG\n"
                 "coke data pack photos -o shards/raw --format ppm\tno decoding at all\n"
                 "coke data info 'shards/photos-{000000..000003}.tar'\twhat came of it",
-    .group = {{coke_data_option_table, offsetof(struct pack_options, c.o)},
+    .group = {{coke_dataset_option_table, offsetof(struct pack_options, c.o)},
               {coke_pack_option_table, offsetof(struct pack_options, p)}},
     .arg = pack_args,
     .nargs = ARG_COUNT(pack_args),
@@ -324,20 +324,20 @@ static const struct arg preview_args[] = {
 static int run_preview(const void *options, int n, const char *const *source)
 {
     const struct preview_options *o = options;
-    struct coke_data *d = NULL;
+    struct coke_dataset *d = NULL;
     int rc = COKE_OK;
     if (!o->output)
         rc = talk_fail(COKE_EUSAGE, "where to is missing, as in -o sheet.png");
     if (!rc)
         rc = open_data(&d, &o->c, 0, n, source, o->quiet);
     if (!rc) {
-        rc = coke_data_preview(d, &o->v, (int)o->rows, (int)o->columns, o->output, o->force);
+        rc = coke_dataset_preview(d, &o->v, (int)o->rows, (int)o->columns, o->output, o->force);
         rc = rc ? talk_fail_library(rc) : COKE_OK;
     }
     if (!rc && !o->quiet)
         fprintf(stderr, "coke: %s: each row an image, whole and then in its views\n",
                 o->output);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 
@@ -352,7 +352,7 @@ const struct command cmd_data_preview = {
         "coke data preview data/cifar10 -o sheet.png --recipe cifar-small\twithout blur\n"
         "coke data preview photos -o sheet.png --recipe multi --columns 1\ttwo large and "
         "six small views",
-    .group = {{coke_data_option_table, offsetof(struct preview_options, c.o)},
+    .group = {{coke_dataset_option_table, offsetof(struct preview_options, c.o)},
               {coke_view_option_table, offsetof(struct preview_options, v)}},
     .arg = preview_args,
     .nargs = ARG_COUNT(preview_args),

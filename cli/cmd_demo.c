@@ -36,7 +36,8 @@ struct result {
 /* ---- k-means on pixels ---- */
 
 /* All images as rows of x [n][*dim], and their classes. */
-static int load_pixels(struct coke_data *d, int64_t n, float **x, int32_t *dim, int32_t *truth)
+static int load_pixels(struct coke_dataset *d, int64_t n, float **x, int32_t *dim,
+                       int32_t *truth)
 {
     struct coke_loader_options o = coke_loader_options_default();
     struct coke_loader *l = NULL;
@@ -80,7 +81,7 @@ static int cluster_pixels(const float *x, int64_t n, int32_t dim, int64_t seed, 
     return rc;
 }
 
-static int judge_pixels(struct coke_data *d, const struct options *o, struct result *r)
+static int judge_pixels(struct coke_dataset *d, const struct options *o, struct result *r)
 {
     float *x = NULL;
     int32_t dim = 0, *truth = calloc((size_t)o->n, sizeof *truth);
@@ -104,14 +105,14 @@ static int train(const char *source, const struct options *o, const char *run, s
 {
     struct coke_train_options t = coke_train_options_default();
     struct coke_train_control control = {0};
-    struct coke_data *d = NULL;
+    struct coke_dataset *d = NULL;
     struct progress bar;
     int rc = coke_train_preset(&t, "demo");
     if (o->epochs)
         t.epochs = o->epochs;
     t.loader.view.seed = o->seed;
     if (!rc)
-        rc = coke_data_open(&d, source, &t.data);
+        rc = coke_dataset_open(&d, source, &t.data);
     if (rc)
         return rc;
     progress_init(&bar, o->quiet);
@@ -119,7 +120,7 @@ static int train(const char *source, const struct options *o, const char *run, s
     struct coke_callbacks callbacks = progress_callbacks(&bar);
     rc = coke_train_run(d, &t, run, &control, &callbacks, &r->train);
     progress_end(&bar);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 
@@ -176,8 +177,8 @@ static int run(const void *options, int n, const char *const *operands)
 {
     const struct options *o = options;
     const char *folder = o->output ? o->output : "coke-demo";
-    struct coke_data_options data = coke_data_options_default();
-    struct coke_data *d = NULL;
+    struct coke_dataset_options data = coke_dataset_options_default();
+    struct coke_dataset *d = NULL;
     struct result r = {.page = ""};
     char source[64];
     if (n)
@@ -185,10 +186,10 @@ static int run(const void *options, int n, const char *const *operands)
     if (coke_set_threads((int)o->threads))
         return talk_fail_library(COKE_EUSAGE);
     snprintf(source, sizeof source, "synthetic:n=%lld", (long long)o->n);
-    int rc = coke_data_open(&d, source, &data);
+    int rc = coke_dataset_open(&d, source, &data);
     if (!rc)
         rc = judge_pixels(d, o, &r);
-    coke_data_free(d);
+    coke_dataset_free(d);
     if (!rc)
         rc = train(source, o, folder, &r);
     if (!rc)

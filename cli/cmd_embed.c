@@ -7,7 +7,7 @@
 
 struct options {
     struct trained t;
-    struct coke_data_options d;
+    struct coke_dataset_options d;
     const char *output;
     int32_t which, force;
 };
@@ -43,7 +43,7 @@ static void print_result(const struct options *o, const struct coke_run *run,
     emit_end(&e, '}');
 }
 
-static int embed(struct coke_run *run, struct coke_data *d, const struct options *o)
+static int embed(struct coke_run *run, struct coke_dataset *d, const struct options *o)
 {
     struct progress bar;
     struct coke_embedded result;
@@ -62,7 +62,7 @@ static int run(const void *options, int n, const char *const *operands)
 {
     const struct options *o = options;
     struct coke_run *run = NULL;
-    struct coke_data *d = NULL;
+    struct coke_dataset *d = NULL;
     const char *source = NULL;
     int rc = COKE_OK;
     if (!o->output)
@@ -75,7 +75,7 @@ static int run(const void *options, int n, const char *const *operands)
         rc = trained_open_data(&d, &o->t, run, source, &o->d);
     if (!rc)
         rc = embed(run, d, o);
-    coke_data_free(d);
+    coke_dataset_free(d);
     coke_run_free(run);
     return rc;
 }

@@ -226,13 +226,13 @@ static int open_images(struct exam *x, const struct cluster_options *o, const ch
     *split = "";
     if (o->split != SPLIT_TEST)
         rc = exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TRAIN);
-    int has = o->split == SPLIT_TEST || (!rc && coke_data_has_split(x->in.test));
+    int has = o->split == SPLIT_TEST || (!rc && coke_dataset_has_split(x->in.test));
     if (rc || !has)
         return rc;
     *split = o->split == SPLIT_TRAIN ? "train" : "test";
     if (o->split == SPLIT_TRAIN)
         return COKE_OK;
-    coke_data_free(x->in.test);
+    coke_dataset_free(x->in.test);
     x->in.test = NULL;
     return exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TEST);
 }

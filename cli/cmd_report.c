@@ -9,7 +9,7 @@
 
 struct options {
     struct coke_report_options o;
-    struct coke_data_options data;
+    struct coke_dataset_options data;
     const char *output, *images, *vectors, *images_dir, *cache;
     int64_t threads;
     int32_t force, json, quiet;
@@ -134,7 +134,7 @@ const struct command cmd_report = {
         "of the rows\n"
         "coke report run -o report.html --images-dir pictures\tpictures beside the page",
     .group = {{coke_report_option_table, offsetof(struct options, o)},
-              {coke_data_option_table, offsetof(struct options, data)}},
+              {coke_dataset_option_table, offsetof(struct options, data)}},
     .arg = args,
     .nargs = ARG_COUNT(args),
     .size = sizeof(struct options),

@@ -86,7 +86,7 @@ static void print_text(const char *run, const struct coke_train_summary *s)
     printf("%s/final.safetensors, labels and centers beside it\n", run);
 }
 
-static int train_once(struct coke_data *d, const struct options *o, const char *run,
+static int train_once(struct coke_dataset *d, const struct options *o, const char *run,
                       struct coke_train_summary *s)
 {
     struct progress bar;
@@ -135,7 +135,7 @@ static void print_figure(const struct figure *f, int json)
 }
 
 /* RUN/trial-0 and so on, with seeds one after the other. */
-static int train_trials(struct coke_data *d, const struct options *o)
+static int train_trials(struct coke_dataset *d, const struct options *o)
 {
     struct figure figure[] = {{.name = "loss"}, {.name = "knn20"}, {.name = "knn200"},
                               {.name = "acc"},  {.name = "nmi"},   {.name = "ari"}};
@@ -174,7 +174,7 @@ static int train_trials(struct coke_data *d, const struct options *o)
     return COKE_OK;
 }
 
-static int train(struct coke_data *d, const struct options *o)
+static int train(struct coke_dataset *d, const struct options *o)
 {
     struct coke_train_summary s;
     if (o->trials > 1)
@@ -218,7 +218,7 @@ static int use_tuning(const struct options *o)
 static int run(const void *options, int n, const char *const *source)
 {
     const struct options *o = options;
-    struct coke_data *d = NULL;
+    struct coke_dataset *d = NULL;
     if (o->preset && strcmp(o->preset, "list") == 0)
         return list_presets();
     if (o->print_config) {
@@ -230,15 +230,15 @@ static int run(const void *options, int n, const char *const *source)
         rc = use_tuning(o);
     if (rc)
         return rc;
-    struct coke_data_options data = o->o.data;
+    struct coke_dataset_options data = o->o.data;
     data.cache_dir = o->cache;
-    rc = coke_data_open(&d, source[0], &data);
+    rc = coke_dataset_open(&d, source[0], &data);
     if (rc)
         return talk_fail_library(rc);
-    if (!o->quiet && coke_data_note(d)[0])
-        talk_line("coke: ", coke_data_note(d));
+    if (!o->quiet && coke_dataset_note(d)[0])
+        talk_line("coke: ", coke_dataset_note(d));
     rc = train(d, o);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 

@@ -24,10 +24,10 @@ const struct coke_option_table *exam_data_table(void)
 
 /* ---- opening ---- */
 
-int exam_open_split(struct coke_data **out, const struct exam_options *c,
+int exam_open_split(struct coke_dataset **out, const struct exam_options *c,
                     const struct coke_run *run, const char *source, enum coke_split split)
 {
-    struct coke_data_options o = c->d;
+    struct coke_dataset_options o = c->d;
     o.split = (int32_t)split;
     return trained_open_data(out, &c->t, run, source, &o);
 }
@@ -40,7 +40,7 @@ static int open_parts(struct exam *x, const struct exam_options *c)
         return rc;
     if (c->test)
         return exam_open_split(&x->in.test, c, x->run, c->test, COKE_SPLIT_TRAIN);
-    return coke_data_has_split(x->in.train)
+    return coke_dataset_has_split(x->in.train)
                ? exam_open_split(&x->in.test, c, x->run, x->source, COKE_SPLIT_TEST)
                : COKE_OK;
 }
@@ -64,8 +64,8 @@ int exam_open(struct exam *x, const struct exam_options *c, int n, const char *c
 
 void exam_close(struct exam *x)
 {
-    coke_data_free(x->in.train);
-    coke_data_free(x->in.test);
+    coke_dataset_free(x->in.train);
+    coke_dataset_free(x->in.test);
     coke_run_free(x->run);
 }
 

@@ -10,7 +10,7 @@
 /* Options that all of them have. */
 struct exam_options {
     struct trained t;
-    struct coke_data_options d;
+    struct coke_dataset_options d;
     const char *test;
 };
 
@@ -50,7 +50,7 @@ void exam_close(struct exam *x);
 /* Opens RUN alone. */
 int exam_open_run(struct exam *x, const struct exam_options *c, int n,
                   const char *const *operands);
-int exam_open_split(struct coke_data **out, const struct exam_options *c,
+int exam_open_split(struct coke_dataset **out, const struct exam_options *c,
                     const struct coke_run *run, const char *source, enum coke_split split);
 
 /* Which weights, data and protocol, as JSON and for people; these end within a line. */

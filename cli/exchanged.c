@@ -12,7 +12,7 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 
 static int is_shown(const struct coke_exchanged *x, const char *name)
 {
-    return strcmp(name, "dim") != 0 || x->encoder.head != COKE_HEAD_NONE;
+    return strcmp(name, "dim") != 0 || x->encoder.head != COKE_PROJECTOR_NONE;
 }
 
 static void print_json(const struct coke_exchanged *x, const char *path, int64_t bytes,

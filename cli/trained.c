@@ -11,7 +11,7 @@ const struct coke_option_table *trained_data_table(void)
 {
     static struct coke_option row[DATA_ROWS];
     static struct coke_option_table t;
-    t = *coke_data_option_table();
+    t = *coke_dataset_option_table();
     assert(t.n <= DATA_ROWS);
     for (int i = 0; i < t.n; i++) {
         row[i] = t.row[i];
@@ -39,20 +39,20 @@ int trained_open(struct coke_run **run, const char **data, const struct trained 
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-int trained_open_data(struct coke_data **out, const struct trained *t,
+int trained_open_data(struct coke_dataset **out, const struct trained *t,
                       const struct coke_run *run, const char *source,
-                      const struct coke_data_options *o)
+                      const struct coke_dataset_options *o)
 {
-    struct coke_data_options with = *o;
+    struct coke_dataset_options with = *o;
     int64_t channels = coke_run_channels(run);
     if (!with.channels && (channels == 1 || channels == 3))
         with.channels = channels;
     with.cache_dir = t->cache;
-    int rc = coke_data_open(out, source, &with);
+    int rc = coke_dataset_open(out, source, &with);
     if (rc)
         return talk_fail_library(rc);
-    if (!t->quiet && coke_data_note(*out)[0])
-        talk_line("coke: ", coke_data_note(*out));
+    if (!t->quiet && coke_dataset_note(*out)[0])
+        talk_line("coke: ", coke_dataset_note(*out));
     return COKE_OK;
 }
 

@@ -30,7 +30,7 @@ struct trained {
     "DATA is whatever 'coke data info' reads: a folder or list of images, tar shards, CIFAR, " \
     "MNIST, .npy, synthetic:. "
 
-/* coke_data_option_table, with what `channels` means here. */
+/* coke_dataset_option_table, with what `channels` means here. */
 const struct coke_option_table *trained_data_table(void);
 
 /* Opens RUN, or the file of --weights, and says which operand DATA is. */
@@ -38,9 +38,9 @@ int trained_open(struct coke_run **run, const char **data, const struct trained 
                  const char *const *operands);
 /* Opens a data set, grey or in colours as the encoder wants it if the options do not say, and
  * says its note. */
-int trained_open_data(struct coke_data **out, const struct trained *t,
+int trained_open_data(struct coke_dataset **out, const struct trained *t,
                       const struct coke_run *run, const char *source,
-                      const struct coke_data_options *o);
+                      const struct coke_dataset_options *o);
 /* The library's sentence. A second run would begin again: no 75 for one that was stopped. */
 int trained_fail(int rc);
 

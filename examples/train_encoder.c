@@ -33,7 +33,7 @@ static void draw(float *image, int direction)
 
 struct session {
     struct coke_encoder *encoder;
-    struct coke_pass *pass;
+    struct coke_plan *pass;
     struct coke_optimizer *optimizer;
     struct coke_loss *loss;
     struct coke_kmeans *clusters;
@@ -44,7 +44,7 @@ struct session {
 static int set_up(struct session *s)
 {
     struct coke_encoder_options e = coke_encoder_options_default();
-    struct coke_pass_options p = coke_pass_options_default();
+    struct coke_plan_options p = coke_plan_options_default();
     struct coke_optimizer_options sgd = {COKE_SGD, 0.9, 1e-4};
     struct coke_loss_options l = coke_loss_options_default();
     struct coke_kmeans_options k = coke_kmeans_options_default();
@@ -70,7 +70,7 @@ static int set_up(struct session *s)
         first[i] = (float)(uniform() - 0.5);
     int rc = coke_encoder_new(&s->encoder, &e);
     if (!rc)
-        rc = coke_pass_new(&s->pass, s->encoder, &p);
+        rc = coke_plan_new(&s->pass, s->encoder, &p);
     if (!rc)
         rc = coke_optimizer_new(&s->optimizer, s->encoder, &sgd);
     if (!rc)
@@ -90,8 +90,8 @@ static int step(struct session *s, int epoch, int b, double *total)
         ids[i] = b * BATCH + i;
     int rc = coke_schedule_rate(0.03, EPOCHS, -1, N / BATCH, epoch, b, &rate);
     if (!rc)
-        rc = coke_pass_forward(s->pass, images + (size_t)b * BATCH * PIXELS);
-    const float *proj = rc ? NULL : coke_pass_output(s->pass, COKE_PROJ, &dim);
+        rc = coke_plan_forward(s->pass, images + (size_t)b * BATCH * PIXELS);
+    const float *proj = rc ? NULL : coke_plan_output(s->pass, COKE_PROJ, &dim);
     if (!rc && epoch > 0)
         rc = coke_loss_step(s->loss, BATCH, proj, NULL, &centers, s->labels + b * BATCH, grad,
                             NULL, &loss);
@@ -103,7 +103,7 @@ static int step(struct session *s, int epoch, int b, double *total)
     *total += loss * BATCH / N;
     const float *grads[COKE_OUTPUTS] = {[COKE_PROJ] = grad};
     coke_encoder_zero_grad(s->encoder);
-    rc = coke_pass_backward(s->pass, grads);
+    rc = coke_plan_backward(s->pass, grads);
     return rc ? rc : coke_optimizer_step(s->optimizer, rate);
 }
 
@@ -145,7 +145,7 @@ int main(void)
     coke_kmeans_free(s.clusters);
     coke_loss_free(s.loss);
     coke_optimizer_free(s.optimizer);
-    coke_pass_free(s.pass);
+    coke_plan_free(s.pass);
     coke_encoder_free(s.encoder);
     return -rc;
 }

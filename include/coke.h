@@ -314,19 +314,19 @@ COKE_API int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clust
  * for one batch size and image size; passes of one encoder share its weights. A training step:
  *
  *     coke_encoder_zero_grad(e);
- *     coke_pass_forward(pass, images);
- *     ... gradients of the loss with respect to coke_pass_output(pass, COKE_PROJ), ... ...
- *     coke_pass_backward(pass, &grads);
+ *     coke_plan_forward(pass, images);
+ *     ... gradients of the loss with respect to coke_plan_output(pass, COKE_PROJ), ... ...
+ *     coke_plan_backward(pass, &grads);
  *     coke_optimizer_step(optimizer, rate);
  */
 
 enum coke_arch { COKE_RESNET18, COKE_RESNET34, COKE_RESNET50 };
 enum coke_stem { COKE_STEM_IMAGENET, COKE_STEM_CIFAR };
-enum coke_head {
-    COKE_HEAD_NONE,
-    COKE_HEAD_LINEAR,
-    COKE_HEAD_MLP2, /* Linear-ReLU-Linear */
-    COKE_HEAD_MLP3  /* Linear-BN-ReLU-Linear-BN-ReLU-Linear-BN */
+enum coke_projector {
+    COKE_PROJECTOR_NONE,
+    COKE_PROJECTOR_LINEAR,
+    COKE_PROJECTOR_MLP2, /* Linear-ReLU-Linear */
+    COKE_PROJECTOR_MLP3  /* Linear-BN-ReLU-Linear-BN-ReLU-Linear-BN */
 };
 
 struct coke_encoder_options {
@@ -334,7 +334,7 @@ struct coke_encoder_options {
     int32_t stem; /* enum coke_stem */
     double width; /* factor on all channels */
     int64_t channels;
-    int32_t head; /* enum coke_head */
+    int32_t head; /* enum coke_projector */
     int64_t hidden;
     int64_t dim;
     int32_t predictor;
@@ -379,11 +379,11 @@ enum coke_output {
     COKE_OUTPUTS
 };
 
-struct coke_pass_options {
+struct coke_plan_options {
     int64_t batch, height, width;
     int32_t precision; /* enum coke_precision: of the images inside the backbone */
     int32_t train;     /* batch statistics; else the running ones */
-    int32_t backward;  /* coke_pass_backward will be called */
+    int32_t backward;  /* coke_plan_backward will be called */
     int32_t recompute; /* less memory, a little slower */
     /* By enum coke_output: which are computed, and which get gradients. All 0: all there are,
      * and gradients for PROJ and PRED. */
@@ -393,21 +393,21 @@ struct coke_pass_options {
     void *reduce_arg;
 };
 
-struct coke_pass;
+struct coke_plan;
 
-COKE_API struct coke_pass_options coke_pass_options_default(void);
-COKE_API int coke_pass_new(struct coke_pass **out, struct coke_encoder *e,
-                           const struct coke_pass_options *options);
-COKE_API void coke_pass_free(struct coke_pass *p);
+COKE_API struct coke_plan_options coke_plan_options_default(void);
+COKE_API int coke_plan_new(struct coke_plan **out, struct coke_encoder *e,
+                           const struct coke_plan_options *options);
+COKE_API void coke_plan_free(struct coke_plan *p);
 /* images [batch][channels][height][width] */
-COKE_API int coke_pass_forward(struct coke_pass *p, const float *images);
+COKE_API int coke_plan_forward(struct coke_plan *p, const float *images);
 /* [batch][dim], until the next forward pass; NULL if it was not asked for. */
-COKE_API const float *coke_pass_output(const struct coke_pass *p, enum coke_output which,
+COKE_API const float *coke_plan_output(const struct coke_plan *p, enum coke_output which,
                                        int64_t *dim);
 /* grad [COKE_OUTPUTS]: arrays like the outputs' for those that get gradients. Gradients of the
  * weights are added to those that are there. */
-COKE_API int coke_pass_backward(struct coke_pass *p, const float *const grad[COKE_OUTPUTS]);
-COKE_API int64_t coke_pass_bytes(const struct coke_pass *p);
+COKE_API int coke_plan_backward(struct coke_plan *p, const float *const grad[COKE_OUTPUTS]);
+COKE_API int64_t coke_plan_bytes(const struct coke_plan *p);
 
 enum coke_optimizer_kind { COKE_LARS, COKE_SGD };
 
@@ -466,7 +466,7 @@ COKE_API int coke_tune(const char *path);
 
 enum coke_split { COKE_SPLIT_TRAIN, COKE_SPLIT_TEST };
 
-struct coke_data_options {
+struct coke_dataset_options {
     int32_t split;         /* enum coke_split: of a folder that has both, and of synthetic: */
     int32_t coarse;        /* CIFAR-100: the 20 super-classes */
     int64_t channels;      /* 1 or 3: grey and RGB pictures become that; 0 = as the data is */
@@ -476,33 +476,35 @@ struct coke_data_options {
     const char *cache_dir; /* of indexes; NULL = beside the tar files, or the user's cache */
 };
 
-struct coke_data;
+struct coke_dataset;
 
-COKE_API const struct coke_option_table *coke_data_option_table(void);
-COKE_API struct coke_data_options coke_data_options_default(void);
+COKE_API const struct coke_option_table *coke_dataset_option_table(void);
+COKE_API struct coke_dataset_options coke_dataset_options_default(void);
 
 /* A folder of images, a list, tar shards "x-{000..146}.tar", CIFAR or IDX files, a .npy of u8
  * images, "synthetic:". docs/data.md says what each looks like. */
-COKE_API int coke_data_open(struct coke_data **out, const char *source,
-                            const struct coke_data_options *options);
-COKE_API void coke_data_free(struct coke_data *d);
-COKE_API int64_t coke_data_count(const struct coke_data *d); /* -1: known after a single pass */
-COKE_API int32_t coke_data_classes(const struct coke_data *d); /* 0 = no labels */
-COKE_API const char *coke_data_class_name(const struct coke_data *d, int32_t c);
-COKE_API int32_t coke_data_label(const struct coke_data *d, int64_t i); /* -1 = unknown */
-COKE_API void coke_data_name(const struct coke_data *d, int64_t i, char *text, size_t size);
-COKE_API const char *coke_data_note(const struct coke_data *d); /* for the user, or "" */
-COKE_API int64_t coke_data_channels(const struct coke_data *d);
+COKE_API int coke_dataset_open(struct coke_dataset **out, const char *source,
+                               const struct coke_dataset_options *options);
+COKE_API void coke_dataset_free(struct coke_dataset *d);
+COKE_API int64_t
+coke_dataset_count(const struct coke_dataset *d); /* -1: known after a single pass */
+COKE_API int32_t coke_dataset_classes(const struct coke_dataset *d); /* 0 = no labels */
+COKE_API const char *coke_dataset_class_name(const struct coke_dataset *d, int32_t c);
+COKE_API int32_t coke_dataset_label(const struct coke_dataset *d, int64_t i); /* -1 = unknown */
+COKE_API void coke_dataset_name(const struct coke_dataset *d, int64_t i, char *text,
+                                size_t size);
+COKE_API const char *coke_dataset_note(const struct coke_dataset *d); /* for the user, or "" */
+COKE_API int64_t coke_dataset_channels(const struct coke_dataset *d);
 /* What is there: kind, images, sizes, classes. Looks into some of the files. */
-COKE_API int coke_data_print(struct coke_data *d, int json, FILE *to);
+COKE_API int coke_dataset_print(struct coke_dataset *d, int json, FILE *to);
 
 /* Decodes everything; say_bad gets each image that cannot be. */
-struct coke_data_verified {
+struct coke_dataset_verified {
     int64_t good, bad;
 };
-COKE_API int coke_data_verify(struct coke_data *d, const struct coke_callbacks *callbacks,
-                              void (*say_bad)(void *user, int64_t i, const char *sentence),
-                              struct coke_data_verified *out);
+COKE_API int coke_dataset_verify(struct coke_dataset *d, const struct coke_callbacks *callbacks,
+                                 void (*say_bad)(void *user, int64_t i, const char *sentence),
+                                 struct coke_dataset_verified *out);
 
 enum coke_pack_format { COKE_PACK_JPEG, COKE_PACK_PNG, COKE_PACK_PPM };
 
@@ -519,13 +521,13 @@ COKE_API struct coke_pack_options coke_pack_options_default(void);
 struct coke_packed {
     int64_t images, bad, shards, bytes;
 };
-/* Writes PREFIX-000000.tar and so on: WebDataset shards that coke_data_open reads. Pictures
+/* Writes PREFIX-000000.tar and so on: WebDataset shards that coke_dataset_open reads. Pictures
  * that cannot be read are left out and told to say_bad. */
-COKE_API int coke_data_pack(struct coke_data *d, const char *prefix,
-                            const struct coke_pack_options *options, int force,
-                            const struct coke_callbacks *callbacks,
-                            void (*say_bad)(void *user, int64_t i, const char *sentence),
-                            struct coke_packed *out);
+COKE_API int coke_dataset_pack(struct coke_dataset *d, const char *prefix,
+                               const struct coke_pack_options *options, int force,
+                               const struct coke_callbacks *callbacks,
+                               void (*say_bad)(void *user, int64_t i, const char *sentence),
+                               struct coke_packed *out);
 
 enum coke_recipe {
     COKE_RECIPE_AUTO, /* cifar for pictures up to 64 pixels, double for others */
@@ -558,8 +560,9 @@ COKE_API const struct coke_option_table *coke_view_option_table(void);
 COKE_API struct coke_view_options coke_view_options_default(void);
 
 /* A PNG: each row an image and what training would see of it in `columns` drawings. */
-COKE_API int coke_data_preview(struct coke_data *d, const struct coke_view_options *options,
-                               int rows, int columns, const char *path, int force);
+COKE_API int coke_dataset_preview(struct coke_dataset *d,
+                                  const struct coke_view_options *options, int rows,
+                                  int columns, const char *path, int force);
 
 struct coke_loader_options {
     struct coke_view_options view;
@@ -591,7 +594,7 @@ struct coke_batch {
 COKE_API const struct coke_option_table *coke_loader_option_table(void);
 COKE_API struct coke_loader_options coke_loader_options_default(void);
 /* Free the loader before its data. It starts at step 0 of epoch 0. */
-COKE_API int coke_loader_new(struct coke_loader **out, struct coke_data *data,
+COKE_API int coke_loader_new(struct coke_loader **out, struct coke_dataset *data,
                              const struct coke_loader_options *options);
 COKE_API void coke_loader_free(struct coke_loader *l);
 COKE_API int64_t coke_loader_steps(const struct coke_loader *l); /* batches an epoch */
@@ -622,7 +625,7 @@ enum coke_coupling { COKE_LAST, COKE_CURRENT };
 enum coke_eta_mode { COKE_ETA_SCALED, COKE_ETA_SHARED };
 
 struct coke_train_options {
-    struct coke_data_options data;
+    struct coke_dataset_options data;
     struct coke_loader_options loader;
     struct coke_encoder_options encoder;
     struct coke_ints k; /* clusters of each head */
@@ -680,7 +683,7 @@ struct coke_train_control {
  * checkpoint stands. callbacks->progress: 0 = go on, COKE_SAVE = write a checkpoint and go on,
  * anything else = finish the step, write a checkpoint and return COKE_ESTOPPED. */
 enum { COKE_SAVE = 2 };
-COKE_API int coke_train_run(struct coke_data *data, const struct coke_train_options *options,
+COKE_API int coke_train_run(struct coke_dataset *data, const struct coke_train_options *options,
                             const char *run, const struct coke_train_control *control,
                             const struct coke_callbacks *callbacks,
                             struct coke_train_summary *out);
@@ -712,7 +715,7 @@ COKE_API const char *coke_run_weights(const struct coke_run *r); /* the file tha
 COKE_API int64_t coke_run_epoch(const struct coke_run *r);    /* epochs done; -1 = not known */
 COKE_API int64_t coke_run_channels(const struct coke_run *r); /* of the images it takes */
 /* Side of what it sees of an image of d, in pixels; 0: it cannot use them. */
-COKE_API int64_t coke_run_image_size(const struct coke_run *r, struct coke_data *d);
+COKE_API int64_t coke_run_image_size(const struct coke_run *r, struct coke_dataset *d);
 COKE_API int coke_run_heads(const struct coke_run *r);
 COKE_API int64_t coke_run_k(const struct coke_run *r, int head); /* its clusters */
 /* The first head with as many clusters as there are classes; -1 = none. */
@@ -723,14 +726,14 @@ COKE_API int coke_run_match(const struct coke_run *r, int32_t classes);
 struct coke_embedded {
     int64_t images, dim, bad;
 };
-COKE_API int coke_run_embed(struct coke_run *r, struct coke_data *d, enum coke_output output,
+COKE_API int coke_run_embed(struct coke_run *r, struct coke_dataset *d, enum coke_output output,
                             const char *path, int force, const struct coke_callbacks *callbacks,
                             struct coke_embedded *out);
 
 /* The cluster of each image in one head: cluster [n], the cosine to its center [n], and margin
  * [n], the confidence: that cosine minus the one to the second nearest center. Skipped images:
  * -1, 0, 0. similarity and margin may be NULL. */
-COKE_API int coke_run_assign(struct coke_run *r, struct coke_data *d, int head,
+COKE_API int coke_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
                              const struct coke_callbacks *callbacks, int32_t *cluster,
                              float *similarity, float *margin);
 
@@ -745,19 +748,19 @@ enum coke_sort_how { COKE_SORT_COPY, COKE_SORT_LINK };
 struct coke_sorted {
     int64_t images, folders, renamed, left_out;
 };
-COKE_API int coke_data_sort(struct coke_data *d, const int32_t *cluster, int32_t clusters,
-                            const char *dir, enum coke_sort_how how,
-                            const struct coke_callbacks *callbacks, struct coke_sorted *out);
+COKE_API int coke_dataset_sort(struct coke_dataset *d, const int32_t *cluster, int32_t clusters,
+                               const char *dir, enum coke_sort_how how,
+                               const struct coke_callbacks *callbacks, struct coke_sorted *out);
 
 /* ---- judge: how good are an encoder's features and clusters? ---- */
 
 /* Does the data set have a test split beside the train split? */
-COKE_API int coke_data_has_split(const struct coke_data *d);
+COKE_API int coke_dataset_has_split(const struct coke_dataset *d);
 
 /* Classes go together by their names. */
 struct coke_eval_input {
     struct coke_run *run;
-    struct coke_data *train, *test;
+    struct coke_dataset *train, *test;
     const struct coke_callbacks *callbacks; /* NULL = none */
 };
 
@@ -853,10 +856,10 @@ COKE_API const struct coke_option_table *coke_report_option_table(void);
 COKE_API struct coke_report_options coke_report_options_default(void);
 
 struct coke_report_input {
-    const char *source;            /* the folder of a run, or of coke_cluster_write */
-    const char *images;            /* where they are; NULL = as the run says, or none */
-    struct coke_data_options data; /* of images, for a clustering; a run knows its own */
-    const char *const *vectors;    /* [nvectors] files of the rows that were clustered */
+    const char *source;               /* the folder of a run, or of coke_cluster_write */
+    const char *images;               /* where they are; NULL = as the run says, or none */
+    struct coke_dataset_options data; /* of images, for a clustering; a run knows its own */
+    const char *const *vectors;       /* [nvectors] files of the rows that were clustered */
     int nvectors;
 };
 

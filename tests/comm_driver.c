@@ -9,7 +9,7 @@
 #include "coke.h"
 #include "core/rng.h"
 #include "dist/bucket.h"
-#include "dist/same.h"
+#include "dist/agree.h"
 #include "io/hash.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 
 enum { SPANS = 7, STREAM = 31, LONGEST = 100003 };
 
-static struct ck_comm *c;
+static struct ck_group *c;
 static int rank, size;
 
 static int fail(const char *words)
@@ -67,7 +67,7 @@ static int check_f64(int64_t n, uint64_t *hash)
     int wrong = 0;
     for (int64_t i = 0; i < n; i++)
         v[i] = value(rank, i);
-    wrong |= ck_comm_sum_f64(c, v, n);
+    wrong |= ck_group_sum_f64(c, v, n);
     for (int64_t i = 0; i < n; i++) {
         double sum = expected(i, n);
         wrong |= memcmp(&sum, &v[i], sizeof sum) != 0;
@@ -83,14 +83,14 @@ static int check_i64(int64_t n)
     int wrong = 0;
     for (int64_t i = 0; i < n; i++)
         v[i] = (rank + 1) * (i - 50);
-    wrong |= ck_comm_sum_i64(c, v, n);
+    wrong |= ck_group_sum_i64(c, v, n);
     for (int64_t i = 0; i < n; i++)
         wrong |= v[i] != (int64_t)size * (size + 1) / 2 * (i - 50);
     free(v);
     return wrong ? fail("a sum of i64 is wrong") : 0;
 }
 
-typedef int gather(struct ck_comm *, const void *, void *, const int64_t *);
+typedef int gather(struct ck_group *, const void *, void *, const int64_t *);
 
 /* Parts of 0, 3, 6 ... numbers. */
 static int check_gather(gather *parts)
@@ -110,7 +110,7 @@ static int check_gather(gather *parts)
         for (int i = 0; i < 3 * r; i++, at++)
             wrong |= all[at] != 1000 * r + i;
     uint32_t word[2] = {7, (uint32_t)rank};
-    wrong |= ck_comm_broadcast(c, word, sizeof word, size - 1);
+    wrong |= ck_group_broadcast(c, word, sizeof word, size - 1);
     wrong |= word[1] != (uint32_t)size - 1;
     free(bytes);
     free(mine);
@@ -170,12 +170,12 @@ static int check(int repeats)
         uint64_t hash = 0;
         wrong |= check_f64(1, &hash) || check_f64(500, &hash) || check_f64(LONGEST, &hash);
         wrong |= check_i64(3) || check_i64(LONGEST) || check_buckets(&hash);
-        wrong |= check_gather(ck_comm_gather) || check_gather(ck_comm_gather_in_turns);
+        wrong |= check_gather(ck_group_gather) || check_gather(ck_group_gather_in_turns);
         if (i && hash != first)
             wrong = fail("a repeat has other bytes");
         first = hash;
     }
-    struct ck_comm_stats s = ck_comm_stats(c);
+    struct ck_group_stats s = ck_group_stats(c);
     if (rank == 0)
         printf("%d processes, %016llx, sent %lld\n", size, (unsigned long long)first,
                (long long)(s.gathered + s.summed + s.reduced));
@@ -185,7 +185,7 @@ static int check(int repeats)
 /* Those that went on have a second to say so. */
 static int compare(int odd)
 {
-    int rc = ck_same_hash(c, rank == odd ? 8 : 7, "now", "numbers");
+    int rc = ck_agree_hash(c, rank == odd ? 8 : 7, "now", "numbers");
     if (rc)
         sleep(1);
     else
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
         return fail("check REPEATS, fail RANK CODE, die RANK or differ RANK?");
     if (coke_group_join())
         return fail(coke_last_error());
-    c = ck_comm();
+    c = ck_group();
     rank = coke_group_rank();
     size = coke_group_size();
     int which = atoi(argv[2]), rc = COKE_OK;
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
     else if (rank == which)
         rc = -atoi(argv[3]);
     else
-        rc = ck_comm_barrier(c);
+        rc = ck_group_barrier(c);
     fflush(stdout);
     return coke_group_leave(rc) ? 1 : 0;
 }

@@ -28,13 +28,13 @@ static float *read_images(const char *path, size_t n)
     return NULL;
 }
 
-static int write_output(struct coke_pass *p, int64_t batch, enum coke_output which,
+static int write_output(struct coke_plan *p, int64_t batch, enum coke_output which,
                         const char *path)
 {
     int64_t dim;
     if (strcmp(path, "-") == 0)
         return 0;
-    const float *x = coke_pass_output(p, which, &dim);
+    const float *x = coke_plan_output(p, which, &dim);
     if (!x)
         return fail("this output is not there");
     return coke_npy_write_f32(path, x, batch, dim, 1) ? fail(coke_last_error()) : 0;
@@ -43,8 +43,8 @@ static int write_output(struct coke_pass *p, int64_t batch, enum coke_output whi
 int main(int argc, char **argv)
 {
     struct coke_encoder *e = NULL;
-    struct coke_pass *pass = NULL;
-    struct coke_pass_options o = coke_pass_options_default();
+    struct coke_plan *pass = NULL;
+    struct coke_plan_options o = coke_plan_options_default();
     if (argc != 7)
         return fail("ENCODER INPUT BATCH SIZE FEATURES PROJECTION");
     o.batch = atoll(argv[3]);
@@ -54,13 +54,13 @@ int main(int argc, char **argv)
         return fail(coke_last_error());
     float *x = read_images(
         argv[2], (size_t)(o.batch * coke_encoder_options_of(e).channels * o.height * o.width));
-    int rc = !x || coke_pass_new(&pass, e, &o) || coke_pass_forward(pass, x)
+    int rc = !x || coke_plan_new(&pass, e, &o) || coke_plan_forward(pass, x)
                  ? fail(x ? coke_last_error() : argv[2])
                  : 0;
     if (!rc)
         rc = write_output(pass, o.batch, COKE_FEATURES, argv[5]) ||
              write_output(pass, o.batch, COKE_PROJ, argv[6]);
-    coke_pass_free(pass);
+    coke_plan_free(pass);
     coke_encoder_free(e);
     free(x);
     return rc;

@@ -3,8 +3,8 @@
 #include "coke.h"
 #include "golden_data.h"
 #include "nn/loss.h"
-#include "nn/mlp_head.h"
-#include "nn/optim.h"
+#include "nn/mlp.h"
+#include "nn/optimizer.h"
 #include "nn/plan.h"
 #include "nn/resnet.h"
 
@@ -361,7 +361,7 @@ static int build_heads(struct heads *h, uint32_t seed)
     struct ck_net *net = &h->p.net;
     /* Features come as images of one pixel, whose mean they are. */
     int x = ck_net_mean(net, ck_net_input(net, h->in));
-    h->raw = ck_projection_build(net, "fc", x, CK_HEAD_MLP3, h->in, h->dim);
+    h->raw = ck_projection_build(net, "fc", x, CK_PROJECTOR_MLP3, h->in, h->dim);
     h->proj = ck_net_unit(net, h->raw);
     h->pred_raw = ck_prediction_build(net, "predictor", h->raw, h->in);
     h->pred = ck_net_unit(net, h->pred_raw);
@@ -442,14 +442,14 @@ static int compare_params(struct heads *h, const char *name, int grads, double a
 static int step_heads(struct heads *h)
 {
     const struct golden_case *c = h->p.c;
-    struct ck_optim_options o = {CK_LARS, golden_number(c, "momentum", 0),
-                                 golden_number(c, "weight_decay", 0),
-                                 golden_number(c, "trust_coefficient", 0)};
-    struct ck_optim *optim = NULL;
-    int rc = ck_optim_new(&optim, h->p.net.param, h->p.net.nparams, &o);
+    struct ck_optimizer_options o = {CK_LARS, golden_number(c, "momentum", 0),
+                                     golden_number(c, "weight_decay", 0),
+                                     golden_number(c, "trust_coefficient", 0)};
+    struct ck_optimizer *optim = NULL;
+    int rc = ck_optimizer_new(&optim, h->p.net.param, h->p.net.nparams, &o);
     if (!rc)
-        rc = ck_optim_step(optim, golden_number(c, "lr", 0), 1, 1);
-    ck_optim_free(optim);
+        rc = ck_optimizer_step(optim, golden_number(c, "lr", 0), 1, 1);
+    ck_optimizer_free(optim);
     return rc ? refuse(h->p.r, "step") : 0;
 }
 

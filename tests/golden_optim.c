@@ -1,8 +1,8 @@
 /* golden_optim.c - recorded steps of the optimiser, and recorded learning rates. */
 #include "coke.h"
 #include "golden_data.h"
-#include "nn/optim.h"
-#include "nn/sched.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct replay {
     int n;
     int64_t steps;
     struct ck_param param[PARAMS];
-    struct ck_optim *o;
+    struct ck_optimizer *o;
 };
 
 /* ---- optimisers ---- */
@@ -50,7 +50,7 @@ static int read_param(struct replay *p, const struct golden_array *init)
 
 static int begin(struct replay *p)
 {
-    struct ck_optim_options o = ck_optim_options_default();
+    struct ck_optimizer_options o = ck_optimizer_options_default();
     const struct golden_array *init;
     p->steps = golden_array(p->c, "lr")->n;
     for (int i = 0; i < PARAMS && (init = golden_array(p->c, "p%d_init", i)); i++)
@@ -60,9 +60,9 @@ static int begin(struct replay *p)
     o.momentum = golden_number(p->c, "momentum", 0);
     o.weight_decay = golden_number(p->c, "weight_decay", 0);
     o.trust = golden_number(p->c, "trust_coefficient", o.trust);
-    int rc = ck_optim_new(&p->o, p->param, p->n, &o);
+    int rc = ck_optimizer_new(&p->o, p->param, p->n, &o);
     for (int i = 0; !rc && i < p->n; i++)
-        rc = ck_optim_set_rate(p->o, p->param[i].name, golden_real(p->c, "rates", i, 1));
+        rc = ck_optimizer_set_rate(p->o, p->param[i].name, golden_real(p->c, "rates", i, 1));
     return rc ? golden_refuse(p->r, "optimiser (%s)", coke_last_error()) : 0;
 }
 
@@ -78,7 +78,7 @@ static int compare(struct replay *p, const struct ck_param *q, const char *part,
 static int compare_step(struct replay *p, int64_t step)
 {
     struct ck_state s = {0};
-    int rc = ck_optim_save(p->o, &s);
+    int rc = ck_optimizer_save(p->o, &s);
     for (int i = 0; !rc && i < p->n; i++) {
         rc = compare(p, &p->param[i], "after", step, p->param[i].value);
         if (!rc)
@@ -97,7 +97,7 @@ static int run_step(struct replay *p, int64_t step)
         memcpy(q->grad, grad->f + step * q->size, (size_t)q->size * sizeof(float));
     }
     double rate = lr->d ? lr->d[step] : (double)lr->f[step];
-    if (ck_optim_step(p->o, rate, 1, step))
+    if (ck_optimizer_step(p->o, rate, 1, step))
         return golden_refuse(p->r, "step %d (%s)", (int)step, coke_last_error());
     return compare_step(p, step);
 }
@@ -109,7 +109,7 @@ int golden_check_optim(const struct golden_case *c, struct golden_report *r)
     int rc = begin(&p);
     for (int64_t step = 0; !rc && step < p.steps; step++)
         rc = run_step(&p, step);
-    ck_optim_free(p.o);
+    ck_optimizer_free(p.o);
     for (int i = 0; i < p.n; i++) {
         free(p.param[i].value);
         free(p.param[i].grad);
@@ -122,16 +122,16 @@ int golden_check_optim(const struct golden_case *c, struct golden_report *r)
 static int check_rates(const struct golden_case *c, struct golden_report *r, const char *name,
                        int64_t epochs, int64_t steps, double rate)
 {
-    struct ck_sched s;
+    struct ck_schedule s;
     const struct golden_array *want = golden_array(c, "%s", name);
     int64_t warmup = (int64_t)golden_number(c, "warmup_epochs", 11) - 1;
     if (!want || !want->d || want->n != epochs * steps)
         return golden_refuse(r, "%s is missing, of another size or not float64", name);
-    if (ck_sched_init(&s, rate, epochs, warmup, steps))
+    if (ck_schedule_init(&s, rate, epochs, warmup, steps))
         return golden_refuse(r, "%s (%s)", name, coke_last_error());
     double *got = malloc((size_t)want->n * sizeof *got);
     for (int64_t i = 0; i < want->n; i++)
-        got[i] = ck_sched_rate(&s, i / steps, i % steps);
+        got[i] = ck_schedule_rate(&s, i / steps, i % steps);
     int rc = golden_close_f64(r, name, got, want->d, want->n, RATE);
     free(got);
     return rc;

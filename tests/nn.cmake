@@ -1,5 +1,5 @@
 # The network engine: what several of its tests share, and weights to and from PyTorch.
-foreach(program test_layer_cases test_layer_norm test_plan test_bf16)
+foreach(program test_layer_cases test_layer_batch_norm test_plan test_bf16)
   target_sources(${program} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/unit/nn/layer_cases.c
                                     ${CMAKE_CURRENT_LIST_DIR}/unit/nn/naive_net.c)
 endforeach()

@@ -13,7 +13,7 @@
 
 struct job {
     struct coke_encoder *e;
-    struct coke_pass *pass;
+    struct coke_plan *pass;
     struct coke_optimizer *optimizer;
     int64_t batch, size;
     float *images;
@@ -54,13 +54,13 @@ static int read_images(struct job *j, const char *path, int64_t channels)
 
 static int make_pass(struct job *j, int train)
 {
-    struct coke_pass_options o = coke_pass_options_default();
-    coke_pass_free(j->pass);
+    struct coke_plan_options o = coke_plan_options_default();
+    coke_plan_free(j->pass);
     j->pass = NULL;
     o.batch = j->batch;
     o.height = o.width = j->size;
     o.train = o.backward = train;
-    return coke_pass_new(&j->pass, j->e, &o) ? fail(coke_last_error()) : 0;
+    return coke_plan_new(&j->pass, j->e, &o) ? fail(coke_last_error()) : 0;
 }
 
 /* Towards a fixed direction: only that weights and running statistics move. */
@@ -75,7 +75,7 @@ static int train(struct job *j)
         grad[i] = i % 3 ? 0.1f : -0.1f;
     for (int i = 0; i < 3 && !rc; i++) {
         coke_encoder_zero_grad(j->e);
-        rc = coke_pass_forward(j->pass, j->images) || coke_pass_backward(j->pass, grads) ||
+        rc = coke_plan_forward(j->pass, j->images) || coke_plan_backward(j->pass, grads) ||
              coke_optimizer_step(j->optimizer, 0.5);
     }
     free(grad);
@@ -85,7 +85,7 @@ static int train(struct job *j)
 static int write_output(struct job *j, enum coke_output which, const char *path)
 {
     int64_t dim;
-    const float *x = coke_pass_output(j->pass, which, &dim);
+    const float *x = coke_plan_output(j->pass, which, &dim);
     if (strcmp(path, "-") == 0)
         return 0;
     if (!x)
@@ -97,7 +97,7 @@ static int evaluate(struct job *j)
 {
     if (make_pass(j, 0))
         return 1;
-    if (coke_pass_forward(j->pass, j->images))
+    if (coke_plan_forward(j->pass, j->images))
         return fail(coke_last_error());
     return write_output(j, COKE_LOGITS, j->logits) || write_output(j, COKE_PRED, j->pred);
 }
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     if (!rc)
         rc = get_weights(&j, argv[1], argv[2]) || evaluate(&j);
     coke_optimizer_free(j.optimizer);
-    coke_pass_free(j.pass);
+    coke_plan_free(j.pass);
     coke_encoder_free(j.e);
     free(j.images);
     return rc;

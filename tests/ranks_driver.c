@@ -12,7 +12,7 @@
 #include "core/mem.h"
 #include "core/rng.h"
 #include "data/loader.h"
-#include "dist/same.h"
+#include "dist/agree.h"
 #include "io/hash.h"
 #include "io/npy.h"
 #include "train/session.h"
@@ -190,7 +190,7 @@ static void put_clusters(void)
 int main(int argc, char **argv)
 {
     struct coke_train_options o = coke_train_options_default();
-    struct coke_data *data = NULL;
+    struct coke_dataset *data = NULL;
     if (argc < 5 || coke_group_join())
         stop("train|cluster FOLDER EPOCHS SOURCE OPTION=VALUE...?");
     for (int i = 5; i < argc; i++) {
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     folder = argv[2];
     int trains = strcmp(argv[1], "train") == 0;
     coke_set_threads(1);
-    if (coke_data_open(&data, argv[4], &o.data) || ck_session_init(&s, data, &o))
+    if (coke_dataset_open(&data, argv[4], &o.data) || ck_session_init(&s, data, &o))
         stop(argv[4]);
     for (int64_t e = 0; e < atoi(argv[3]); e++) {
         for (int64_t t = 0; t < s.steps; t++) {
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
         if (ck_heads_epoch_end(&s.heads))
             stop("epoch");
     }
-    if (ck_same_hash(s.ranks.comm, ck_session_hash(&s), "the end", "weights or clusters"))
+    if (ck_agree_hash(s.ranks.group, ck_session_hash(&s), "the end", "weights or clusters"))
         stop("hash");
     if (!trains)
         put_clusters();
@@ -228,6 +228,6 @@ int main(int argc, char **argv)
         ck_free(before[h].rho);
     }
     ck_session_release(&s);
-    coke_data_free(data);
+    coke_dataset_free(data);
     return coke_group_leave(COKE_OK) ? 1 : 0;
 }

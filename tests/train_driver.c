@@ -86,7 +86,7 @@ static float *gather(const float *all, const int64_t *index, int64_t n, size_t f
 int main(int argc, char **argv)
 {
     struct coke_train_options o = coke_train_options_default();
-    struct coke_data *data;
+    struct coke_dataset *data;
     struct ck_session s;
     char path[512], source[64];
     int64_t n = 0;
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
             stop(argv[i]);
     }
     snprintf(source, sizeof source, "synthetic:n=%lld,size=16", (long long)n);
-    if (coke_data_open(&data, source, &o.data) || ck_session_init(&s, data, &o))
+    if (coke_dataset_open(&data, source, &o.data) || ck_session_init(&s, data, &o))
         stop(source);
     float *views = read_all(argv[1], "views.f32");
     int64_t *order = read_all(argv[1], "order.i64"), batch = o.loader.batch;
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     save(&s, argv[1], "last.safetensors");
     fclose(out);
     ck_session_release(&s);
-    coke_data_free(data);
+    coke_dataset_free(data);
     free(views);
     free(order);
     return 0;

@@ -29,9 +29,9 @@ static void print_draw(const struct ck_draw *d)
 
 int main(int argc, char **argv)
 {
-    struct coke_data_options data_options = coke_data_options_default();
+    struct coke_dataset_options data_options = coke_dataset_options_default();
     struct coke_view_options o = coke_view_options_default();
-    struct coke_data *d;
+    struct coke_dataset *d;
     struct ck_recipe r;
     struct ck_fetcher f = {0};
     struct ck_canvas c = {0};
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     for (int i = 5; i + 1 < argc; i += 2)
         if (coke_options_set(coke_view_option_table(), &o, argv[i], argv[i + 1]))
             stop();
-    if (coke_data_open(&d, argv[1], &data_options) || ck_recipe_init(&r, d, &o, 0))
+    if (coke_dataset_open(&d, argv[1], &data_options) || ck_recipe_init(&r, d, &o, 0))
         stop();
     if (argc > 4 && strcmp(argv[4], "-") != 0)
         out = fopen(argv[4], "wb");
@@ -51,9 +51,9 @@ int main(int argc, char **argv)
         most = n > most ? n : most;
     }
     float *x = ck_alloc_array(most, sizeof *x);
-    for (int64_t i = 0; i < coke_data_count(d); i++)
+    for (int64_t i = 0; i < coke_dataset_count(d); i++)
         for (int64_t e = 0; e < atoi(argv[3]); e++) {
-            struct ck_sitting s;
+            struct ck_view_draws s;
             if (ck_recipe_begin(&r, &f, d, i, e, &s))
                 stop();
             for (int v = 0; v < r.views; v++) {
@@ -74,6 +74,6 @@ int main(int argc, char **argv)
     ck_free(x);
     ck_fetcher_release(&f);
     ck_canvas_release(&c);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return 0;
 }

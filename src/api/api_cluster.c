@@ -5,7 +5,7 @@
 #include "core/option.h"
 #include "core/state.h"
 #include "core/workers.h"
-#include "dist/comm.h"
+#include "dist/group.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npy.h"
@@ -94,9 +94,9 @@ static int write_model(struct ck_writer *w, const struct coke_cluster *c, int h)
     CK_TRY(ck_state_add(&st, "centers", CK_F32, 2, shape, c->center[h]));
     CK_TRY(ck_state_add(&st, "duals", CK_F32, 1, shape, c->price[h]));
     CK_TRY(ck_state_add(&st, "sizes", CK_I64, 1, shape, c->size[h]));
-    CK_TRY(ck_state_add(&st, "min_sizes", CK_I64, 1, shape, km->least));
-    if (km->most)
-        CK_TRY(ck_state_add(&st, "max_sizes", CK_I64, 1, shape, km->most));
+    CK_TRY(ck_state_add(&st, "min_sizes", CK_I64, 1, shape, km->min_size));
+    if (km->max_size)
+        CK_TRY(ck_state_add(&st, "max_sizes", CK_I64, 1, shape, km->max_size));
     CK_TRY(ck_state_add_meta(&st, "format", "coke-kmeans"));
     CK_TRY(ck_state_add_meta(&st, "version", coke_version()));
     CK_TRY(ck_state_add_meta_number(&st, "n", (double)s->n));
@@ -187,7 +187,7 @@ static int write_summary(struct ck_writer *w, const struct coke_cluster *c)
 int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
 {
     int rc = COKE_OK, n = 0, published = 0;
-    if (ck_comm_rank(ck_comm()) > 0) /* all processes have the same result */
+    if (ck_group_rank(ck_group()) > 0) /* all processes have the same result */
         return COKE_OK;
     struct output *o = ck_calloc_array(FILES, sizeof *o);
     if (!o)

@@ -11,24 +11,24 @@
 #include <string.h>
 
 /* Files in colours are the rule; sources that know better say so. */
-static int32_t channels_of(const struct ck_dataset *set, const struct coke_data_options *o)
+static int32_t channels_of(const struct ck_dataset *set, const struct coke_dataset_options *o)
 {
     if (o->channels)
         return (int32_t)o->channels;
     return set->channels ? set->channels : 3;
 }
 
-int coke_data_open(struct coke_data **out, const char *source,
-                   const struct coke_data_options *options)
+int coke_dataset_open(struct coke_dataset **out, const char *source,
+                      const struct coke_dataset_options *options)
 {
     int rc = COKE_OK;
     struct ck_dataset_options o = {.split = (enum ck_split)options->split,
                                    .cache_dir = options->cache_dir,
                                    .one_pass = options->one_pass,
                                    .coarse = options->coarse};
-    struct coke_data *d = NULL;
+    struct coke_dataset *d = NULL;
     *out = NULL;
-    CK_TRY(ck_options_check(coke_data_option_table(), options));
+    CK_TRY(ck_options_check(coke_dataset_option_table(), options));
     if (options->channels == 2)
         CK_FAIL(COKE_EUSAGE, "channels: 2 is neither 1 (grey) nor 3 (colour)");
     d = ck_calloc_array(1, sizeof *d);
@@ -45,11 +45,11 @@ int coke_data_open(struct coke_data **out, const char *source,
     *out = d;
     d = NULL;
 done:
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 
-void coke_data_free(struct coke_data *d)
+void coke_dataset_free(struct coke_dataset *d)
 {
     if (!d)
         return;
@@ -57,42 +57,42 @@ void coke_data_free(struct coke_data *d)
     ck_free(d);
 }
 
-int64_t coke_data_count(const struct coke_data *d)
+int64_t coke_dataset_count(const struct coke_dataset *d)
 {
     return d->set->n;
 }
 
-int32_t coke_data_classes(const struct coke_data *d)
+int32_t coke_dataset_classes(const struct coke_dataset *d)
 {
     return d->set->classes;
 }
 
-const char *coke_data_class_name(const struct coke_data *d, int32_t c)
+const char *coke_dataset_class_name(const struct coke_dataset *d, int32_t c)
 {
     return d->set->class_name[c];
 }
 
-int32_t coke_data_label(const struct coke_data *d, int64_t i)
+int32_t coke_dataset_label(const struct coke_dataset *d, int64_t i)
 {
     return ck_dataset_label(d->set, i);
 }
 
-void coke_data_name(const struct coke_data *d, int64_t i, char *text, size_t size)
+void coke_dataset_name(const struct coke_dataset *d, int64_t i, char *text, size_t size)
 {
     ck_dataset_name(d->set, i, text, size);
 }
 
-const char *coke_data_note(const struct coke_data *d)
+const char *coke_dataset_note(const struct coke_dataset *d)
 {
     return d->set->note;
 }
 
-int64_t coke_data_channels(const struct coke_data *d)
+int64_t coke_dataset_channels(const struct coke_dataset *d)
 {
     return d->channels;
 }
 
-int coke_data_print(struct coke_data *d, int json, FILE *to)
+int coke_dataset_print(struct coke_dataset *d, int json, FILE *to)
 {
     return ck_describe(d, json, to);
 }
@@ -100,10 +100,10 @@ int coke_data_print(struct coke_data *d, int json, FILE *to)
 /* ---- verify ---- */
 
 struct verify {
-    struct coke_data *data;
+    struct coke_dataset *data;
     void *user;
     ck_say_bad *say_bad;
-    struct coke_data_verified *result;
+    struct coke_dataset_verified *result;
 };
 
 static int decode(void *arg, struct ck_fetcher *f, int64_t i, int place, int worker)
@@ -129,8 +129,8 @@ static int judge(void *arg, int64_t i, int place, int status, const char *senten
     return COKE_OK;
 }
 
-int coke_data_verify(struct coke_data *d, const struct coke_callbacks *callbacks,
-                     ck_say_bad *say_bad, struct coke_data_verified *out)
+int coke_dataset_verify(struct coke_dataset *d, const struct coke_callbacks *callbacks,
+                        ck_say_bad *say_bad, struct coke_dataset_verified *out)
 {
     struct verify v = {d, callbacks ? callbacks->user : NULL, say_bad, out};
     struct ck_sweep sweep = {.data = d,
@@ -145,16 +145,16 @@ int coke_data_verify(struct coke_data *d, const struct coke_callbacks *callbacks
 
 /* ---- pack and preview ---- */
 
-int coke_data_pack(struct coke_data *d, const char *prefix,
-                   const struct coke_pack_options *options, int force,
-                   const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
-                   struct coke_packed *out)
+int coke_dataset_pack(struct coke_dataset *d, const char *prefix,
+                      const struct coke_pack_options *options, int force,
+                      const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
+                      struct coke_packed *out)
 {
     return ck_pack(d, prefix, options, force, callbacks, say_bad, out);
 }
 
-int coke_data_preview(struct coke_data *d, const struct coke_view_options *options, int rows,
-                      int columns, const char *path, int force)
+int coke_dataset_preview(struct coke_dataset *d, const struct coke_view_options *options,
+                         int rows, int columns, const char *path, int force)
 {
     int rc = COKE_OK;
     struct ck_image sheet = {0};

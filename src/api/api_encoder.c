@@ -1,11 +1,11 @@
 /* api_encoder.c - public functions of encoders, passes and optimisers. */
 #include "core/error.h"
 #include "core/mem.h"
-#include "dist/comm.h"
+#include "dist/group.h"
 #include "io/safetensors.h"
 #include "nn/conv_table.h"
 #include "nn/encoder.h"
-#include "nn/optim.h"
+#include "nn/optimizer.h"
 #include "nn/plan.h"
 #include "train/checkpoint.h"
 
@@ -128,16 +128,16 @@ void coke_encoder_zero_grad(struct coke_encoder *e)
 
 /* ---- passes ---- */
 
-struct coke_pass {
+struct coke_plan {
     const struct coke_encoder *encoder;
     struct ck_plan *plan;
     int seed[COKE_OUTPUTS]; /* outputs in the order of the plan's seeds */
     int nseed;
 };
 
-struct coke_pass_options coke_pass_options_default(void)
+struct coke_plan_options coke_plan_options_default(void)
 {
-    return (struct coke_pass_options){.precision = COKE_F32, .train = 1, .backward = 1};
+    return (struct coke_plan_options){.precision = COKE_F32, .train = 1, .backward = 1};
 }
 
 static int any(const int32_t *flag)
@@ -148,12 +148,12 @@ static int any(const int32_t *flag)
     return 0;
 }
 
-static int wanted(const struct coke_encoder *e, const struct coke_pass_options *o, int i)
+static int wanted(const struct coke_encoder *e, const struct coke_plan_options *o, int i)
 {
     return any(o->want) ? o->want[i] : e->node[i] >= 0;
 }
 
-static int gets_grad(const struct coke_encoder *e, const struct coke_pass_options *o, int i)
+static int gets_grad(const struct coke_encoder *e, const struct coke_plan_options *o, int i)
 {
     if (!o->backward)
         return 0;
@@ -162,8 +162,8 @@ static int gets_grad(const struct coke_encoder *e, const struct coke_pass_option
 
 static const char *const output_name[] = {"features", "logits", "projections", "predictions"};
 
-static int make_request(struct coke_pass *p, struct ck_plan_request *r,
-                        const struct coke_encoder *e, const struct coke_pass_options *o)
+static int make_request(struct coke_plan *p, struct ck_plan_request *r,
+                        const struct coke_encoder *e, const struct coke_plan_options *o)
 {
     *r = ck_plan_request_default();
     if (o->precision != COKE_F32 && o->precision != COKE_BF16)
@@ -192,12 +192,12 @@ static int make_request(struct coke_pass *p, struct ck_plan_request *r,
                : COKE_OK;
 }
 
-int coke_pass_new(struct coke_pass **out, struct coke_encoder *e,
-                  const struct coke_pass_options *o)
+int coke_plan_new(struct coke_plan **out, struct coke_encoder *e,
+                  const struct coke_plan_options *o)
 {
     int rc = COKE_OK;
     struct ck_plan_request r;
-    struct coke_pass *p = ck_calloc_array(1, sizeof *p);
+    struct coke_plan *p = ck_calloc_array(1, sizeof *p);
     *out = NULL;
     if (!p)
         return COKE_ENOMEM;
@@ -211,30 +211,30 @@ int coke_pass_new(struct coke_pass **out, struct coke_encoder *e,
     *out = p;
     p = NULL;
 done:
-    coke_pass_free(p);
+    coke_plan_free(p);
     return rc;
 }
 
-void coke_pass_free(struct coke_pass *p)
+void coke_plan_free(struct coke_plan *p)
 {
     if (p)
         ck_plan_free(p->plan);
     ck_free(p);
 }
 
-int coke_pass_forward(struct coke_pass *p, const float *images)
+int coke_plan_forward(struct coke_plan *p, const float *images)
 {
     return ck_plan_forward(p->plan, images);
 }
 
-const float *coke_pass_output(const struct coke_pass *p, enum coke_output which, int64_t *dim)
+const float *coke_plan_output(const struct coke_plan *p, enum coke_output which, int64_t *dim)
 {
     int node = which >= 0 && which < COKE_OUTPUTS ? p->encoder->node[which] : -1;
     *dim = node < 0 ? 0 : p->encoder->net.node[node].channels;
     return node < 0 ? NULL : ck_plan_vector(p->plan, node);
 }
 
-int coke_pass_backward(struct coke_pass *p, const float *const grad[COKE_OUTPUTS])
+int coke_plan_backward(struct coke_plan *p, const float *const grad[COKE_OUTPUTS])
 {
     const float *seed[COKE_OUTPUTS] = {NULL};
     for (int i = 0; i < p->nseed; i++) {
@@ -246,7 +246,7 @@ int coke_pass_backward(struct coke_pass *p, const float *const grad[COKE_OUTPUTS
     return ck_plan_backward(p->plan, seed);
 }
 
-int64_t coke_pass_bytes(const struct coke_pass *p)
+int64_t coke_plan_bytes(const struct coke_plan *p)
 {
     return (int64_t)ck_plan_bytes(p->plan);
 }
@@ -254,13 +254,13 @@ int64_t coke_pass_bytes(const struct coke_pass *p)
 /* ---- optimisers ---- */
 
 struct coke_optimizer {
-    struct ck_optim *optim;
+    struct ck_optimizer *optim;
     int64_t step;
 };
 
 struct coke_optimizer_options coke_optimizer_options_default(void)
 {
-    struct ck_optim_options o = ck_optim_options_default();
+    struct ck_optimizer_options o = ck_optimizer_options_default();
     return (struct coke_optimizer_options){o.kind == CK_LARS ? COKE_LARS : COKE_SGD, o.momentum,
                                            o.weight_decay};
 }
@@ -268,7 +268,7 @@ struct coke_optimizer_options coke_optimizer_options_default(void)
 int coke_optimizer_new(struct coke_optimizer **out, struct coke_encoder *e,
                        const struct coke_optimizer_options *options)
 {
-    struct ck_optim_options o = ck_optim_options_default();
+    struct ck_optimizer_options o = ck_optimizer_options_default();
     struct coke_optimizer *p = ck_calloc_array(1, sizeof *p);
     *out = NULL;
     if (!p)
@@ -280,7 +280,7 @@ int coke_optimizer_new(struct coke_optimizer **out, struct coke_encoder *e,
     o.kind = options->kind == COKE_LARS ? CK_LARS : CK_SGD;
     o.momentum = options->momentum;
     o.weight_decay = options->weight_decay;
-    int rc = ck_optim_new(&p->optim, e->net.param, e->net.nparams, &o);
+    int rc = ck_optimizer_new(&p->optim, e->net.param, e->net.nparams, &o);
     if (rc)
         ck_free(p);
     else
@@ -291,13 +291,13 @@ int coke_optimizer_new(struct coke_optimizer **out, struct coke_encoder *e,
 void coke_optimizer_free(struct coke_optimizer *o)
 {
     if (o)
-        ck_optim_free(o->optim);
+        ck_optimizer_free(o->optim);
     ck_free(o);
 }
 
 int coke_optimizer_step(struct coke_optimizer *o, double rate)
 {
-    int rc = ck_optim_step(o->optim, rate, 1, o->step + 1);
+    int rc = ck_optimizer_step(o->optim, rate, 1, o->step + 1);
     if (!rc)
         o->step++;
     return rc;
@@ -306,7 +306,7 @@ int coke_optimizer_step(struct coke_optimizer *o, double rate)
 int coke_tune(const char *path)
 {
     int rc = ck_tuning_open(path);
-    if (!rc && ck_comm_size(ck_comm()) > 1)
+    if (!rc && ck_group_size(ck_group()) > 1)
         ck_tuning_freeze(); /* each process would measure, and choose, for itself */
     return rc;
 }

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-int coke_data_has_split(const struct coke_data *d)
+int coke_dataset_has_split(const struct coke_dataset *d)
 {
     return d->set->type->splits;
 }
@@ -35,9 +35,9 @@ static int check(const struct coke_eval_input *in, int needs_train)
     return COKE_OK;
 }
 
-static int load_bank(struct ck_bank *b, const struct coke_eval_input *in, struct coke_data *d,
-                     const struct coke_data *classes_of, enum coke_output output,
-                     const char *phase)
+static int load_bank(struct ck_bank *b, const struct coke_eval_input *in,
+                     struct coke_dataset *d, const struct coke_dataset *classes_of,
+                     enum coke_output output, const char *phase)
 {
     struct ck_embed_job job = {
         .output = output, .skip = in->run->o.bad, .callbacks = in->callbacks, .phase = phase};

@@ -20,7 +20,7 @@ int coke_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids,
                        (long long)n);
     int rc = ck_kmeans_check_ids(km, ids, n);
     if (!rc)
-        rc = ck_batch_fill(&km->batch, x, n, (int)km->o.dim);
+        rc = ck_padded_rows_fill(&km->batch, x, n, (int)km->o.dim);
     return rc ? rc : ck_kmeans_step(km, km->batch.x, ids, n, labels);
 }
 
@@ -30,16 +30,16 @@ int coke_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n,
     if (!km || !x || !labels || n < 0)
         return ck_fail(COKE_EUSAGE, "coke_kmeans_predict: %lld rows, or an argument is NULL",
                        (long long)n);
-    struct ck_batch batch = {0};
+    struct ck_padded_rows batch = {0};
     struct ck_assigner *a = NULL;
     int rc;
-    CK_TRY(ck_batch_fill(&batch, x, n, (int)km->o.dim));
+    CK_TRY(ck_padded_rows_fill(&batch, x, n, (int)km->o.dim));
     CK_TRY(ck_assigner_new(&a, km->kn, km->prev, km->k, km->ld));
     ck_assigner_settle(a, NULL);
     ck_assign(a, batch.x, n, labels, scores);
 done:
     ck_assigner_free(a);
-    ck_batch_release(&batch);
+    ck_padded_rows_release(&batch);
     return rc;
 }
 

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "nn/loss.h"
-#include "nn/sched.h"
+#include "nn/schedule.h"
 
 struct coke_loss {
     struct ck_loss *loss;
@@ -65,13 +65,13 @@ int coke_loss_step(struct coke_loss *l, int64_t n, const float *proj, const floa
 int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int64_t steps,
                        int64_t epoch, int64_t step, double *out)
 {
-    struct ck_sched s;
-    int rc = ck_sched_init(&s, rate, epochs, warmup, steps);
+    struct ck_schedule s;
+    int rc = ck_schedule_init(&s, rate, epochs, warmup, steps);
     if (rc)
         return rc;
     if (epoch < 0 || epoch >= epochs || step < 0 || step >= steps)
         return ck_fail(COKE_EUSAGE, "schedule: epoch %lld of %lld, step %lld of %lld",
                        (long long)epoch, (long long)epochs, (long long)step, (long long)steps);
-    *out = ck_sched_rate(&s, epoch, step);
+    *out = ck_schedule_rate(&s, epoch, step);
     return COKE_OK;
 }

@@ -16,10 +16,10 @@ struct coke_model {
     int64_t k;
     int32_t dim;
     int ld;
-    double n;              /* rows it was made from */
-    float *center;         /* [k][ld] */
-    float *price;          /* [k] */
-    int64_t *least, *most; /* [k]; most NULL = none */
+    double n;                     /* rows it was made from */
+    float *center;                /* [k][ld] */
+    float *price;                 /* [k] */
+    int64_t *min_size, *max_size; /* [k]; most NULL = none */
 };
 
 static int check_format(const struct ck_state *s)
@@ -46,8 +46,8 @@ static int fill_model(struct coke_model *m, const struct ck_state *s)
     size_t k = (size_t)m->k;
     m->center = ck_calloc_array(k, (size_t)m->ld * sizeof *m->center);
     m->price = ck_calloc_array(k, sizeof *m->price);
-    m->least = ck_calloc_array(k, sizeof *m->least);
-    if (!m->center || !m->price || !m->least)
+    m->min_size = ck_calloc_array(k, sizeof *m->min_size);
+    if (!m->center || !m->price || !m->min_size)
         CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)m->k);
     for (int64_t i = 0; i < m->k; i++) {
         float *c = m->center + i * m->ld;
@@ -61,24 +61,25 @@ static int fill_model(struct coke_model *m, const struct ck_state *s)
                     (long long)i, sqrt(square));
     }
     CK_TRY(ck_state_copy(s, "duals", CK_F32, 1, &m->k, m->price));
-    CK_TRY(ck_state_copy(s, "min_sizes", CK_I64, 1, &m->k, m->least));
+    CK_TRY(ck_state_copy(s, "min_sizes", CK_I64, 1, &m->k, m->min_size));
     CK_TRY(ck_state_meta_number(s, "n", &m->n));
     if (ck_state_find(s, "max_sizes")) {
-        m->most = ck_calloc_array(k, sizeof *m->most);
-        if (!m->most)
+        m->max_size = ck_calloc_array(k, sizeof *m->max_size);
+        if (!m->max_size)
             CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)m->k);
-        CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &m->k, m->most));
+        CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &m->k, m->max_size));
     }
     for (int64_t i = 0; i < m->k; i++)
-        if (!isfinite(m->price[i]) || m->least[i] < 0 || (m->most && m->most[i] < m->least[i]))
+        if (!isfinite(m->price[i]) || m->min_size[i] < 0 ||
+            (m->max_size && m->max_size[i] < m->min_size[i]))
             CK_FAIL(COKE_EFORMAT, "cluster %lld: dual %g, sizes from %lld", (long long)i,
-                    (double)m->price[i], (long long)m->least[i]);
+                    (double)m->price[i], (long long)m->min_size[i]);
     if (!(m->n >= 1))
         CK_FAIL(COKE_EFORMAT, "metadata 'n' is %g", m->n);
     double low = 0, high = 0;
     for (int64_t i = 0; i < m->k; i++) {
-        low += (double)m->least[i];
-        high += m->most ? (double)m->most[i] : m->n;
+        low += (double)m->min_size[i];
+        high += m->max_size ? (double)m->max_size[i] : m->n;
     }
     if (low > m->n || high < m->n)
         CK_FAIL(COKE_EFORMAT, "sizes of %g to %g cannot be met by %g rows", low, high, m->n);
@@ -129,8 +130,8 @@ void coke_model_free(struct coke_model *m)
         return;
     ck_free(m->center);
     ck_free(m->price);
-    ck_free(m->least);
-    ck_free(m->most);
+    ck_free(m->min_size);
+    ck_free(m->max_size);
     ck_free(m);
 }
 
@@ -182,10 +183,10 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, int
                                     .gap = r->dual - r->primal,
                                     .repair_bytes = r->bytes,
                                     .passes = r->passes};
-    s->bound_min = s->bound_max = r->least[0];
+    s->bound_min = s->bound_max = r->min_size[0];
     for (int64_t i = 1; i < m->k; i++) {
-        s->bound_min = r->least[i] < s->bound_min ? r->least[i] : s->bound_min;
-        s->bound_max = r->least[i] > s->bound_max ? r->least[i] : s->bound_max;
+        s->bound_min = r->min_size[i] < s->bound_min ? r->min_size[i] : s->bound_min;
+        s->bound_max = r->min_size[i] > s->bound_max ? r->min_size[i] : s->bound_max;
     }
     qsort(r->size, (size_t)m->k, sizeof *r->size, by_size);
     s->size_min = r->size[0];
@@ -194,12 +195,14 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, int
 }
 
 /* The model's bounds for n rows: the same shares, rounded towards what can be met. */
-static void scale_bounds(const struct coke_model *m, int64_t n, int64_t *least, int64_t *most)
+static void scale_bounds(const struct coke_model *m, int64_t n, int64_t *min_size,
+                         int64_t *max_size)
 {
     for (int64_t i = 0; i < m->k; i++) {
-        least[i] = (int64_t)floor((double)m->least[i] * (double)n / m->n * (1 + 1e-12));
-        if (most)
-            most[i] = (int64_t)ceil((double)m->most[i] * (double)n / m->n * (1 - 1e-12));
+        min_size[i] = (int64_t)floor((double)m->min_size[i] * (double)n / m->n * (1 + 1e-12));
+        if (max_size)
+            max_size[i] =
+                (int64_t)ceil((double)m->max_size[i] * (double)n / m->n * (1 - 1e-12));
     }
 }
 
@@ -210,7 +213,7 @@ int coke_model_assign(const struct coke_model *m, struct coke_rows *rows, int co
     struct ck_scan scan = {0};
     struct ck_labels store = {0};
     struct progress progress = {callbacks};
-    int64_t *least = NULL, *most = NULL, *size = NULL;
+    int64_t *min_size = NULL, *max_size = NULL, *size = NULL;
     float *price = NULL;
     struct ck_assigner *a = NULL;
     int rc;
@@ -225,16 +228,16 @@ int coke_model_assign(const struct coke_model *m, struct coke_rows *rows, int co
     size_t k = (size_t)m->k;
     price = ck_calloc_array(k, sizeof *price);
     size = ck_calloc_array(k, sizeof *size);
-    least = ck_calloc_array(k, sizeof *least);
-    if (!price || !size || !least)
+    min_size = ck_calloc_array(k, sizeof *min_size);
+    if (!price || !size || !min_size)
         CK_FAIL(COKE_ENOMEM, "out of memory for %lld clusters", (long long)m->k);
     if (constrained) {
-        if (m->most) {
-            most = ck_calloc_array(k, sizeof *most);
-            if (!most)
+        if (m->max_size) {
+            max_size = ck_calloc_array(k, sizeof *max_size);
+            if (!max_size)
                 CK_FAIL(COKE_ENOMEM, "out of memory for %lld clusters", (long long)m->k);
         }
-        scale_bounds(m, rows->n - scan.nbad, least, most);
+        scale_bounds(m, rows->n - scan.nbad, min_size, max_size);
         memcpy(price, m->price, k * sizeof *price);
     }
     CK_TRY(ck_labels_init(&store, rows->n, m->k));
@@ -242,8 +245,8 @@ int coke_model_assign(const struct coke_model *m, struct coke_rows *rows, int co
     struct ck_repair r = {.scan = &scan,
                           .assigner = a,
                           .k = m->k,
-                          .least = least,
-                          .most = most,
+                          .min_size = min_size,
+                          .max_size = max_size,
                           .exact = constrained,
                           .sample = 1,
                           .progress = tell,
@@ -265,7 +268,7 @@ done:
     ck_scan_release(&scan);
     ck_free(price);
     ck_free(size);
-    ck_free(least);
-    ck_free(most);
+    ck_free(min_size);
+    ck_free(max_size);
     return rc;
 }

@@ -3,7 +3,7 @@
 #include "cluster/kmeans.h"
 #include "core/error.h"
 #include "core/mem.h"
-#include "data/sort_out.h"
+#include "data/sort.h"
 #include "eval/embed.h"
 #include "eval/membership.h"
 #include "io/file.h"
@@ -51,7 +51,7 @@ int64_t coke_run_channels(const struct coke_run *r)
     return r->r.encoder.o.channels;
 }
 
-int64_t coke_run_image_size(const struct coke_run *r, struct coke_data *d)
+int64_t coke_run_image_size(const struct coke_run *r, struct coke_dataset *d)
 {
     struct ck_recipe like;
     return ck_use_recipe(&r->r, d, &r->o, &like) == COKE_OK ? like.view[0].width : 0;
@@ -75,7 +75,7 @@ int coke_run_match(const struct coke_run *r, int32_t classes)
     return -1;
 }
 
-int coke_run_embed(struct coke_run *r, struct coke_data *d, enum coke_output output,
+int coke_run_embed(struct coke_run *r, struct coke_dataset *d, enum coke_output output,
                    const char *path, int force, const struct coke_callbacks *callbacks,
                    struct coke_embedded *out)
 {
@@ -153,7 +153,7 @@ static int check_head(const struct coke_run *r, int head)
     return COKE_OK;
 }
 
-int coke_run_assign(struct coke_run *r, struct coke_data *d, int head,
+int coke_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
                     const struct coke_callbacks *callbacks, int32_t *cluster, float *similarity,
                     float *margin)
 {
@@ -178,9 +178,9 @@ done:
     return rc;
 }
 
-int coke_data_sort(struct coke_data *d, const int32_t *cluster, int32_t clusters,
-                   const char *dir, enum coke_sort_how how,
-                   const struct coke_callbacks *callbacks, struct coke_sorted *out)
+int coke_dataset_sort(struct coke_dataset *d, const int32_t *cluster, int32_t clusters,
+                      const char *dir, enum coke_sort_how how,
+                      const struct coke_callbacks *callbacks, struct coke_sorted *out)
 {
     struct ck_sort_job job = {d, cluster, clusters, dir, how, callbacks};
     if (d->set->n < 0)
@@ -190,5 +190,5 @@ int coke_data_sort(struct coke_data *d, const int32_t *cluster, int32_t clusters
                        d->set->source);
     if (!cluster) /* only asks whether it can be done */
         return ck_sort_check(d, dir, how);
-    return ck_sort_out(&job, out);
+    return ck_sort_run(&job, out);
 }

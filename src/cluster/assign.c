@@ -561,13 +561,13 @@ static int run_block(struct ck_assigner *a, const float *x, int n, float margin,
 static int run_rows(struct ck_assigner *a, const float *x, int n, float margin, int32_t *label,
                     float *score, struct ck_near_list *near)
 {
-    int most = CK_ASSIGN_BLOCK;
-    if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / a->ld < most)
-        most = ROUNDED_BYTES / a->ld / CK_TILE * CK_TILE;
+    int limit = CK_ASSIGN_BLOCK;
+    if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / a->ld < limit)
+        limit = ROUNDED_BYTES / a->ld / CK_TILE * CK_TILE;
     float nearest[CK_ASSIGN_BLOCK];
-    for (int r = 0; r < n; r += most) {
+    for (int r = 0; r < n; r += limit) {
         int64_t start = near ? near->n : 0;
-        int rows = n - r < most ? n - r : most;
+        int rows = n - r < limit ? n - r : limit;
         int rc = run_block(a, x + (int64_t)r * a->ld, rows, margin, label + r,
                            score ? score + r : NULL, near);
         if (rc)

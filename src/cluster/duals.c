@@ -12,15 +12,15 @@ int ck_duals_init(struct ck_duals *d, int64_t k, int upper)
     size_t n = (size_t)k;
     d->k = k;
     d->rho = ck_calloc_array(n, sizeof *d->rho);
-    d->least = ck_calloc_array(n, sizeof *d->least);
+    d->min_size = ck_calloc_array(n, sizeof *d->min_size);
     d->total = ck_calloc_array(n, sizeof *d->total);
     d->sorted = ck_alloc_array(n, sizeof *d->sorted);
-    if (!d->rho || !d->least || !d->total || !d->sorted)
+    if (!d->rho || !d->min_size || !d->total || !d->sorted)
         goto fail;
     if (upper) {
         d->sigma = ck_calloc_array(n, sizeof *d->sigma);
-        d->most = ck_calloc_array(n, sizeof *d->most);
-        if (!d->sigma || !d->most)
+        d->max_size = ck_calloc_array(n, sizeof *d->max_size);
+        if (!d->sigma || !d->max_size)
             goto fail;
     }
     return COKE_OK;
@@ -33,8 +33,8 @@ void ck_duals_release(struct ck_duals *d)
 {
     ck_free(d->rho);
     ck_free(d->sigma);
-    ck_free(d->least);
-    ck_free(d->most);
+    ck_free(d->min_size);
+    ck_free(d->max_size);
     ck_free(d->total);
     ck_free(d->sorted);
     memset(d, 0, sizeof *d);
@@ -76,14 +76,14 @@ void ck_duals_step(struct ck_duals *d, const int32_t *count, int64_t b)
     float per_item = d->eta / (float)b;
     for (int64_t k = 0; k < d->k; k++) {
         float rho = d->rho[k] - per_item * (float)count[k];
-        rho += (float)((double)d->eta * d->least[k]);
+        rho += (float)((double)d->eta * d->min_size[k]);
         d->rho[k] = rho < 0 && !d->free ? 0 : rho;
     }
     if (d->tau > 0)
         ck_project(d->rho, d->k, d->tau, d->sorted);
     for (int64_t k = 0; d->sigma && k < d->k; k++) {
         float sigma = d->sigma[k] + per_item * (float)count[k];
-        sigma -= (float)((double)d->eta * d->most[k]);
+        sigma -= (float)((double)d->eta * d->max_size[k]);
         d->sigma[k] = sigma < 0 ? 0 : sigma;
     }
     /* The t-th step of the epoch counts t^2: what the duals were at its start matters little.

@@ -8,13 +8,13 @@
 struct ck_duals {
     int64_t k;
     float eta;
-    float tau;     /* radius of the projection; 0 = none */
-    int free;      /* lower duals may be negative: the bounds leave no freedom */
-    float *rho;    /* [k] */
-    float *sigma;  /* [k], NULL without upper bounds */
-    double *least; /* [k] lower bound / n */
-    double *most;  /* [k] upper bound / n, NULL without */
-    double *total; /* [k] weighted sum of rho - sigma over the steps of this epoch */
+    float tau;        /* radius of the projection; 0 = none */
+    int free;         /* lower duals may be negative: the bounds leave no freedom */
+    float *rho;       /* [k] */
+    float *sigma;     /* [k], NULL without upper bounds */
+    double *min_size; /* [k] lower bound / n */
+    double *max_size; /* [k] upper bound / n, NULL without */
+    double *total;    /* [k] weighted sum of rho - sigma over the steps of this epoch */
     int64_t steps;
     float *sorted; /* [k] scratch of the projection */
 };

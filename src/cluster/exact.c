@@ -24,12 +24,13 @@ enum { AHEAD = 16 }; /* arcs whose points are fetched in advance */
 
 static const int64_t PLENTY = INT64_MAX / 4;
 
-int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int64_t *most)
+int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *min_size,
+                  const int64_t *max_size)
 {
     memset(e, 0, sizeof *e);
     e->k = k;
-    e->least = least;
-    e->most = most;
+    e->min_size = min_size;
+    e->max_size = max_size;
     size_t nodes = (size_t)k + 1;
     e->price = ck_calloc_array(nodes, sizeof *e->price);
     e->low = ck_calloc_array(nodes, sizeof *e->low);
@@ -76,7 +77,7 @@ void ck_exact_release(struct ck_exact *e)
 
 static int64_t room_above(const struct ck_exact *e, int64_t k)
 {
-    return (e->most ? e->most[k] : PLENTY) - e->least[k];
+    return (e->max_size ? e->max_size[k] : PLENTY) - e->min_size[k];
 }
 
 /* The price at which a size between least and most is neither gain nor loss: 0, or the edge of
@@ -122,17 +123,17 @@ static void balance(struct ck_exact *e)
     for (int64_t i = 0; i < e->n; i++)
         e->size[e->label[i]]++;
     for (int64_t k = 0; k < e->k; k++) {
-        int64_t most = room_above(e, k), over = e->size[k] - e->least[k];
+        int64_t room = room_above(e, k), over = e->size[k] - e->min_size[k];
         points += e->size[k];
-        lowest += e->least[k];
+        lowest += e->min_size[k];
         e->node_price[k] = e->price[k];
         e->over[k] = e->fake[k] = 0;
         if (e->price[k] > rest_price(e, k))
             e->above[k] = 0;
         else if (e->price[k] < rest_price(e, k))
-            e->above[k] = most;
+            e->above[k] = room;
         else
-            e->above[k] = over < 0 ? 0 : over > most ? most : over;
+            e->above[k] = over < 0 ? 0 : over > room ? room : over;
         e->excess[k] = over - e->above[k];
         flow += e->above[k];
     }
@@ -401,7 +402,7 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
                           float *asked)
 {
     int64_t n = e->start[k + 1] - e->start[k];
-    int64_t low = e->least[k] - e->base[k], high = low + room_above(e, k);
+    int64_t low = e->min_size[k] - e->base[k], high = low + room_above(e, k);
     double rest = rest_price(e, k), price = rest;
     if (low <= 0 && high >= n)
         return rest; /* whoever comes, the size is right */
@@ -530,7 +531,7 @@ int ck_exact_at_edge(const struct ck_exact *e, int64_t k)
 {
     if (e->price[k] >= e->high[k])
         return 1;
-    return e->price[k] <= e->low[k] && (e->most || e->low[k] > 0) ? -1 : 0;
+    return e->price[k] <= e->low[k] && (e->max_size || e->low[k] > 0) ? -1 : 0;
 }
 
 int ck_exact_at_edges(const struct ck_exact *e)

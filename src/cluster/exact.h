@@ -20,13 +20,13 @@ struct ck_choice {
 };
 
 struct ck_exact {
-    int64_t n, k;                /* points that have a choice, clusters */
-    const int64_t *base;         /* [k] points that have none, by cluster */
-    const int64_t *least, *most; /* [k]; most NULL = no upper bounds */
-    int32_t *label;              /* [n] in and out, borrowed */
-    float *score;                /* [n] s(i, label_i), borrowed */
-    double *price;               /* [k] what a unit of cluster k's bound is worth */
-    double *low, *high;          /* [k] the box: low <= price <= high */
+    int64_t n, k;                       /* points that have a choice, clusters */
+    const int64_t *base;                /* [k] points that have none, by cluster */
+    const int64_t *min_size, *max_size; /* [k]; most NULL = no upper bounds */
+    int32_t *label;                     /* [n] in and out, borrowed */
+    float *score;                       /* [n] s(i, label_i), borrowed */
+    double *price;                      /* [k] what a unit of cluster k's bound is worth */
+    double *low, *high;                 /* [k] the box: low <= price <= high */
 
     /* arcs into cluster k: arc[start[k]] .. arc[start[k + 1] - 1], by ascending point; borrowed
      */
@@ -56,7 +56,8 @@ struct ck_exact {
     int64_t searches;
 };
 
-int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *least, const int64_t *most);
+int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *min_size,
+                  const int64_t *max_size);
 void ck_exact_release(struct ck_exact *e);
 
 /* Moves one price after another, inside the box, to where its cluster's size is right with the

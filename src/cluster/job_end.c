@@ -51,7 +51,7 @@ static int summarise(struct ck_job *j, int h)
     s->size_min = sorted[0];
     s->size_median = sorted[km->k / 2];
     s->size_max = sorted[km->k - 1];
-    memcpy(sorted, km->least, (size_t)km->k * sizeof *sorted);
+    memcpy(sorted, km->min_size, (size_t)km->k * sizeof *sorted);
     qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
     s->bound_min = sorted[0];
     s->bound_max = sorted[km->k - 1];
@@ -63,7 +63,7 @@ static int summarise(struct ck_job *j, int h)
 static int has_bounds(const struct coke_kmeans *km)
 {
     for (int64_t k = 0; k < km->k; k++)
-        if (km->least[k] > 0 || km->most)
+        if (km->min_size[k] > 0 || km->max_size)
             return 1;
     return 0;
 }
@@ -79,10 +79,10 @@ static void count_online(struct coke_cluster *c, int h)
         if (ck_labels_get(&km->labels, i) >= 0)
             c->size[h][ck_labels_get(&km->labels, i)]++;
     for (int64_t k = 0; k < km->k; k++) {
-        int64_t missing = km->least[k] - c->size[h][k];
+        int64_t missing = km->min_size[k] - c->size[h][k];
         s->below_before_repair += missing > 0;
         s->short_before_repair += missing > 0 ? missing : 0;
-        s->above_before_repair += km->most && c->size[h][k] > km->most[k];
+        s->above_before_repair += km->max_size && c->size[h][k] > km->max_size[k];
     }
 }
 
@@ -96,13 +96,13 @@ int ck_job_finish_head(struct ck_job *j, int h)
     struct ck_repair r = {.scan = &c->scan,
                           .assigner = km->assigner,
                           .k = km->k,
-                          .least = km->least,
-                          .most = km->most,
+                          .min_size = km->min_size,
+                          .max_size = km->max_size,
                           .exact = bounded && c->o.repair,
                           .sample = c->o.seed,
                           .progress = repair_report,
                           .user = &progress,
-                          .comm = j->comm,
+                          .group = j->group,
                           .expected = c->size[h],
                           .price = c->price[h],
                           .labels = &km->labels,

@@ -4,7 +4,7 @@
 
 #include "cluster/job.h"
 #include "cluster/order.h"
-#include "dist/comm.h"
+#include "dist/group.h"
 
 #include <stdatomic.h>
 
@@ -25,7 +25,7 @@ struct ck_job {
     int64_t first, n; /* positions of the batch; rows in it */
     int block;
     /* of several processes, what this one does */
-    struct ck_comm *comm;
+    struct ck_group *group;
     int rank, size;
     int64_t from, to; /* rows of the batch that it labels */
     int64_t *bytes;   /* [size] */

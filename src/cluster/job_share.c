@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
-#include "dist/same.h"
+#include "dist/agree.h"
 #include "io/hash.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static int gather_rows(struct ck_job *j, void *all, size_t size)
         j->bytes[r] =
             (ck_job_share_start(j->n, r + 1, j->size) - ck_job_share_start(j->n, r, j->size)) *
             (int64_t)size;
-    return ck_comm_gather(j->comm, (char *)all + (size_t)j->from * size, all, j->bytes);
+    return ck_group_gather(j->group, (char *)all + (size_t)j->from * size, all, j->bytes);
 }
 
 int ck_job_prefers_sums(const struct ck_job *j)
@@ -50,7 +50,7 @@ int ck_job_apply_sums(struct ck_job *j, int h)
     const int32_t *label = j->label + h * j->batch;
     int64_t touched =
         ck_kmeans_sum_rows(km, j->x, j->n, label, j->from, j->to - j->from, j->sum);
-    CK_RETURN_IF(ck_comm_sum_i64(j->comm, j->sum, touched * km->ld));
+    CK_RETURN_IF(ck_group_sum_i64(j->group, j->sum, touched * km->ld));
     ck_kmeans_apply_sums(km, j->n, label, j->sum);
     return COKE_OK;
 }
@@ -112,7 +112,7 @@ static char *describe(const struct ck_job *j, uint64_t sample)
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_same_put_options(f, coke_cluster_option_table(), &c->o, NULL);
+    ck_agree_put_options(f, coke_cluster_option_table(), &c->o, NULL);
     fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
             c->dim);
     fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);
@@ -126,9 +126,9 @@ int ck_job_prepare_sharing(struct ck_job *j, int64_t most_k)
 {
     struct coke_cluster *c = j->c;
     int rc = COKE_OK;
-    j->comm = ck_comm();
-    j->rank = ck_comm_rank(j->comm);
-    j->size = ck_comm_size(j->comm);
+    j->group = ck_group();
+    j->rank = ck_group_rank(j->group);
+    j->size = ck_group_size(j->group);
     if (j->size == 1)
         return COKE_OK;
     if (c->scan.rows->one_pass)
@@ -140,7 +140,7 @@ int ck_job_prepare_sharing(struct ck_job *j, int64_t most_k)
     text = describe(j, sample);
     if (!text)
         CK_FAIL(COKE_ENOMEM, "out of memory");
-    CK_TRY(ck_same_text(j->comm, text));
+    CK_TRY(ck_agree_text(j->group, text));
     if (c->n < j->size)
         CK_FAIL(COKE_EUSAGE, "%lld rows cannot be shared by %d processes", (long long)c->n,
                 j->size);
@@ -162,5 +162,5 @@ int ck_job_compare(struct ck_job *j, int64_t epoch)
     for (int h = 0; h < j->c->heads; h++)
         hash = ck_kmeans_hash(j->c->head[h], hash);
     snprintf(when, sizeof when, "epoch %lld", (long long)epoch);
-    return ck_same_hash(j->comm, hash, when, "centers, duals or labels");
+    return ck_agree_hash(j->group, hash, when, "centers, duals or labels");
 }

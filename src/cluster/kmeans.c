@@ -55,8 +55,8 @@ struct coke_kmeans_options coke_kmeans_options_default(void)
 /* ---- bounds ---- */
 
 int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
-                     const int64_t *min_sizes, const int64_t *max_sizes, int64_t *least,
-                     int64_t *most)
+                     const int64_t *min_sizes, const int64_t *max_sizes, int64_t *min_size,
+                     int64_t *max_size)
 {
     if (k > n)
         return ck_fail(COKE_EUSAGE, "%lld clusters for %lld rows: k must not exceed the rows",
@@ -64,29 +64,30 @@ int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
     int64_t low = 0, high = 0;
     for (int64_t i = 0; i < k; i++) {
         /* .4 * 500 / 40 must be 5, not 4.999... */
-        least[i] = min_sizes ? min_sizes[i]
-                             : (int64_t)floor(ratio * (double)n / (double)k * (1 + 1e-12));
-        if (least[i] < 0 || least[i] > n)
+        min_size[i] = min_sizes ? min_sizes[i]
+                                : (int64_t)floor(ratio * (double)n / (double)k * (1 + 1e-12));
+        if (min_size[i] < 0 || min_size[i] > n)
             return ck_fail(COKE_EUSAGE,
                            "minimal size %lld of cluster %lld is not within 0..%lld",
-                           (long long)least[i], (long long)i, (long long)n);
-        low += least[i];
-        if (!most)
+                           (long long)min_size[i], (long long)i, (long long)n);
+        low += min_size[i];
+        if (!max_size)
             continue;
-        most[i] = max_sizes ? max_sizes[i]
-                            : (int64_t)ceil(max_ratio * (double)n / (double)k * (1 - 1e-12));
-        most[i] = most[i] > n ? n : most[i];
-        if (most[i] < least[i])
+        max_size[i] = max_sizes
+                          ? max_sizes[i]
+                          : (int64_t)ceil(max_ratio * (double)n / (double)k * (1 - 1e-12));
+        max_size[i] = max_size[i] > n ? n : max_size[i];
+        if (max_size[i] < min_size[i])
             return ck_fail(COKE_EUSAGE,
                            "cluster %lld: maximal size %lld is below its minimal size "
                            "%lld",
-                           (long long)i, (long long)most[i], (long long)least[i]);
-        high += most[i];
+                           (long long)i, (long long)max_size[i], (long long)min_size[i]);
+        high += max_size[i];
     }
     if (low > n)
         return ck_fail(COKE_EUSAGE, "minimal sizes sum to %lld, but there are only %lld rows",
                        (long long)low, (long long)n);
-    if (most && high < n)
+    if (max_size && high < n)
         return ck_fail(COKE_EUSAGE, "maximal sizes sum to %lld, too few for %lld rows",
                        (long long)high, (long long)n);
     return COKE_OK;
@@ -98,15 +99,15 @@ static void set_rates(struct coke_kmeans *km, int given)
     double n = (double)o->n, sum = 0;
     int64_t low = 0;
     for (int64_t i = 0; i < km->k; i++) {
-        km->duals.least[i] = given ? (double)km->least[i] / n : o->ratio / (double)km->k;
-        km->duals.least[i] *= o->inflate;
-        sum += km->duals.least[i];
-        low += km->least[i];
-        if (km->most)
-            km->duals.most[i] = (double)km->most[i] / n;
+        km->duals.min_size[i] = given ? (double)km->min_size[i] / n : o->ratio / (double)km->k;
+        km->duals.min_size[i] *= o->inflate;
+        sum += km->duals.min_size[i];
+        low += km->min_size[i];
+        if (km->max_size)
+            km->duals.max_size[i] = (double)km->max_size[i] / n;
     }
     for (int64_t i = 0; i < km->k && sum > 1; i++)
-        km->duals.least[i] /= sum;
+        km->duals.min_size[i] /= sum;
     km->duals.free = given ? low == o->n : o->ratio >= 1;
     km->duals.tau = (float)o->tau;
     km->duals.eta = (float)(o->eta > 0 ? o->eta : o->tau / sqrt(2 * n));
@@ -140,15 +141,16 @@ static int allocate(struct coke_kmeans *km, int upper)
     km->prev = ck_calloc_array(kd, sizeof *km->prev);
     km->sum = ck_calloc_array(kd, sizeof *km->sum);
     km->count = ck_calloc_array(k, sizeof *km->count);
-    km->least = ck_calloc_array(k, sizeof *km->least);
-    km->most = upper ? ck_calloc_array(k, sizeof *km->most) : NULL;
+    km->min_size = ck_calloc_array(k, sizeof *km->min_size);
+    km->max_size = upper ? ck_calloc_array(k, sizeof *km->max_size) : NULL;
     km->bias = ck_calloc_array(k, sizeof *km->bias);
     km->average = ck_calloc_array(k, sizeof *km->average);
     km->batch_count = ck_calloc_array(k, sizeof *km->batch_count);
     km->first = ck_calloc_array(k + 1, sizeof *km->first);
     km->touched = ck_calloc_array(k, sizeof *km->touched);
-    if (!km->cur || !km->prev || !km->sum || !km->count || !km->least || (upper && !km->most) ||
-        !km->bias || !km->average || !km->batch_count || !km->first || !km->touched)
+    if (!km->cur || !km->prev || !km->sum || !km->count || !km->min_size ||
+        (upper && !km->max_size) || !km->bias || !km->average || !km->batch_count ||
+        !km->first || !km->touched)
         return COKE_ENOMEM;
     int rc = ck_duals_init(&km->duals, km->k, upper);
     if (!rc && km->o.keep_labels)
@@ -176,7 +178,7 @@ int coke_kmeans_new(struct coke_kmeans **out, const struct coke_kmeans_options *
     km->sum_scale = fixed_point_scale((double)options->n, options->carry);
     CK_TRY(allocate(km, max_sizes || options->max_ratio > 0));
     CK_TRY(ck_kmeans_bounds(options->n, km->k, options->ratio, options->max_ratio, min_sizes,
-                            max_sizes, km->least, km->most));
+                            max_sizes, km->min_size, km->max_size));
     km->given_bounds = min_sizes != NULL;
     set_rates(km, km->given_bounds);
     for (int64_t i = 0; i < km->k; i++)
@@ -203,8 +205,8 @@ void coke_kmeans_free(struct coke_kmeans *km)
     ck_free(km->prev);
     ck_free(km->sum);
     ck_free(km->count);
-    ck_free(km->least);
-    ck_free(km->most);
+    ck_free(km->min_size);
+    ck_free(km->max_size);
     ck_free(km->bias);
     ck_free(km->average);
     ck_free(km->batch_count);
@@ -214,7 +216,7 @@ void coke_kmeans_free(struct coke_kmeans *km)
     ck_duals_release(&km->duals);
     ck_labels_release(&km->labels);
     ck_slots_release(&km->slots);
-    ck_batch_release(&km->batch);
+    ck_padded_rows_release(&km->batch);
     ck_assigner_free(km->assigner);
     ck_free(km);
 }

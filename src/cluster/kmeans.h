@@ -4,7 +4,7 @@
 #define CK_KMEANS_H
 
 #include "cluster/assign.h"
-#include "cluster/batch.h"
+#include "cluster/padded_rows.h"
 #include "cluster/duals.h"
 #include "cluster/labels.h"
 #include "coke.h"
@@ -22,8 +22,8 @@ struct coke_kmeans {
     float sum_scale;   /* a power of two */
     int64_t *count;    /* [k] received this epoch */
     int given_bounds;  /* one bound a cluster, not a ratio */
-    int64_t *least;    /* [k] lower bounds */
-    int64_t *most;     /* [k] upper bounds, NULL = none */
+    int64_t *min_size; /* [k] lower bounds */
+    int64_t *max_size; /* [k] upper bounds, NULL = none */
     float *bias;       /* [k] */
     struct ck_duals duals;
     float *average;          /* [k] mean bias of the last epoch */
@@ -36,7 +36,7 @@ struct coke_kmeans {
     int32_t *touched;     /* [k] */
     int32_t *member;      /* [room] rows ordered by cluster */
     int64_t room;
-    struct ck_batch batch;
+    struct ck_padded_rows batch;
 };
 
 /* Are all ids [n] within the instances? (ids NULL: nothing to check.) */
@@ -69,7 +69,7 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s);
 
 /* Bounds from a ratio or given ones: floor(ratio * n / k). Checks that they can be met. */
 int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
-                     const int64_t *min_sizes, const int64_t *max_sizes, int64_t *least,
-                     int64_t *most);
+                     const int64_t *min_sizes, const int64_t *max_sizes, int64_t *min_size,
+                     int64_t *max_size);
 
 #endif

@@ -30,8 +30,8 @@ static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
         {"previous", CK_F32, 2, {k, ld}, km->prev},
         {"sum", CK_I64, 2, {k, ld}, km->sum},
         {"count", CK_I64, 1, {k}, km->count},
-        {"min_sizes", CK_I64, 1, {k}, km->least},
-        {"max_sizes", CK_I64, 1, {k}, km->most},
+        {"min_sizes", CK_I64, 1, {k}, km->min_size},
+        {"max_sizes", CK_I64, 1, {k}, km->max_size},
         {"rho", CK_F32, 1, {k}, km->duals.rho},
         {"sigma", CK_F32, 1, {k}, km->duals.sigma},
         {"dual_total", CK_F64, 1, {k}, km->duals.total},
@@ -152,24 +152,24 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     struct coke_kmeans_options o;
     struct part p[PARTS];
     struct coke_kmeans *km = NULL;
-    int64_t *least = NULL, *most = NULL;
+    int64_t *min_size = NULL, *max_size = NULL;
     float *center = NULL;
     double epoch, steps;
     int rc;
     CK_TRY(read_options(s, &o));
     CK_TRY(check_sizes(s, &o));
     const char *given = ck_state_meta(s, "given-bounds");
-    least = ck_alloc_array((size_t)o.k, sizeof *least);
-    most = ck_alloc_array((size_t)o.k, sizeof *most);
+    min_size = ck_alloc_array((size_t)o.k, sizeof *min_size);
+    max_size = ck_alloc_array((size_t)o.k, sizeof *max_size);
     center = ck_calloc_array((size_t)o.k, (size_t)o.dim * sizeof *center);
-    if (!least || !most || !center)
+    if (!min_size || !max_size || !center)
         CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)o.k);
-    CK_TRY(ck_state_copy(s, "min_sizes", CK_I64, 1, &o.k, least));
+    CK_TRY(ck_state_copy(s, "min_sizes", CK_I64, 1, &o.k, min_size));
     int upper = ck_state_find(s, "max_sizes") != NULL;
     if (upper)
-        CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &o.k, most));
-    CK_TRY(coke_kmeans_new(&km, &o, center, given && given[0] == '1' ? least : NULL,
-                           upper ? most : NULL));
+        CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &o.k, max_size));
+    CK_TRY(coke_kmeans_new(&km, &o, center, given && given[0] == '1' ? min_size : NULL,
+                           upper ? max_size : NULL));
     int n = list_parts(km, p);
     for (int i = 0; i < n; i++)
         if (p[i].data) {
@@ -191,8 +191,8 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     km = NULL;
 done:
     coke_kmeans_free(km);
-    ck_free(least);
-    ck_free(most);
+    ck_free(min_size);
+    ck_free(max_size);
     ck_free(center);
     return rc;
 }

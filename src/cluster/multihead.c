@@ -29,7 +29,7 @@ void coke_multihead_free(struct coke_multihead *mh)
         return;
     for (int h = 0; h < mh->n; h++)
         coke_kmeans_free(mh->head[h]);
-    ck_batch_release(&mh->batch);
+    ck_padded_rows_release(&mh->batch);
     ck_free(mh);
 }
 
@@ -56,7 +56,7 @@ int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *
                       const struct ck_label_share *share, int32_t *labels)
 {
     CK_RETURN_IF(ck_kmeans_check_ids(mh->head[0], ids, n));
-    CK_RETURN_IF(ck_batch_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim));
+    CK_RETURN_IF(ck_padded_rows_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim));
     for (int h = 0; h < mh->n; h++) /* all can, or none begins */
         CK_RETURN_IF(ck_kmeans_reserve(mh->head[h], n));
     assign(mh, share, n, labels);

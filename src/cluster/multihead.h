@@ -2,13 +2,13 @@
 #ifndef CK_MULTIHEAD_H
 #define CK_MULTIHEAD_H
 
-#include "cluster/batch.h"
+#include "cluster/padded_rows.h"
 #include "cluster/kmeans.h"
 
 struct coke_multihead {
     int n;
     struct coke_kmeans *head[COKE_MAX_HEADS]; /* owned */
-    struct ck_batch batch;
+    struct ck_padded_rows batch;
 };
 
 /* Processes that share a batch: this one labels the rows first .. first + n - 1 of it. */

@@ -104,7 +104,7 @@ static int build(struct narrow *s, const struct ck_exact *wide, double width)
 {
     struct ck_exact *e = &s->e;
     int64_t n = 0, arcs = 0;
-    int rc = ck_exact_init(e, wide->k, wide->least, wide->most);
+    int rc = ck_exact_init(e, wide->k, wide->min_size, wide->max_size);
     if (rc)
         return rc;
     set_box(e, wide, width);

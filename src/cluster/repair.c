@@ -7,7 +7,7 @@
  * of the box holds a price back, one more pass starts from the new prices. So memory is O(n + k
  * + active rows), never n x k, and the result is the optimum over all centers, proven by its
  * prices. */
-#include "cluster/repair_pass.h"
+#include "cluster/repair_scan.h"
 #include "cluster/exact.h"
 #include "cluster/narrow.h"
 #include "core/error.h"
@@ -32,12 +32,12 @@ static const double ROUNDING = 1e-6;
 /* A center outside the list of a row labelled k is behind by more than margin + fall[k] at the
  * pass's prices; it stays behind as long as no price rises by more than the margin and k's own
  * falls by no more than fall[k]. */
-static void set_box(const struct ck_pass *p, struct ck_exact *e)
+static void set_box(const struct ck_repair_scan *p, struct ck_exact *e)
 {
     for (int64_t k = 0; k < e->k; k++) {
         e->price[k] = (double)p->bias[k];
         e->low[k] = e->price[k] - (double)p->fall[k];
-        e->high[k] = e->price[k] + (double)(p->margin / CK_PASS_CALM + p->rise[k]) -
+        e->high[k] = e->price[k] + (double)(p->margin / CK_REPAIR_CALM + p->rise[k]) -
                      ROUNDING * p->r->scan->longest;
     }
 }
@@ -47,17 +47,17 @@ static void set_box(const struct ck_pass *p, struct ck_exact *e)
  * what lies between any two similarities, as that would win every point. */
 static void make_prices_valid(struct ck_repair *r)
 {
-    float lowest = INFINITY, most = 2.1f * (float)r->scan->longest;
+    float lowest = INFINITY, limit = 2.1f * (float)r->scan->longest;
     for (int64_t k = 0; k < r->k; k++)
         lowest = fminf(lowest, r->price[k]);
     for (int64_t k = 0; k < r->k; k++)
-        r->price[k] = r->most ? fmaxf(-most, fminf(r->price[k], most))
-                              : fminf(r->price[k] - lowest, most);
+        r->price[k] = r->max_size ? fmaxf(-limit, fminf(r->price[k], limit))
+                                  : fminf(r->price[k] - lowest, limit);
 }
 
 /* Where the box held a price back, the next one lies further that way, by twice as much each
  * time in a row. */
-static void move_box(struct ck_pass *p, const struct ck_exact *e)
+static void move_box(struct ck_repair_scan *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
     for (int64_t k = 0; k < e->k; k++) {
@@ -65,7 +65,7 @@ static void move_box(struct ck_pass *p, const struct ck_exact *e)
         float step = p->push[k] * (float)way > 0 ? 2 * fabsf(p->push[k]) : 0;
         p->push[k] = (float)way * fmaxf(step, p->margin);
         r->price[k] = (float)e->price[k] + p->push[k];
-        if (!r->most)
+        if (!r->max_size)
             r->price[k] = fmaxf(r->price[k], 0);
     }
     make_prices_valid(r);
@@ -73,7 +73,8 @@ static void move_box(struct ck_pass *p, const struct ck_exact *e)
 
 /* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (least or most), which no
  * assignment that keeps the sizes can exceed. Rows without a choice are in `primal` already. */
-static double dual_value(const struct ck_pass *p, const struct ck_exact *e, double primal)
+static double dual_value(const struct ck_repair_scan *p, const struct ck_exact *e,
+                         double primal)
 {
     double dual = primal;
     double *best = ck_alloc_array((size_t)p->n, sizeof *best);
@@ -87,7 +88,7 @@ static double dual_value(const struct ck_pass *p, const struct ck_exact *e, doub
     for (int64_t i = 0; best && i < p->n; i++)
         dual += best[i] - (double)e->score[i];
     for (int64_t k = 0; k < e->k; k++) {
-        int64_t bound = e->price[k] >= 0 ? e->least[k] : e->most[k];
+        int64_t bound = e->price[k] >= 0 ? e->min_size[k] : e->max_size[k];
         dual += e->price[k] * (double)(p->base[k] - bound);
     }
     if (!best)
@@ -101,14 +102,14 @@ static void count_violations(struct ck_repair *r)
 {
     r->below = r->above = r->missing = 0;
     for (int64_t k = 0; k < r->k; k++) {
-        int64_t missing = r->least[k] - r->size[k];
+        int64_t missing = r->min_size[k] - r->size[k];
         r->below += missing > 0;
         r->missing += missing > 0 ? missing : 0;
-        r->above += r->most && r->size[k] > r->most[k];
+        r->above += r->max_size && r->size[k] > r->max_size[k];
     }
 }
 
-static void keep_solution(struct ck_pass *p, const struct ck_exact *e)
+static void keep_solution(struct ck_repair_scan *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
     memcpy(r->size, e->size, (size_t)r->k * sizeof *r->size);
@@ -122,7 +123,7 @@ static void keep_solution(struct ck_pass *p, const struct ck_exact *e)
     }
 }
 
-static void load_solver(struct ck_pass *p, struct ck_exact *e)
+static void load_solver(struct ck_repair_scan *p, struct ck_exact *e)
 {
     e->n = p->n;
     e->base = p->base;
@@ -137,7 +138,7 @@ static void load_solver(struct ck_pass *p, struct ck_exact *e)
 
 /* One price at a time leads near the optimum; where many rows tie it may lead nowhere, and the
  * solver takes over. Prices at an edge will want to go further: not worth an exact solution. */
-static int find_optimum(struct ck_pass *p, struct ck_exact *e, int *inside)
+static int find_optimum(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     int rc;
     *inside = 1;
@@ -157,7 +158,7 @@ done:
     return rc;
 }
 
-static int solve(struct ck_pass *p, struct ck_exact *e, int *inside)
+static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     struct ck_repair *r = p->r;
     double before = 0, after = 0;
@@ -181,30 +182,31 @@ done:
     return rc;
 }
 
-static void scale_bounds(struct ck_pass *p, int64_t rows)
+static void scale_bounds(struct ck_repair_scan *p, int64_t rows)
 {
     struct ck_repair *r = p->r;
     double usable = (double)(r->scan->rows->n - r->scan->nbad);
     for (int64_t k = 0; k < r->k; k++) {
-        p->least[k] = (int64_t)floor((double)r->least[k] * (double)rows / usable);
-        p->most[k] = r->most ? (int64_t)ceil((double)r->most[k] * (double)rows / usable) : 0;
+        p->min_size[k] = (int64_t)floor((double)r->min_size[k] * (double)rows / usable);
+        p->max_size[k] =
+            r->max_size ? (int64_t)ceil((double)r->max_size[k] * (double)rows / usable) : 0;
     }
 }
 
 /* Clusters with members to spare need no price, and will not need one when those nearby move a
  * little. If one does after all, the box says so. */
-static void find_calm(struct ck_pass *p, const int64_t *size, const int64_t *least,
+static void find_calm(struct ck_repair_scan *p, const int64_t *size, const int64_t *min_size,
                       double spare)
 {
     struct ck_repair *r = p->r;
-    for (int64_t k = 0; k < r->k && !r->most; k++) {
-        p->calm[k] = (double)size[k] > spare * (double)least[k];
+    for (int64_t k = 0; k < r->k && !r->max_size; k++) {
+        p->calm[k] = (double)size[k] > spare * (double)min_size[k];
         r->price[k] = p->calm[k] ? 0 : r->price[k];
     }
 }
 
 /* First prices from a part of the rows; they need not be exact. */
-static int sample_prices(struct ck_pass *p, struct ck_exact *e)
+static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
     const double per_cluster = 128, few = 100;
     enum { CHOICES = 4, ROUNDS = 4 };
@@ -214,38 +216,38 @@ static int sample_prices(struct ck_pass *p, struct ck_exact *e)
     int inside = 0, rc = COKE_OK;
     if (each < few) {
         if (r->expected)
-            find_calm(p, r->expected, r->least, 2);
+            find_calm(p, r->expected, r->min_size, 2);
         return COKE_OK;
     }
     p->share = share;
-    e->least = p->least;
-    e->most = r->most ? p->most : NULL;
+    e->min_size = p->min_size;
+    e->max_size = r->max_size ? p->max_size : NULL;
     for (int round = 0; round < ROUNDS && !inside; round++) {
-        CK_TRY(ck_pass_choose_margin(p, CHOICES));
-        CK_TRY(ck_pass_run(p));
+        CK_TRY(ck_repair_scan_choose_margin(p, CHOICES));
+        CK_TRY(ck_repair_scan_run(p));
         scale_bounds(p, r->points);
         load_solver(p, e);
         CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
         inside = !ck_exact_at_edges(e);
         move_box(p, e);
     }
-    find_calm(p, e->size, e->least, 1.25);
+    find_calm(p, e->size, e->min_size, 1.25);
     memset(p->push, 0, (size_t)r->k * sizeof *p->push);
     p->reach = 1; /* they are good to a little now, up or down */
 done:
     p->share = 1;
-    e->least = r->least;
-    e->most = r->most;
+    e->min_size = r->min_size;
+    e->max_size = r->max_size;
     return rc;
 }
 
 int ck_repair_run(struct ck_repair *r)
 {
     int rc = COKE_OK, inside = 0;
-    struct ck_pass p;
+    struct ck_repair_scan p;
     struct ck_exact e = {0};
-    CK_TRY(ck_pass_init(&p, r));
-    CK_TRY(ck_exact_init(&e, r->k, r->least, r->most));
+    CK_TRY(ck_repair_scan_init(&p, r));
+    CK_TRY(ck_exact_init(&e, r->k, r->min_size, r->max_size));
     if (r->exact) {
         make_prices_valid(r);
         CK_TRY(sample_prices(&p, &e));
@@ -264,12 +266,12 @@ int ck_repair_run(struct ck_repair *r)
         if (pass == MAX_PASSES)
             CK_FAIL(COKE_EFAIL, "repair: no proof after %d passes", MAX_PASSES);
         if (r->exact)
-            CK_TRY(ck_pass_choose_margin(&p, choices));
-        CK_TRY(ck_pass_run(&p));
+            CK_TRY(ck_repair_scan_choose_margin(&p, choices));
+        CK_TRY(ck_repair_scan_run(&p));
         p.full_passes++;
         if (pass == 0) {
             count_violations(r);
-            CK_TRY(ck_pass_look_for_nearest(&p));
+            CK_TRY(ck_repair_scan_nearest(&p));
         }
         inside = 1;
         r->dual = NAN;
@@ -279,6 +281,6 @@ int ck_repair_run(struct ck_repair *r)
 done:
     ck_assigner_widen(r->assigner, NULL, NULL, NULL);
     ck_exact_release(&e);
-    ck_pass_release(&p);
+    ck_repair_scan_release(&p);
     return rc;
 }

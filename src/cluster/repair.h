@@ -5,18 +5,18 @@
 #include "cluster/assign.h"
 #include "cluster/labels.h"
 #include "cluster/scan.h"
-#include "dist/comm.h"
+#include "dist/group.h"
 
 struct ck_repair {
     const struct ck_scan *scan;
     struct ck_assigner *assigner; /* of the final centers */
     int64_t k;
-    const int64_t *least, *most; /* [k]; most may be NULL */
-    int exact;                   /* 0: only the frozen pass */
-    int64_t sample;              /* seed of the sample that sizes the search */
+    const int64_t *min_size, *max_size; /* [k]; most may be NULL */
+    int exact;                          /* 0: only the frozen pass */
+    int64_t sample;                     /* seed of the sample that sizes the search */
     int (*progress)(void *user, const char *phase, int64_t done, int64_t total);
     void *user;
-    struct ck_comm *comm; /* processes that share the rows; NULL = this one has all */
+    struct ck_group *group; /* processes that share the rows; NULL = this one has all */
 
     const int64_t *expected; /* [k] about how large the clusters will be, or NULL; read first */
     float *price;            /* [k] in: averaged duals; out: prices that prove the optimum */

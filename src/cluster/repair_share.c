@@ -1,12 +1,12 @@
 /* repair_share.c - several processes share the passes of a repair: each looks at its rows, and
  * rows with a choice of clusters are gathered. */
-#include "cluster/repair_pass.h"
+#include "cluster/repair_scan.h"
 #include "core/error.h"
 #include "core/mem.h"
 
 #include <string.h>
 
-void ck_pass_release_found(struct ck_pass *p)
+void ck_repair_scan_release_found(struct ck_repair_scan *p)
 {
     for (int i = 0; p->worker && i < p->workers; i++) {
         ck_free(p->worker[i].found.item);
@@ -16,25 +16,27 @@ void ck_pass_release_found(struct ck_pass *p)
 }
 
 /* Each has a run of chunks. */
-int64_t ck_pass_chunks_before(const struct ck_pass *p, int rank)
+int64_t ck_repair_scan_chunks_before(const struct ck_repair_scan *p, int rank)
 {
     return p->chunks * rank / p->size;
 }
 
-static int64_t rows_before(const struct ck_pass *p, int rank)
+static int64_t rows_before(const struct ck_repair_scan *p, int rank)
 {
-    int64_t row = ck_pass_chunks_before(p, rank) * CK_PASS_CHUNK, n = p->r->scan->rows->n;
+    int64_t row = ck_repair_scan_chunks_before(p, rank) * CK_REPAIR_CHUNK,
+            n = p->r->scan->rows->n;
     return row < n ? row : n;
 }
 
 /* What the threads of this process found, in the order of the chunks, in the list of the first
  * one; the parts say where, counted from `items` and `arcs` on. */
-static void line_up(struct ck_pass *p, struct ck_pass_found *out, int64_t items, int64_t arcs)
+static void line_up(struct ck_repair_scan *p, struct ck_repair_found *out, int64_t items,
+                    int64_t arcs)
 {
-    for (int64_t c = ck_pass_chunks_before(p, p->rank);
-         c < ck_pass_chunks_before(p, p->rank + 1); c++) {
-        struct ck_pass_part *part = &p->part[c];
-        const struct ck_pass_found *f = &p->worker[part->worker].found;
+    for (int64_t c = ck_repair_scan_chunks_before(p, p->rank);
+         c < ck_repair_scan_chunks_before(p, p->rank + 1); c++) {
+        struct ck_repair_part *part = &p->part[c];
+        const struct ck_repair_found *f = &p->worker[part->worker].found;
         if (part->n) {
             memcpy(out->item + items, f->item + part->first, (size_t)part->n * sizeof *f->item);
             memcpy(out->arc + arcs, f->arc + part->first_arc,
@@ -49,11 +51,11 @@ static void line_up(struct ck_pass *p, struct ck_pass_found *out, int64_t items,
 }
 
 /* Rows with a choice, of all processes: in the order of the rows. */
-static int share_lists(struct ck_pass *p, int64_t *bytes)
+static int share_lists(struct ck_repair_scan *p, int64_t *bytes)
 {
     int rc = COKE_OK;
-    struct ck_comm *comm = p->r->comm;
-    struct ck_pass_found all = {0};
+    struct ck_group *group = p->r->group;
+    struct ck_repair_found all = {0};
     int64_t mine[2] = {0}, *count = ck_alloc_array(2 * (size_t)p->size, sizeof *count);
     int64_t at[2] = {0}; /* where those of this process begin */
     if (!count)
@@ -62,7 +64,7 @@ static int share_lists(struct ck_pass *p, int64_t *bytes)
         mine[0] += p->worker[w].found.n;
         mine[1] += p->worker[w].found.narcs;
     }
-    CK_TRY(ck_comm_gather_equal(comm, mine, count, sizeof mine));
+    CK_TRY(ck_group_gather_equal(group, mine, count, sizeof mine));
     for (int r = 0; r < p->size; r++) {
         at[0] += r < p->rank ? count[2 * r] : 0;
         at[1] += r < p->rank ? count[2 * r + 1] : 0;
@@ -78,13 +80,13 @@ static int share_lists(struct ck_pass *p, int64_t *bytes)
     line_up(p, &all, at[0], at[1]);
     for (int r = 0; r < p->size; r++)
         bytes[r] = count[2 * r] * (int64_t)sizeof *all.item;
-    CK_TRY(ck_comm_gather(comm, all.item + at[0], all.item, bytes));
+    CK_TRY(ck_group_gather(group, all.item + at[0], all.item, bytes));
     for (int r = 0; r < p->size; r++)
         bytes[r] = count[2 * r + 1] * (int64_t)sizeof *all.arc;
-    CK_TRY(ck_comm_gather(comm, all.arc + at[1], all.arc, bytes));
-    ck_pass_release_found(p);
+    CK_TRY(ck_group_gather(group, all.arc + at[1], all.arc, bytes));
+    ck_repair_scan_release_found(p);
     p->worker[0].found = all;
-    all = (struct ck_pass_found){0};
+    all = (struct ck_repair_found){0};
 done:
     ck_free(all.item);
     ck_free(all.arc);
@@ -93,7 +95,7 @@ done:
 }
 
 /* Labels and scores by row. */
-static int share_rows(struct ck_pass *p, int64_t *bytes)
+static int share_rows(struct ck_repair_scan *p, int64_t *bytes)
 {
     struct ck_labels *l = p->r->labels;
     size_t label = l->wide ? sizeof *l->wide : sizeof *l->narrow;
@@ -102,22 +104,22 @@ static int share_rows(struct ck_pass *p, int64_t *bytes)
         bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)label;
     /* Words of four bytes: a part begins at a multiple of a chunk, the last may end between. */
     bytes[p->size - 1] = (bytes[p->size - 1] + CK_WORD - 1) / CK_WORD * CK_WORD;
-    CK_RETURN_IF(
-        ck_comm_gather(p->r->comm, all + (size_t)rows_before(p, p->rank) * label, all, bytes));
+    CK_RETURN_IF(ck_group_gather(p->r->group, all + (size_t)rows_before(p, p->rank) * label,
+                                 all, bytes));
     if (!p->r->scores)
         return COKE_OK;
     for (int r = 0; r < p->size; r++)
         bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)sizeof(float);
-    CK_RETURN_IF(ck_comm_gather(p->r->comm, p->r->scores + rows_before(p, p->rank),
-                                p->r->scores, bytes));
+    CK_RETURN_IF(ck_group_gather(p->r->group, p->r->scores + rows_before(p, p->rank),
+                                 p->r->scores, bytes));
     return COKE_OK;
 }
 
 /* All processes get what one alone would have found. */
-int ck_pass_share(struct ck_pass *p)
+int ck_repair_scan_merge_ranks(struct ck_repair_scan *p)
 {
     int rc = COKE_OK;
-    struct ck_comm *comm = p->r->comm;
+    struct ck_group *group = p->r->group;
     int64_t *bytes = ck_alloc_array((size_t)p->size, sizeof *bytes), *size = p->worker[0].size;
     if (!bytes)
         return COKE_ENOMEM;
@@ -127,11 +129,13 @@ int ck_pass_share(struct ck_pass *p)
             size[k] += p->worker[w].size[k];
             p->worker[w].size[k] = 0;
         }
-    CK_TRY(ck_comm_sum_i64(comm, size, p->r->k));
+    CK_TRY(ck_group_sum_i64(group, size, p->r->k));
     for (int r = 0; r < p->size; r++)
-        bytes[r] = (ck_pass_chunks_before(p, r + 1) - ck_pass_chunks_before(p, r)) *
-                   (int64_t)sizeof *p->part;
-    CK_TRY(ck_comm_gather(comm, p->part + ck_pass_chunks_before(p, p->rank), p->part, bytes));
+        bytes[r] =
+            (ck_repair_scan_chunks_before(p, r + 1) - ck_repair_scan_chunks_before(p, r)) *
+            (int64_t)sizeof *p->part;
+    CK_TRY(ck_group_gather(group, p->part + ck_repair_scan_chunks_before(p, p->rank), p->part,
+                           bytes));
     if (!p->only_far && p->share >= 1)
         CK_TRY(share_rows(p, bytes));
 done:

@@ -34,7 +34,7 @@ void ck_thread_join(struct ck_thread *t)
     t->started = 0;
 }
 
-int ck_monitor_init(struct ck_monitor *m)
+int ck_lock_init(struct ck_lock *m)
 {
     int error = pthread_mutex_init(&m->mutex, NULL);
     if (error)
@@ -46,28 +46,28 @@ int ck_monitor_init(struct ck_monitor *m)
     return ck_fail(COKE_EFAIL, "a lock cannot be made: %s", strerror(error));
 }
 
-void ck_monitor_release(struct ck_monitor *m)
+void ck_lock_release(struct ck_lock *m)
 {
     pthread_cond_destroy(&m->changed);
     pthread_mutex_destroy(&m->mutex);
 }
 
-void ck_monitor_lock(struct ck_monitor *m)
+void ck_lock_acquire(struct ck_lock *m)
 {
     pthread_mutex_lock(&m->mutex);
 }
 
-void ck_monitor_unlock(struct ck_monitor *m)
+void ck_lock_unlock(struct ck_lock *m)
 {
     pthread_mutex_unlock(&m->mutex);
 }
 
-void ck_monitor_wait(struct ck_monitor *m)
+void ck_lock_wait(struct ck_lock *m)
 {
     pthread_cond_wait(&m->changed, &m->mutex);
 }
 
-void ck_monitor_changed(struct ck_monitor *m)
+void ck_lock_notify(struct ck_lock *m)
 {
     pthread_cond_broadcast(&m->changed);
 }

@@ -16,16 +16,16 @@ int ck_thread_start(struct ck_thread *t, void (*run)(void *arg), void *arg);
 void ck_thread_join(struct ck_thread *t); /* one that was never started is fine */
 
 /* A lock with one condition: something changed. */
-struct ck_monitor {
+struct ck_lock {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
 };
 
-int ck_monitor_init(struct ck_monitor *m);
-void ck_monitor_release(struct ck_monitor *m);
-void ck_monitor_lock(struct ck_monitor *m);
-void ck_monitor_unlock(struct ck_monitor *m);
-void ck_monitor_wait(struct ck_monitor *m); /* locked: until another thread says changed */
-void ck_monitor_changed(struct ck_monitor *m);
+int ck_lock_init(struct ck_lock *m);
+void ck_lock_release(struct ck_lock *m);
+void ck_lock_acquire(struct ck_lock *m);
+void ck_lock_unlock(struct ck_lock *m);
+void ck_lock_wait(struct ck_lock *m); /* locked: until another thread says changed */
+void ck_lock_notify(struct ck_lock *m);
 
 #endif

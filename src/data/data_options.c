@@ -12,7 +12,7 @@
 /* ---- data sets ---- */
 
 #define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_data_options, field, name, def, min, max, choices, help)
+    CK_OPT(type, struct coke_dataset_options, field, name, def, min, max, choices, help)
 
 static const struct coke_option data_rows[] = {
     ROW(COKE_OPT_CHOICE, split, "split", 0, 0, 1, "train|test",
@@ -26,16 +26,16 @@ static const struct coke_option data_rows[] = {
         "images with more are refused before memory is asked for"),
 };
 
-const struct coke_option_table *coke_data_option_table(void)
+const struct coke_option_table *coke_dataset_option_table(void)
 {
-    static const struct coke_option_table t = TABLE(data_rows, struct coke_data_options);
+    static const struct coke_option_table t = TABLE(data_rows, struct coke_dataset_options);
     return &t;
 }
 
-struct coke_data_options coke_data_options_default(void)
+struct coke_dataset_options coke_dataset_options_default(void)
 {
-    struct coke_data_options o;
-    coke_options_default(coke_data_option_table(), &o);
+    struct coke_dataset_options o;
+    coke_options_default(coke_dataset_option_table(), &o);
     return o;
 }
 

@@ -87,7 +87,7 @@ static void print_sides(FILE *to, const char *key, const int32_t *v, int64_t n)
         fprintf(to, "  %-12s %d to %d, median %d\n", key, v[0], v[n - 1], v[n / 2]);
 }
 
-static void print_look(const struct coke_data *d, const struct look *l, FILE *to)
+static void print_look(const struct coke_dataset *d, const struct look *l, FILE *to)
 {
     if (l->kept) {
         print_sides(to, "width", l->width, l->kept);
@@ -133,7 +133,7 @@ static void print_classes(const struct ck_dataset *s, const int64_t *size, int64
         fprintf(to, "    %8lld  without a label\n", (long long)unknown);
 }
 
-static void print_text(const struct coke_data *d, const struct look *l, const int64_t *size,
+static void print_text(const struct coke_dataset *d, const struct look *l, const int64_t *size,
                        int64_t unknown, FILE *to)
 {
     const struct ck_dataset *s = d->set;
@@ -182,7 +182,7 @@ static void put_classes(struct ck_json *j, const struct ck_dataset *s, const int
     ck_json_put_int(j, "unlabelled", s->label ? unknown : s->n);
 }
 
-static int print_json(const struct coke_data *d, const struct look *l, const int64_t *size,
+static int print_json(const struct coke_dataset *d, const struct look *l, const int64_t *size,
                       int64_t unknown, FILE *to)
 {
     const struct ck_dataset *s = d->set;
@@ -216,7 +216,7 @@ static int print_json(const struct coke_data *d, const struct look *l, const int
     return rc;
 }
 
-int ck_describe(struct coke_data *d, int json, FILE *to)
+int ck_describe(struct coke_dataset *d, int json, FILE *to)
 {
     int rc = COKE_OK;
     int64_t *size = NULL, unknown;

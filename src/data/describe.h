@@ -6,6 +6,6 @@
 
 #include <stdio.h>
 
-int ck_describe(struct coke_data *d, int json, FILE *to);
+int ck_describe(struct coke_dataset *d, int json, FILE *to);
 
 #endif

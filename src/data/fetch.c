@@ -12,12 +12,12 @@ void ck_fetcher_release(struct ck_fetcher *f)
     ck_image_release(&f->spare);
 }
 
-static int is_turned(const struct ck_fetcher *f, const struct coke_data *d)
+static int is_turned(const struct ck_fetcher *f, const struct coke_dataset *d)
 {
     return d->o.exif && f->info.orientation >= 5;
 }
 
-int ck_fetch_open(struct ck_fetcher *f, struct coke_data *d, int64_t i)
+int ck_fetch_open(struct ck_fetcher *f, struct coke_dataset *d, int64_t i)
 {
     int rc = COKE_OK;
     CK_TRY(ck_dataset_read(d->set, i, &f->item));
@@ -34,7 +34,7 @@ done:
 }
 
 /* Pixels as they came are handed on by exchanging the memory. */
-static int take_pixels(struct ck_fetcher *f, const struct coke_data *d)
+static int take_pixels(struct ck_fetcher *f, const struct coke_dataset *d)
 {
     struct ck_image t = f->image;
     f->image = f->item.pixels;
@@ -43,8 +43,8 @@ static int take_pixels(struct ck_fetcher *f, const struct coke_data *d)
     return rc ? ck_fail_prefix(rc, "%s: ", f->name) : COKE_OK;
 }
 
-int ck_fetch_decode(struct ck_fetcher *f, const struct coke_data *d, const struct ck_box *want,
-                    int scale, struct ck_box *part, int *scaled)
+int ck_fetch_decode(struct ck_fetcher *f, const struct coke_dataset *d,
+                    const struct ck_box *want, int scale, struct ck_box *part, int *scaled)
 {
     int rc = COKE_OK;
     *scaled = 1;

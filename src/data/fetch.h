@@ -6,9 +6,9 @@
 #include "coke.h"
 #include "data/dataset.h"
 
-struct coke_data {
+struct coke_dataset {
     struct ck_dataset *set;
-    struct coke_data_options o;
+    struct coke_dataset_options o;
     int32_t channels; /* of every image that is handed out */
 };
 
@@ -26,10 +26,10 @@ struct ck_fetcher {
 void ck_fetcher_release(struct ck_fetcher *f);
 
 /* Reads image i and finds out its size. In a single pass, f->width is 0 past the end. */
-int ck_fetch_open(struct ck_fetcher *f, struct coke_data *d, int64_t i);
+int ck_fetch_open(struct ck_fetcher *f, struct coke_dataset *d, int64_t i);
 /* Then makes f->image: at least the part `want` (NULL: everything), at 1/scale if the codec
  * can; *part and *scaled say what it is: see ck_codec_decode. */
-int ck_fetch_decode(struct ck_fetcher *f, const struct coke_data *d, const struct ck_box *want,
-                    int scale, struct ck_box *part, int *scaled);
+int ck_fetch_decode(struct ck_fetcher *f, const struct coke_dataset *d,
+                    const struct ck_box *want, int scale, struct ck_box *part, int *scaled);
 
 #endif

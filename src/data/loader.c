@@ -51,7 +51,7 @@ struct worker {
 };
 
 struct coke_loader {
-    struct coke_data *data;
+    struct coke_dataset *data;
     struct coke_loader_options o;
     struct ck_recipe recipe;
     struct ck_sampler sampler;
@@ -64,7 +64,7 @@ struct coke_loader {
     int64_t workers;
     int64_t grain; /* images claimed at a time */
 
-    struct ck_monitor monitor; /* guards all below */
+    struct ck_lock monitor; /* guards all below */
     int monitor_ready;
     int64_t start;    /* epoch * steps + step of batch 0 */
     int64_t filled;   /* batches whose images are known */
@@ -133,9 +133,9 @@ static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
 
 static int note_fault(struct coke_loader *l, struct slot *s, int64_t index)
 {
-    ck_monitor_lock(&l->monitor);
+    ck_lock_acquire(&l->monitor);
     int rc = add_fault(&s->fault, &s->faults, &s->fault_room, index, coke_last_error());
-    ck_monitor_unlock(&l->monitor);
+    ck_lock_unlock(&l->monitor);
     return rc;
 }
 
@@ -191,7 +191,7 @@ static struct slot *claim(struct coke_loader *l, int64_t *from, int64_t *to)
             l->filled++;
         }
         if (l->claim == l->filled) {
-            ck_monitor_wait(&l->monitor);
+            ck_lock_wait(&l->monitor);
             continue;
         }
         struct slot *s = &l->slot[l->claim % l->slots];
@@ -201,7 +201,7 @@ static struct slot *claim(struct coke_loader *l, int64_t *from, int64_t *to)
         l->claim += *to == s->n;
         if (*from < *to)
             return s;
-        ck_monitor_changed(&l->monitor); /* a rank without a part is done at once */
+        ck_lock_notify(&l->monitor); /* a rank without a part is done at once */
     }
     return NULL;
 }
@@ -224,32 +224,32 @@ static void work(void *arg)
     struct coke_loader *l = w->loader;
     struct slot *s;
     int64_t from = 0, to = 0;
-    ck_monitor_lock(&l->monitor);
+    ck_lock_acquire(&l->monitor);
     while ((s = claim(l, &from, &to))) {
         int rc = COKE_OK;
         int64_t i = from;
-        ck_monitor_unlock(&l->monitor);
+        ck_lock_unlock(&l->monitor);
         for (; i < to && !rc; i++)
             rc = make_or_excuse(w, s, i);
-        ck_monitor_lock(&l->monitor);
+        ck_lock_acquire(&l->monitor);
         if (rc)
             end_slot(s, i - 1, rc);
         w->bytes = worker_bytes(w);
         s->done += to - from;
         if (s->done == s->n)
-            ck_monitor_changed(&l->monitor);
+            ck_lock_notify(&l->monitor);
     }
-    ck_monitor_unlock(&l->monitor);
+    ck_lock_unlock(&l->monitor);
 }
 
 static void stop_workers(struct coke_loader *l)
 {
     if (!l->monitor_ready)
         return;
-    ck_monitor_lock(&l->monitor);
+    ck_lock_acquire(&l->monitor);
     l->stop = 1;
-    ck_monitor_changed(&l->monitor);
-    ck_monitor_unlock(&l->monitor);
+    ck_lock_notify(&l->monitor);
+    ck_lock_unlock(&l->monitor);
     for (int64_t i = 0; i < l->workers; i++)
         ck_thread_join(&l->worker[i].thread);
     l->stop = 0;
@@ -267,7 +267,7 @@ static int start_workers(struct coke_loader *l)
 
 /* ---- making and ending ---- */
 
-static int check(const struct coke_loader_options *o, const struct coke_data *d)
+static int check(const struct coke_loader_options *o, const struct coke_dataset *d)
 {
     int rc = ck_loader_options_check(o);
     if (rc || d->set->n >= 0)
@@ -323,13 +323,13 @@ static int make_parts(struct coke_loader *l)
     return rc;
 }
 
-int coke_loader_new(struct coke_loader **out, struct coke_data *data,
+int coke_loader_new(struct coke_loader **out, struct coke_dataset *data,
                     const struct coke_loader_options *options)
 {
     return ck_loader_new_like(out, data, options, NULL);
 }
 
-int ck_loader_new_like(struct coke_loader **out, struct coke_data *data,
+int ck_loader_new_like(struct coke_loader **out, struct coke_dataset *data,
                        const struct coke_loader_options *options,
                        const struct ck_recipe *normed)
 {
@@ -354,7 +354,7 @@ int ck_loader_new_like(struct coke_loader **out, struct coke_data *data,
         memcpy(l->recipe.std, normed->std, sizeof normed->std);
     }
     CK_TRY(make_parts(l));
-    CK_TRY(ck_monitor_init(&l->monitor));
+    CK_TRY(ck_lock_init(&l->monitor));
     l->monitor_ready = 1;
     CK_TRY(start_workers(l));
     *out = l;
@@ -386,7 +386,7 @@ void coke_loader_free(struct coke_loader *l)
     for (int64_t i = 0; i < l->slots && l->slot; i++)
         release_slot(&l->slot[i]);
     if (l->monitor_ready)
-        ck_monitor_release(&l->monitor);
+        ck_lock_release(&l->monitor);
     ck_free(l->worker);
     ck_free(l->slot);
     ck_free(l->known_bad);
@@ -491,12 +491,12 @@ int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
     double begin = ck_clock_seconds();
     if (l->halted)
         return ck_fail(l->halted, "the loader's threads could not be started");
-    ck_monitor_lock(&l->monitor);
+    ck_lock_acquire(&l->monitor);
     l->released = l->given;
-    ck_monitor_changed(&l->monitor);
+    ck_lock_notify(&l->monitor);
     struct slot *s = &l->slot[l->given % l->slots];
     while (l->filled <= l->given || s->done < s->n)
-        ck_monitor_wait(&l->monitor);
+        ck_lock_wait(&l->monitor);
     int rc = s->status ? ck_fail(s->status, "%s", s->sentence) : collect_faults(l, s);
     if (!rc) {
         close_gaps(l, s);
@@ -504,7 +504,7 @@ int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
         describe(l, s, out);
     }
     l->waited += ck_clock_seconds() - begin;
-    ck_monitor_unlock(&l->monitor);
+    ck_lock_unlock(&l->monitor);
     return rc;
 }
 
@@ -520,12 +520,12 @@ double coke_loader_waited(const struct coke_loader *l)
 
 int64_t coke_loader_bytes(const struct coke_loader *l)
 {
-    struct ck_monitor *m = (struct ck_monitor *)&l->monitor;
+    struct ck_lock *m = (struct ck_lock *)&l->monitor;
     int64_t bytes = l->ring_bytes;
-    ck_monitor_lock(m);
+    ck_lock_acquire(m);
     for (int64_t i = 0; i < l->workers; i++)
         bytes += l->worker[i].bytes;
-    ck_monitor_unlock(m);
+    ck_lock_unlock(m);
     return bytes;
 }
 

@@ -33,7 +33,7 @@ struct table {
 };
 
 struct pack {
-    struct coke_data *data;
+    struct coke_dataset *data;
     const struct coke_pack_options *o;
     const char *prefix;
     int force;
@@ -432,7 +432,7 @@ static void release(struct pack *p)
     ck_free(p);
 }
 
-int ck_pack(struct coke_data *d, const char *prefix, const struct coke_pack_options *o,
+int ck_pack(struct coke_dataset *d, const char *prefix, const struct coke_pack_options *o,
             int force, const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
             struct coke_packed *out)
 {

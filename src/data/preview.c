@@ -48,7 +48,7 @@ static void paste(struct ck_image *out, const struct ck_planes *p, int flip, int
 }
 
 /* The whole image, made to fit into its cell. */
-static int paste_whole(struct sheet *s, struct coke_data *d, int64_t i, int left, int top)
+static int paste_whole(struct sheet *s, struct coke_dataset *d, int64_t i, int left, int top)
 {
     struct ck_box part;
     int scale, rc = COKE_OK;
@@ -72,24 +72,25 @@ done:
     return rc;
 }
 
-static int paste_views(struct sheet *s, struct coke_data *d, int64_t i, int64_t epoch, int left,
-                       int top)
+static int paste_views(struct sheet *s, struct coke_dataset *d, int64_t i, int64_t epoch,
+                       int left, int top)
 {
-    struct ck_sitting sitting;
-    CK_RETURN_IF(ck_recipe_begin(&s->recipe, &s->fetcher, d, i, epoch, &sitting));
+    struct ck_view_draws draws;
+    CK_RETURN_IF(ck_recipe_begin(&s->recipe, &s->fetcher, d, i, epoch, &draws));
     for (int v = 0; v < s->recipe.views; v++, left += s->cell + GAP) {
         const struct ck_view *view = &s->recipe.view[v];
-        CK_RETURN_IF(ck_view_render(&s->canvas, view, &sitting.draw[v], &s->fetcher.image,
-                                    &sitting.part, sitting.scale));
+        CK_RETURN_IF(ck_view_render(&s->canvas, view, &draws.draw[v], &s->fetcher.image,
+                                    &draws.part, draws.scale));
         int zoom = zoom_of(view->width > view->height ? view->width : view->height, s->cell);
-        paste(s->out, &s->canvas.planes, sitting.draw[v].flip,
+        paste(s->out, &s->canvas.planes, draws.draw[v].flip,
               left + (s->cell - view->width * zoom) / 2,
               top + (s->cell - view->height * zoom) / 2, zoom);
     }
     return COKE_OK;
 }
 
-static int draw_rows(struct sheet *s, struct coke_data *d, uint64_t seed, int rows, int columns)
+static int draw_rows(struct sheet *s, struct coke_dataset *d, uint64_t seed, int rows,
+                     int columns)
 {
     struct ck_perm perm;
     int rc = COKE_OK;
@@ -131,7 +132,7 @@ static void release(struct sheet *s)
     ck_planes_release(&s->small);
 }
 
-int ck_preview_images(struct coke_data *d, const int64_t *index, int rows, int columns,
+int ck_preview_images(struct coke_dataset *d, const int64_t *index, int rows, int columns,
                       struct ck_image *out)
 {
     int rc = COKE_OK;
@@ -152,7 +153,7 @@ done:
     return rc;
 }
 
-int ck_preview(struct coke_data *d, const struct coke_view_options *o, int rows, int columns,
+int ck_preview(struct coke_dataset *d, const struct coke_view_options *o, int rows, int columns,
                struct ck_image *out)
 {
     int rc = COKE_OK;

@@ -5,11 +5,11 @@
 #include "data/recipe.h"
 
 /* Each row: an image and, behind it, its views in `columns` drawings (epochs 0, 1, ...). */
-int ck_preview(struct coke_data *d, const struct coke_view_options *o, int rows, int columns,
+int ck_preview(struct coke_dataset *d, const struct coke_view_options *o, int rows, int columns,
                struct ck_image *out);
 
 /* Images index [rows][columns], whole, -1 = an empty cell; what cannot be read is empty too. */
-int ck_preview_images(struct coke_data *d, const int64_t *index, int rows, int columns,
+int ck_preview_images(struct coke_dataset *d, const int64_t *index, int rows, int columns,
                       struct ck_image *out);
 
 #endif

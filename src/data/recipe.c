@@ -84,7 +84,7 @@ enum { SMALL_PICTURE = 64, LOOKS = 15, SMALL_VIEWS = 6 };
 
 /* The first image whose header can be read, of a few spread over the data set, has this size;
  * *small: most of them are small pictures. */
-static int look_at_sizes(struct coke_data *d, int32_t *width, int32_t *height, int *small)
+static int look_at_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
 {
     struct ck_fetcher f = {0};
     int rc = COKE_OK, seen = 0, little = 0;
@@ -134,8 +134,8 @@ static void set_view(struct ck_view *v, const struct coke_view_options *o, int64
         v->scale[0] = fmin(o->min_scale, v->scale[1]);
 }
 
-int ck_recipe_init(struct ck_recipe *r, struct coke_data *d, const struct coke_view_options *o,
-                   int normalize)
+int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
+                   const struct coke_view_options *o, int normalize)
 {
     int32_t width = 0, height = 0, recipe = o->recipe;
     int small = 0;
@@ -202,8 +202,8 @@ static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)
     return 1;
 }
 
-int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke_data *d,
-                    int64_t i, int64_t epoch, struct ck_sitting *s)
+int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke_dataset *d,
+                    int64_t i, int64_t epoch, struct ck_view_draws *s)
 {
     CK_RETURN_IF(ck_fetch_open(f, d, i));
     struct ck_draw_key key = {r->seed, d->set->id[i], epoch, 0};
@@ -219,10 +219,10 @@ int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke
 }
 
 int ck_recipe_make(const struct ck_recipe *r, struct ck_fetcher *f, struct ck_canvas *c,
-                   struct coke_data *d, int64_t i, int64_t epoch, float *const *out)
+                   struct coke_dataset *d, int64_t i, int64_t epoch, float *const *out)
 {
     int rc = COKE_OK;
-    struct ck_sitting s;
+    struct ck_view_draws s;
     CK_TRY(ck_recipe_begin(r, f, d, i, epoch, &s));
     for (int v = 0; v < r->views; v++) {
         rc = ck_view_render(c, &r->view[v], &s.draw[v], &f->image, &s.part, s.scale);

@@ -7,7 +7,7 @@
 enum { CK_SWEEP_BLOCK = 128 };
 
 struct ck_sweep {
-    struct coke_data *data;
+    struct coke_dataset *data;
     const struct coke_callbacks *callbacks; /* NULL = none */
     const char *phase;
     int64_t most; /* stop after so many images; 0 = all */

@@ -13,7 +13,7 @@ struct bucket {
 };
 
 struct ck_buckets {
-    struct ck_comm *comm;
+    struct ck_group *group;
     struct ck_span_f32 *span;
     int *home; /* [spans] bucket of each */
     int spans;
@@ -49,7 +49,7 @@ static int64_t numbers(const struct ck_buckets *b, const struct bucket *k)
     return n;
 }
 
-int ck_buckets_new(struct ck_buckets **out, struct ck_comm *comm,
+int ck_buckets_new(struct ck_buckets **out, struct ck_group *group,
                    const struct ck_span_f32 *span, int n, int64_t room)
 {
     int rc = COKE_OK;
@@ -57,7 +57,7 @@ int ck_buckets_new(struct ck_buckets **out, struct ck_comm *comm,
     *out = NULL;
     if (!b)
         return COKE_ENOMEM;
-    b->comm = comm;
+    b->group = group;
     b->spans = n;
     b->span = ck_alloc_array((size_t)n, sizeof *b->span);
     b->home = ck_alloc_array((size_t)n, sizeof *b->home);
@@ -67,7 +67,7 @@ int ck_buckets_new(struct ck_buckets **out, struct ck_comm *comm,
     memcpy(b->span, span, (size_t)n * sizeof *span);
     b->n = cut(b, room);
     for (int i = 0; i < b->n; i++)
-        CK_TRY(ck_sum_init(&b->bucket[i].sum, comm, numbers(b, &b->bucket[i])));
+        CK_TRY(ck_sum_init(&b->bucket[i].sum, group, numbers(b, &b->bucket[i])));
     *out = b;
     b = NULL;
 done:
@@ -116,12 +116,12 @@ static int advance(struct ck_buckets *b, int wait)
 {
     for (int moves = 1; b->collected < b->begun && moves;) {
         struct ck_sum *s = &b->bucket[b->collected].sum;
-        CK_RETURN_IF(ck_sum_advance(s, b->comm, wait));
+        CK_RETURN_IF(ck_sum_advance(s, b->group, wait));
         moves = s->stage > CK_SUM_SCATTER;
         b->collected += moves;
     }
     for (int i = 0; i < b->collected; i++)
-        CK_RETURN_IF(ck_sum_advance(&b->bucket[i].sum, b->comm, wait));
+        CK_RETURN_IF(ck_sum_advance(&b->bucket[i].sum, b->group, wait));
     return COKE_OK;
 }
 
@@ -133,7 +133,7 @@ static int begin_sums(struct ck_buckets *b, int all)
         copy(b, k, 0);
         if (b->begun == 0)
             b->first = ck_clock_seconds();
-        CK_RETURN_IF(ck_sum_begin(&k->sum, b->comm));
+        CK_RETURN_IF(ck_sum_begin(&k->sum, b->group));
         b->begun++;
     }
     return COKE_OK;
@@ -151,8 +151,8 @@ int ck_buckets_finish(struct ck_buckets *b)
     double begun = ck_clock_seconds();
     CK_RETURN_IF(begin_sums(b, 1));
     CK_RETURN_IF(advance(b, 1));
-    ck_comm_note_overlap(b->comm, begun > b->first ? begun - b->first : 0,
-                         ck_clock_seconds() - begun);
+    ck_group_note_overlap(b->group, begun > b->first ? begun - b->first : 0,
+                          ck_clock_seconds() - begun);
     for (int i = 0; i < b->n; i++)
         copy(b, &b->bucket[i], 1);
     return COKE_OK;

@@ -2,7 +2,7 @@
 #ifndef CK_BUCKET_H
 #define CK_BUCKET_H
 
-#include "dist/comm.h"
+#include "dist/group.h"
 
 /* Numbers that become ready together. */
 struct ck_span_f32 {
@@ -14,7 +14,7 @@ struct ck_buckets;
 
 /* span [n] in the order in which they become ready, borrowed; neighbours share a bucket of
  * about `room` numbers. */
-int ck_buckets_new(struct ck_buckets **out, struct ck_comm *comm,
+int ck_buckets_new(struct ck_buckets **out, struct ck_group *group,
                    const struct ck_span_f32 *span, int n, int64_t room);
 void ck_buckets_free(struct ck_buckets *b);
 int ck_buckets_count(const struct ck_buckets *b);

@@ -19,14 +19,14 @@ static uint64_t name_cores(void)
     return ck_hash(&cores, sizeof cores, ck_hash_text(host));
 }
 
-int ck_cores_sharers(struct ck_comm *c, int *out)
+int ck_cores_sharers(struct ck_group *c, int *out)
 {
-    int rc = COKE_OK, size = ck_comm_size(c);
+    int rc = COKE_OK, size = ck_group_size(c);
     uint64_t mine = name_cores();
     uint64_t *all = ck_alloc_array((size_t)size, sizeof *all);
     if (!all)
         return COKE_ENOMEM;
-    CK_TRY(ck_comm_gather_equal(c, &mine, all, sizeof mine));
+    CK_TRY(ck_group_gather_equal(c, &mine, all, sizeof mine));
     *out = 0;
     for (int r = 0; r < size; r++)
         *out += all[r] == mine;

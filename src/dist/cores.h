@@ -2,9 +2,9 @@
 #ifndef CK_CORES_H
 #define CK_CORES_H
 
-#include "dist/comm.h"
+#include "dist/group.h"
 
 /* How many processes of this machine, with this one, may run on its cores. */
-int ck_cores_sharers(struct ck_comm *c, int *out);
+int ck_cores_sharers(struct ck_group *c, int *out);
 
 #endif

@@ -43,7 +43,7 @@ struct ck_transport {
 typedef int ck_transport_open(int version, struct ck_transport *out, char *error, size_t size);
 #define CK_TRANSPORT_OPEN "coke_transport_open"
 
-/* comm_self.c: one process alone. */
+/* transport_self.c: one process alone. */
 void ck_transport_self(struct ck_transport *out);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-int ck_bank_init(struct ck_bank *b, const struct ck_embed_job *job, struct coke_data *d,
-                 const struct coke_data *classes_of)
+int ck_bank_init(struct ck_bank *b, const struct ck_embed_job *job, struct coke_dataset *d,
+                 const struct coke_dataset *classes_of)
 {
     struct ck_embed_job all = *job;
     uint8_t *bad = NULL;

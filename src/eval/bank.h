@@ -13,8 +13,8 @@ struct ck_bank {
 
 /* output, skip, callbacks and phase of the job; the rest is filled in. Labels are class numbers
  * of classes_of. A bank in which no class is known is an error. */
-int ck_bank_init(struct ck_bank *b, const struct ck_embed_job *job, struct coke_data *d,
-                 const struct coke_data *classes_of);
+int ck_bank_init(struct ck_bank *b, const struct ck_embed_job *job, struct coke_dataset *d,
+                 const struct coke_dataset *classes_of);
 void ck_bank_release(struct ck_bank *b);
 
 #endif

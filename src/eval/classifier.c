@@ -3,7 +3,7 @@
 #include "core/mem.h"
 #include "eval/finetune.h"
 #include "eval/probe.h"
-#include "nn/optim.h"
+#include "nn/optimizer.h"
 #include "nn/plan.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ struct ck_classifier {
     int ready;
     int32_t classes;
     int64_t height, width, steps;
-    struct ck_optim *optim;
+    struct ck_optimizer *optim;
     struct ck_plan *plan[PLANS]; /* of whole batches, and of the last size that was another */
     int64_t n[PLANS];
     float *grad; /* [most][classes] */
@@ -35,7 +35,7 @@ int ck_classifier_new(struct ck_classifier **out, const struct coke_encoder *e, 
     c->classes = classes;
     c->height = height;
     c->width = width;
-    o.head = COKE_HEAD_LINEAR;
+    o.head = COKE_PROJECTOR_LINEAR;
     o.dim = classes;
     o.predictor = 0;
     CK_TRY(ck_encoder_init(&c->e, &o));
@@ -53,7 +53,7 @@ void ck_classifier_free(struct ck_classifier *c)
         return;
     for (int i = 0; i < PLANS; i++)
         ck_plan_free(c->plan[i]);
-    ck_optim_free(c->optim);
+    ck_optimizer_free(c->optim);
     if (c->ready)
         ck_encoder_release(&c->e);
     ck_free(c->grad);
@@ -108,18 +108,18 @@ static int draw_last_layer(struct ck_classifier *c, uint64_t seed)
 int ck_classifier_begin(struct ck_classifier *c, const struct coke_encoder *e,
                         double weight_decay, uint64_t seed)
 {
-    struct ck_optim_options sgd = ck_optim_options_default();
+    struct ck_optimizer_options sgd = ck_optimizer_options_default();
     CK_RETURN_IF(copy_backbone(c, e));
     CK_RETURN_IF(draw_last_layer(c, seed));
-    ck_optim_free(c->optim);
+    ck_optimizer_free(c->optim);
     c->optim = NULL;
     c->steps = 0;
     sgd.kind = CK_SGD;
     sgd.momentum = 0.9;
     sgd.weight_decay = weight_decay;
-    CK_RETURN_IF(ck_optim_new(&c->optim, c->e.net.param, c->e.net.nparams, &sgd));
-    CK_RETURN_IF(ck_optim_set_rate(c->optim, "fc.weight", 10));
-    return ck_optim_set_rate(c->optim, "fc.bias", 10);
+    CK_RETURN_IF(ck_optimizer_new(&c->optim, c->e.net.param, c->e.net.nparams, &sgd));
+    CK_RETURN_IF(ck_optimizer_set_rate(c->optim, "fc.weight", 10));
+    return ck_optimizer_set_rate(c->optim, "fc.bias", 10);
 }
 
 static int find_plan(struct ck_classifier *c, int64_t n, struct ck_plan **out)
@@ -164,5 +164,5 @@ int ck_classifier_step(struct ck_classifier *c, const float *x, const int32_t *l
     CK_RETURN_IF(ck_score(ck_plan_vector(plan, c->e.node[COKE_LOGITS]), label, n, c->classes,
                           c->grad, score));
     CK_RETURN_IF(ck_plan_backward(plan, seed));
-    return ck_optim_step(c->optim, rate, 1, ++c->steps);
+    return ck_optimizer_step(c->optim, rate, 1, ++c->steps);
 }

@@ -17,7 +17,7 @@ struct worker {
 
 struct ck_features {
     struct coke_encoder *encoder;
-    struct coke_data *data;
+    struct coke_dataset *data;
     struct ck_recipe recipe;
     struct ck_plan *plan;
     int64_t batch, pixels;
@@ -71,7 +71,7 @@ static int make_plan(struct ck_features *f)
     return COKE_OK;
 }
 
-int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct coke_data *d,
+int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct coke_dataset *d,
                     const struct ck_recipe *like, int64_t batch)
 {
     int rc = COKE_OK;

@@ -10,7 +10,7 @@ struct ck_features;
 /* The encoder stays where it is; its weights may change between two calls. like: the recipe it
  * is trained with, whose size, normalisation and filter are used: images that have that size
  * are taken as they are, others are resized and cut in the middle. */
-int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct coke_data *d,
+int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct coke_dataset *d,
                     const struct ck_recipe *like, int64_t batch);
 void ck_features_free(struct ck_features *f);
 int ck_features_dim(const struct ck_features *f);

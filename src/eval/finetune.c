@@ -50,7 +50,7 @@ static int make_parts(struct finetune *f)
 {
     const struct ck_finetune_job *job = f->job;
     const struct ck_view *v = &job->like->view[0];
-    struct coke_data *test = job->test;
+    struct coke_dataset *test = job->test;
     CK_RETURN_IF(
         ck_classifier_new(&f->classifier, job->encoder, f->out->classes, v->height, v->width));
     CK_RETURN_IF(ck_features_new(&f->features, ck_classifier_encoder(f->classifier), test,

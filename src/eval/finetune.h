@@ -7,7 +7,7 @@
 
 struct ck_finetune_job {
     const struct coke_encoder *encoder; /* stays as it is */
-    struct coke_data *train, *test;
+    struct coke_dataset *train, *test;
     const struct ck_recipe *like; /* of the encoder's training: views are like it */
     const struct coke_finetune_options *o;
     int skip; /* images that cannot be read are left out */

@@ -64,7 +64,7 @@ static void plan_rows(struct linear *l)
     }
 }
 
-static int load_bank(struct linear *l, struct ck_bank *b, struct coke_data *d,
+static int load_bank(struct linear *l, struct ck_bank *b, struct coke_dataset *d,
                      struct ck_features *f, const char *phase)
 {
     struct ck_embed_job embed = {.features = f,

@@ -6,7 +6,7 @@
 #include "eval/features.h"
 
 struct ck_linear_job {
-    struct coke_data *train, *test;
+    struct coke_dataset *train, *test;
     struct ck_features *train_features, *test_features;
     const struct ck_recipe *like; /* of the encoder's training: augmented views are like it */
     const struct coke_linear_options *o;

@@ -5,7 +5,7 @@
 #include "core/mem.h"
 #include "core/rng.h"
 #include "kernels/gemm.h"
-#include "nn/optim.h"
+#include "nn/optimizer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { WEIGHT, BIAS, PARAMS };
 struct ck_probe {
     struct ck_probe_shape shape;
     struct ck_param param[PARAMS];
-    struct ck_optim *optim;
+    struct ck_optimizer *optim;
     float *logits, *grad; /* [most][classes] */
     int64_t steps;
 };
@@ -44,7 +44,7 @@ static void draw_weights(struct ck_param *p, uint64_t seed)
 int ck_probe_new(struct ck_probe **out, const struct ck_probe_shape *shape, double weight_decay,
                  uint64_t seed)
 {
-    struct ck_optim_options sgd = ck_optim_options_default();
+    struct ck_optimizer_options sgd = ck_optimizer_options_default();
     int rc = COKE_OK;
     size_t outputs = (size_t)shape->most * (size_t)shape->classes;
     struct ck_probe *p = ck_calloc_array(1, sizeof *p);
@@ -58,7 +58,7 @@ int ck_probe_new(struct ck_probe **out, const struct ck_probe_shape *shape, doub
     sgd.kind = CK_SGD;
     sgd.momentum = 0.9;
     sgd.weight_decay = weight_decay;
-    CK_TRY(ck_optim_new(&p->optim, p->param, PARAMS, &sgd));
+    CK_TRY(ck_optimizer_new(&p->optim, p->param, PARAMS, &sgd));
     p->logits = ck_alloc_array(outputs, sizeof *p->logits);
     p->grad = ck_alloc_array(outputs, sizeof *p->grad);
     if (!p->logits || !p->grad)
@@ -74,7 +74,7 @@ void ck_probe_free(struct ck_probe *p)
 {
     if (!p)
         return;
-    ck_optim_free(p->optim);
+    ck_optimizer_free(p->optim);
     for (int i = 0; i < PARAMS; i++) {
         ck_free(p->param[i].value);
         ck_free(p->param[i].grad);
@@ -129,7 +129,7 @@ int ck_probe_step(struct ck_probe *p, const float *x, const int32_t *label, int6
     CK_RETURN_IF(forward(p, x, n));
     CK_RETURN_IF(ck_score(p->logits, label, n, p->shape.classes, p->grad, score));
     CK_RETURN_IF(backward(p, x, n));
-    return ck_optim_step(p->optim, rate, 1, ++p->steps);
+    return ck_optimizer_step(p->optim, rate, 1, ++p->steps);
 }
 
 int ck_probe_judge(struct ck_probe *p, const float *x, const int32_t *label, int64_t n,

@@ -32,7 +32,7 @@ double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs)
     return rate / 2 * (1 + cos(3.14159265358979323846 * (double)epoch / (double)epochs));
 }
 
-int ck_trials_loader(struct coke_loader **out, struct coke_data *d,
+int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
                      const struct ck_recipe *like, int64_t batch, int skip, int64_t seed)
 {
     struct coke_loader_options o = coke_loader_options_default();

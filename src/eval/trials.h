@@ -22,7 +22,7 @@ void ck_trials_sum_up(const struct ck_trials *t, struct coke_eval_table *out);
 double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs);
 
 /* Crops and flips of the size that `like` has. */
-int ck_trials_loader(struct coke_loader **out, struct coke_data *d,
+int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
                      const struct ck_recipe *like, int64_t batch, int skip, int64_t seed);
 
 int ck_trials_tell(const struct coke_callbacks *c, struct coke_progress p);

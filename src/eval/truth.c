@@ -21,7 +21,7 @@ int64_t ck_truth_known(const int32_t *label, int64_t n)
     return known;
 }
 
-int ck_truth_check(const struct coke_data *d)
+int ck_truth_check(const struct coke_dataset *d)
 {
     const struct ck_dataset *set = d->set;
     if (!set->label || set->classes < 1 || ck_truth_known(set->label, set->n) == 0)
@@ -43,7 +43,8 @@ int ck_truth_check(const struct coke_data *d)
                    set->source, set->class_name[first]);
 }
 
-int ck_truth_get(const struct coke_data *d, const struct coke_data *classes_of, int32_t *label)
+int ck_truth_get(const struct coke_dataset *d, const struct coke_dataset *classes_of,
+                 int32_t *label)
 {
     const struct ck_dataset *set = d->set, *other = classes_of->set;
     int rc = COKE_OK;

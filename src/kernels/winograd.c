@@ -43,7 +43,7 @@ struct run {
     float *v, *m;  /* GROUPS: one each a worker; POINTS: m [panels][36][tiles][width] */
     int64_t g_now; /* POINTS: the group in hand */
     int stream;    /* y */
-    const struct ck_wino_errand *errand;
+    const struct ck_wino_producer *producer;
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -276,7 +276,7 @@ static struct ck_wino_ahead pixels_ahead(const struct run *r, int64_t group)
     int64_t next = least(group + ck_threads(), r->groups);
     struct ck_wino_ahead a = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
                                            next < r->groups ? group_tiles(r, next) : 0);
-    a.then = r->errand ? r->errand->source : NULL;
+    a.then = r->producer ? r->producer->source : NULL;
     return a;
 }
 
@@ -287,8 +287,8 @@ static void run_group(void *arg, int64_t group, int worker)
     float *v = r->v + worker * (r->v_floats + r->m_floats), *m = v + r->v_floats;
     struct ck_wino_ahead pixels = pixels_ahead(r, group);
     int small = r->in_blocks * r->out_blocks <= 8;
-    if (r->errand)
-        r->errand->run(r->errand->arg, group_start(r, group) / r->unit, tiles / r->unit);
+    if (r->producer)
+        r->producer->run(r->producer->arg, group_start(r, group) / r->unit, tiles / r->unit);
     for (int64_t part = 0; part < part_count(r, tiles); part++)
         make_inputs(r, group, part, v);
     for (int64_t panel = 0; panel < r->panels; panel++) {
@@ -372,10 +372,10 @@ int ck_wino_runs_errands(const struct ck_wino_shape *s, enum ck_wino_pass pass)
 }
 
 void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float *w, float *y,
-                     const struct ck_wino_errand *errand, void *scratch)
+                     const struct ck_wino_producer *producer, void *scratch)
 {
     struct run r = run_for(s, 0);
-    r.errand = errand;
+    r.producer = producer;
     r.x = x;
     r.w = w;
     r.y = y;
@@ -383,10 +383,10 @@ void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float 
 }
 
 void ck_wino_data(const struct ck_wino_shape *s, const float *dy, const float *w, float *dx,
-                  const struct ck_wino_errand *errand, void *scratch)
+                  const struct ck_wino_producer *producer, void *scratch)
 {
     struct run r = run_for(s, 1);
-    r.errand = errand;
+    r.producer = producer;
     r.x = dy;
     r.w = w;
     r.y = dx;

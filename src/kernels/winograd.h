@@ -33,21 +33,21 @@ size_t ck_wino_scratch(const struct ck_wino_shape *s, enum ck_wino_pass pass, in
 
 /* Makes the input of the forward or data pass, which is not there before: workers call it for
  * some images right before they read them, and find them in their second-level cache. */
-struct ck_wino_errand {
+struct ck_wino_producer {
     void (*run)(void *arg, int64_t first, int64_t images);
     void *arg;
     const float *source; /* what it reads most of, in the layout of the input */
 };
 
-/* Whether the pass can run an errand: it must take images whole. */
+/* Whether the pass can run a producer: it must take images whole. */
 int ck_wino_runs_errands(const struct ck_wino_shape *s, enum ck_wino_pass pass);
 
-/* y = convolution of x and w; errand NULL = x is there. */
+/* y = convolution of x and w; producer NULL = x is there. */
 void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float *w, float *y,
-                     const struct ck_wino_errand *errand, void *scratch);
-/* dx = gradient of x from that of y; errand NULL = dy is there. */
+                     const struct ck_wino_producer *producer, void *scratch);
+/* dx = gradient of x from that of y; producer NULL = dy is there. */
 void ck_wino_data(const struct ck_wino_shape *s, const float *dy, const float *w, float *dx,
-                  const struct ck_wino_errand *errand, void *scratch);
+                  const struct ck_wino_producer *producer, void *scratch);
 /* dw = gradient of w, or if `accumulate` dw += it. */
 void ck_wino_weights(const struct ck_wino_shape *s, const float *x, const float *dy,
                      int accumulate, float *dw, void *scratch);

@@ -87,15 +87,15 @@ int ck_conv_runs_errands(const struct ck_conv *c)
 }
 
 int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],
-                const struct ck_wino_errand *errand, void *scratch)
+                const struct ck_wino_producer *producer, void *scratch)
 {
     if (c->dnn)
         return ck_dnn_op_run(c->dnn, data, scratch);
     void *src = data[CK_ARG_SRC], *weights = data[CK_ARG_WEIGHTS], *dst = data[CK_ARG_DST];
     if (c->pass == CK_CONV_FORWARD)
-        ck_wino_forward(&c->wino, src, weights, dst, errand, scratch);
+        ck_wino_forward(&c->wino, src, weights, dst, producer, scratch);
     else if (c->pass == CK_CONV_DATA)
-        ck_wino_data(&c->wino, dst, weights, src, errand, scratch);
+        ck_wino_data(&c->wino, dst, weights, src, producer, scratch);
     else
         ck_wino_weights(&c->wino, src, dst, 1, weights, scratch);
     return COKE_OK;

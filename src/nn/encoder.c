@@ -2,7 +2,7 @@
 #include "nn/encoder.h"
 #include "core/error.h"
 #include "core/option.h"
-#include "nn/mlp_head.h"
+#include "nn/mlp.h"
 #include "nn/resnet.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static const struct coke_option rows[] = {
         "first layers: 7x7 stride 2 and max pool, or 3x3 for small images"),
     ROW(COKE_OPT_FLOAT, width, "width", 1, 0.015625, 16, NULL, "factor on all channels"),
     ROW(COKE_OPT_INT, channels, "channels", 3, 1, 1024, NULL, "channels of the images"),
-    ROW(COKE_OPT_CHOICE, head, "head", COKE_HEAD_MLP3, 0, 3, "none|linear|mlp2|mlp3",
+    ROW(COKE_OPT_CHOICE, head, "head", COKE_PROJECTOR_MLP3, 0, 3, "none|linear|mlp2|mlp3",
         "what projects the features"),
     ROW(COKE_OPT_INT, hidden, "hidden", 0, 0, 65536, "auto",
         "width of the MLPs (auto: that of the features)"),
@@ -53,10 +53,11 @@ static int build(struct coke_encoder *e)
         return features;
     ck_net_tap(&e->net, features, "avgpool");
     e->node[COKE_FEATURES] = last = features;
-    if (o->head == COKE_HEAD_NONE)
+    if (o->head == COKE_PROJECTOR_NONE)
         return last;
     int64_t hidden = o->hidden ? o->hidden : e->net.node[features].channels;
-    raw = ck_projection_build(&e->net, "fc", features, (enum ck_head)o->head, hidden, o->dim);
+    raw = ck_projection_build(&e->net, "fc", features, (enum ck_projector)o->head, hidden,
+                              o->dim);
     e->node[COKE_LOGITS] = raw;
     e->node[COKE_PROJ] = last = ck_net_unit(&e->net, raw);
     if (o->predictor && last >= 0)
@@ -83,7 +84,7 @@ int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o
     for (int i = 0; i < COKE_OUTPUTS; i++)
         e->node[i] = -1;
     CK_TRY(ck_options_check(coke_encoder_option_table(), o));
-    if (o->head == COKE_HEAD_NONE && o->predictor)
+    if (o->head == COKE_PROJECTOR_NONE && o->predictor)
         CK_FAIL(COKE_EUSAGE, "predictor: there is no projection to predict from (head none)");
     e->o = *o;
     int last = build(e);

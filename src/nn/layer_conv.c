@@ -118,7 +118,7 @@ static int weights_of(const struct ck_op *op, const struct conv *c, enum ck_conv
 
 /* ---- what batch norms leave to convolutions ---- */
 
-int ck_conv_makes_shares(const struct ck_op *conv, enum ck_conv_pass pass)
+int ck_conv_can_produce(const struct ck_op *conv, enum ck_conv_pass pass)
 {
     const struct conv *c = conv->data;
     return ck_conv_runs_errands(&c->pass[pass]);
@@ -126,12 +126,12 @@ int ck_conv_makes_shares(const struct ck_op *conv, enum ck_conv_pass pass)
 
 static void make_out(void *norm, int64_t first, int64_t images)
 {
-    ck_norm_make(norm, CK_NORM_OUT, first, images);
+    ck_norm_compute_deferred(norm, CK_NORM_OUT, first, images);
 }
 
 static void make_din(void *norm, int64_t first, int64_t images)
 {
-    ck_norm_make(norm, CK_NORM_DIN, first, images);
+    ck_norm_compute_deferred(norm, CK_NORM_DIN, first, images);
 }
 
 /* ---- running ---- */
@@ -140,13 +140,13 @@ static int forward(struct ck_op *op)
 {
     struct conv *c = op->data;
     struct ck_op *norm = op->share[CK_NORM_OUT];
-    struct ck_wino_errand errand = {make_out, norm, norm ? ck_op_in(norm, 0) : NULL};
+    struct ck_wino_producer producer = {make_out, norm, norm ? ck_op_in(norm, 0) : NULL};
     const void *weights;
     int rc = weights_of(op, c, CK_CONV_FORWARD, &weights);
     if (rc)
         return rc;
     void *arg[CK_DNN_ARGS] = {ck_op_in(op, 0), (void *)(uintptr_t)weights, ck_op_out(op)};
-    return ck_conv_run(&c->pass[CK_CONV_FORWARD], arg, norm ? &errand : NULL,
+    return ck_conv_run(&c->pass[CK_CONV_FORWARD], arg, norm ? &producer : NULL,
                        op->plan->scratch);
 }
 
@@ -184,14 +184,14 @@ static int backward_weights(struct ck_op *op, struct conv *c)
 static int backward_data(struct ck_op *op, struct conv *c)
 {
     struct ck_op *norm = op->share[CK_NORM_DIN];
-    struct ck_wino_errand errand = {make_din, norm,
-                                    norm ? ck_op_saved(norm, norm->in[0]) : NULL};
+    struct ck_wino_producer producer = {make_din, norm,
+                                        norm ? ck_op_saved(norm, norm->in[0]) : NULL};
     const void *weights;
     int rc = weights_of(op, c, CK_CONV_DATA, &weights);
     if (rc)
         return rc;
     void *arg[CK_DNN_ARGS] = {ck_op_din(op, 0), (void *)(uintptr_t)weights, ck_op_dout(op, 0)};
-    return ck_conv_run(&c->pass[CK_CONV_DATA], arg, norm ? &errand : NULL, op->plan->scratch);
+    return ck_conv_run(&c->pass[CK_CONV_DATA], arg, norm ? &producer : NULL, op->plan->scratch);
 }
 
 /* The data first: the gradient of the output may be made there. */

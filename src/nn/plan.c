@@ -90,9 +90,9 @@ void ck_plan_synchronise(struct ck_plan *p, const struct ck_reduce *reduce)
     p->reduce = reduce ? *reduce : (struct ck_reduce){NULL, NULL, 0};
 }
 
-void ck_plan_watch(struct ck_plan *p, const struct ck_grad_watch *watch)
+void ck_plan_watch(struct ck_plan *p, const struct ck_grad_hook *watch)
 {
-    p->watch = watch ? *watch : (struct ck_grad_watch){NULL, NULL};
+    p->watch = watch ? *watch : (struct ck_grad_hook){NULL, NULL};
 }
 
 size_t ck_plan_bytes(const struct ck_plan *p)

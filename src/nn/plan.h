@@ -50,13 +50,13 @@ void ck_plan_synchronise(struct ck_plan *p, const struct ck_reduce *reduce);
 
 /* Someone who waits for gradients: parameters first .. first + n - 1 of the network have got
  * those of this backward pass. */
-struct ck_grad_watch {
+struct ck_grad_hook {
     int (*ready)(void *arg, int first, int n);
     void *arg;
 };
 
 /* NULL = no one. */
-void ck_plan_watch(struct ck_plan *p, const struct ck_grad_watch *watch);
+void ck_plan_watch(struct ck_plan *p, const struct ck_grad_hook *watch);
 
 /* images [n][channels][h][w]. */
 int ck_plan_forward(struct ck_plan *p, const float *images);

@@ -2,7 +2,7 @@
 #include "nn/plan_build.h"
 #include "core/error.h"
 #include "core/mem.h"
-#include "nn/plan_share.h"
+#include "nn/plan_defer.h"
 
 #include <string.h>
 
@@ -475,6 +475,6 @@ int ck_plan_build(struct ck_plan *p)
         CK_RETURN_IF(buffer_grads(p));
         CK_RETURN_IF(save_all(p));
     }
-    ck_plan_share(p);
+    ck_plan_defer(p);
     return allocate(p);
 }

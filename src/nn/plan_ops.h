@@ -28,11 +28,11 @@ struct ck_value {
 struct ck_op;
 
 /* Results of a batch norm that a convolution makes, image by image, right before it reads them
- * (plan_share.c). */
-enum ck_norm_share {
+ * (plan_defer.c). */
+enum ck_deferred {
     CK_NORM_OUT, /* the output, in the forward pass of the convolution behind */
     CK_NORM_DIN, /* the gradient of the input, in the backward pass of the one before */
-    CK_NORM_SHARES
+    CK_DEFERREDS
 };
 
 struct ck_op_class {
@@ -66,7 +66,7 @@ struct ck_op {
     double seconds[CK_OP_PASSES], flops[CK_OP_PASSES]; /* forward, data, weights */
     double weights_seconds; /* of the last backward pass, the share of the weights */
     /* Of a batch norm: the convolution that makes it; of a convolution: for whom; or NULL. */
-    struct ck_op *share[CK_NORM_SHARES];
+    struct ck_op *share[CK_DEFERREDS];
     /* fused batch norms only */
     const struct ck_node *second; /* the batch norm of the other branch */
     int relu;
@@ -81,7 +81,7 @@ struct ck_plan {
     struct ck_net *net;
     struct ck_plan_request r;
     struct ck_reduce reduce;
-    struct ck_grad_watch watch;
+    struct ck_grad_hook watch;
     const float *images; /* during a forward pass */
     int ran;             /* a forward pass has filled the arena: outputs can be read */
     int fresh;           /* and no backward pass has used it up */
@@ -99,10 +99,10 @@ extern const struct ck_op_class ck_op_input, ck_op_conv, ck_op_norm, ck_op_relu,
     ck_op_max_pool, ck_op_avg_pool, ck_op_mean, ck_op_linear, ck_op_unit;
 
 /* Makes some images of what a batch norm left to a convolution. */
-void ck_norm_make(const struct ck_op *norm, enum ck_norm_share what, int64_t first,
-                  int64_t images);
+void ck_norm_compute_deferred(const struct ck_op *norm, enum ck_deferred what, int64_t first,
+                              int64_t images);
 /* Whether a pass of a convolution can make what a batch norm leaves to it. */
-int ck_conv_makes_shares(const struct ck_op *conv, enum ck_conv_pass pass);
+int ck_conv_can_produce(const struct ck_op *conv, enum ck_conv_pass pass);
 
 /* "NAME: batch norm over a single value per channel ..." */
 int ck_norm_fail_single(const struct ck_op *op);

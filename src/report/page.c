@@ -180,11 +180,11 @@ static double last_of(const struct ck_table *t, int column)
 
 static void write_size_figure(struct ck_html *h, const struct ck_report_head *head)
 {
-    int64_t low = head->size[0], below = 0, least = head->least[0];
+    int64_t low = head->size[0], below = 0, least = head->min_size[0];
     for (int64_t c = 0; c < head->k; c++) {
         low = head->size[c] < low ? head->size[c] : low;
-        least = head->least[c] < least ? head->least[c] : least;
-        below += head->size[c] < head->least[c];
+        least = head->min_size[c] < least ? head->min_size[c] : least;
+        below += head->size[c] < head->min_size[c];
     }
     begin_figure(h, "smallest", "members of the smallest cluster, and the least size");
     ck_page_count(h, low);
@@ -273,7 +273,7 @@ static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
     memcpy(size, head->size, (size_t)head->k * sizeof *size);
     qsort(size, (size_t)head->k, sizeof *size, compare_sizes);
     for (int64_t c = 0; c < head->k; c++)
-        below += head->size[c] < head->least[c];
+        below += head->size[c] < head->min_size[c];
     ck_html_format(h, "<tr><th scope=\"row\"><a href=\"#head%d\">%lld</a></th>", i,
                    (long long)head->k);
     ck_html_format(h, "<td>%lld</td><td>%lld</td><td>%lld</td><td>%lld</td>",

@@ -57,7 +57,7 @@ static void write_row(struct ck_html *h, const struct ck_report *r, int index, i
                       int64_t largest)
 {
     const struct ck_report_head *head = &r->head[index];
-    int small = head->size[c] < head->least[c];
+    int small = head->size[c] < head->min_size[c];
     ck_html_format(h, "<div role=\"row\" class=\"row\" id=\"h%dc%lld\" tabindex=\"0\">", index,
                    (long long)c);
     ck_html_format(h, "<span role=\"rowheader\" class=\"name\"><b>%lld</b> ", (long long)c);
@@ -66,7 +66,7 @@ static void write_row(struct ck_html *h, const struct ck_report *r, int index, i
                    "</span><span role=\"cell\" class=\"size%s\"><span>%lld</span><i "
                    "style=\"--w:%.1f%%;--b:%.1f%%\"></i></span>",
                    small ? " small" : "", (long long)head->size[c],
-                   share(head->size[c], largest), share(head->least[c], largest));
+                   share(head->size[c], largest), share(head->min_size[c], largest));
     if (head->count) {
         ck_html_put(h, "<span role=\"cell\" class=\"num\">");
         ck_page_real(h, head->purity[c], 2);

@@ -124,7 +124,7 @@ void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
     for (int64_t c = 0; c < head->k; c++) {
         low = head->size[c] < low ? head->size[c] : low;
         high = head->size[c] > high ? head->size[c] : high;
-        same = same && head->least[c] == head->least[0];
+        same = same && head->min_size[c] == head->min_size[0];
     }
     /* Whole numbers in every bar. */
     int64_t width = (high - low) / BARS + 1, bars = (high - low) / width + 1;
@@ -138,7 +138,7 @@ void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
                         .count = count,
                         .low = (double)low,
                         .high = (double)(low + bars * width),
-                        .bound = same ? (double)head->least[0] : (double)NAN,
+                        .bound = same ? (double)head->min_size[0] : (double)NAN,
                         .bound_name = "bound"};
     ck_bars_write(h, &b);
 }

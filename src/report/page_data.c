@@ -108,7 +108,7 @@ static void write_head(struct ck_html *h, const struct ck_report *r,
     const struct ck_exemplars *e = &head->look;
     ck_html_format(h, "{\"k\":%lld", (long long)head->k);
     write_ints(h, "size", head->size, head->k);
-    write_ints(h, "least", head->least, head->k);
+    write_ints(h, "least", head->min_size, head->k);
     ck_html_put(h, ",\"dual\":[");
     EACH(h, c, head->k)
     ck_html_json_number(h, (double)head->dual[c], 4);

@@ -107,14 +107,14 @@ static int read_model(struct ck_report *r, int h)
     CK_TRY(ck_safetensors_read(path, &s));
     head->center = ck_alloc_array(k, (size_t)r->dim * sizeof *head->center);
     head->dual = ck_alloc_array(k, sizeof *head->dual);
-    head->least = ck_alloc_array(k, sizeof *head->least);
-    if (!head->center || !head->dual || !head->least)
+    head->min_size = ck_alloc_array(k, sizeof *head->min_size);
+    if (!head->center || !head->dual || !head->min_size)
         CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)head->k);
     rc = ck_state_copy(&s, "centers", CK_F32, 2, shape, head->center);
     if (!rc)
         rc = ck_state_copy(&s, "duals", CK_F32, 1, shape, head->dual);
     if (!rc)
-        rc = ck_state_copy(&s, "min_sizes", CK_I64, 1, shape, head->least);
+        rc = ck_state_copy(&s, "min_sizes", CK_I64, 1, shape, head->min_size);
     if (rc)
         ck_fail_prefix(rc, "%s: ", path);
 done:

@@ -119,13 +119,13 @@ static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
     h->label = ck_alloc_array(n, sizeof *h->label);
     h->center = ck_alloc_array(k, dim * sizeof *h->center);
     h->dual = ck_alloc_array(k, sizeof *h->dual);
-    h->least = ck_alloc_array(k, sizeof *h->least);
-    if (!h->label || !h->center || !h->dual || !h->least)
+    h->min_size = ck_alloc_array(k, sizeof *h->min_size);
+    if (!h->label || !h->center || !h->dual || !h->min_size)
         return ck_fail(COKE_ENOMEM, "out of memory for the labels of %zu images", n);
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
-    memcpy(h->least, km->least, k * sizeof *h->least);
+    memcpy(h->min_size, km->min_size, k * sizeof *h->min_size);
     return COKE_OK;
 }
 

@@ -22,7 +22,7 @@ static void release_head(struct ck_report_head *h)
     ck_free(h->label);
     ck_free(h->center);
     ck_free(h->dual);
-    ck_free(h->least);
+    ck_free(h->min_size);
     ck_free(h->size);
     ck_exemplars_release(&h->look);
     ck_table_release(&h->history);
@@ -41,7 +41,7 @@ void ck_report_release(struct ck_report *r)
     ck_names_release(&r->options);
     ck_table_release(&r->steps);
     ck_table_release(&r->history);
-    coke_data_free(r->data);
+    coke_dataset_free(r->data);
     ck_free(r->row);
     ck_free(r->x);
     ck_free(r->dot);
@@ -84,10 +84,10 @@ void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t
 
 /* Images that the user named must be there; those that the run names may have moved. */
 int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
-                          const char *source, const struct coke_data_options *o)
+                          const char *source, const struct coke_dataset_options *o)
 {
     int rc = COKE_OK;
-    CK_TRY(coke_data_open(&r->data, source, o));
+    CK_TRY(coke_dataset_open(&r->data, source, o));
     if (r->data->set->n != r->n)
         CK_FAIL(COKE_EUSAGE, "%s has %lld images, %s has labels of %lld", source,
                 (long long)r->data->set->n, r->source, (long long)r->n);
@@ -96,7 +96,7 @@ done:
     if (rc == COKE_OK || q->images || rc == COKE_ENOMEM)
         return rc;
     ck_report_warn(q, "no pictures: %s; --images says where they are now", coke_last_error());
-    coke_data_free(r->data);
+    coke_dataset_free(r->data);
     r->data = NULL;
     return COKE_OK;
 }

@@ -54,7 +54,7 @@ struct ck_report_head {
     int32_t *label;           /* [n] -1 = none */
     float *center;            /* [k][dim] */
     float *dual;              /* [k] */
-    int64_t *least;           /* [k] */
+    int64_t *min_size;        /* [k] */
     int64_t *size;            /* [k] of all n */
     struct ck_exemplars look; /* rows are places in report.row */
     struct ck_table history;  /* enum ck_head_column */
@@ -82,7 +82,7 @@ struct ck_report {
     struct ck_names facts;   /* option, value, option, value ... that are not the default */
     struct ck_names options; /* all of them */
     struct ck_table steps, history;
-    struct coke_data *data; /* or NULL */
+    struct coke_dataset *data; /* or NULL */
     int32_t classes;
     const int32_t *truth; /* [n], or NULL; of data */
     int heads;
@@ -108,7 +108,7 @@ struct ck_report_request {
     const char *images;         /* or NULL: those of the run */
     const char *const *vectors; /* [nvectors] files of the rows that were clustered */
     int nvectors;
-    struct coke_data_options data; /* of images, for a clustering */
+    struct coke_dataset_options data; /* of images, for a clustering */
     struct coke_report_options o;
     int embed; /* pictures go into the page: as base64, which takes a third more */
     const struct coke_callbacks *callbacks;
@@ -123,7 +123,7 @@ int ck_report_read(struct ck_report *r, const struct ck_report_request *q);
 
 /* For those: the shared parts. */
 int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
-                          const char *source, const struct coke_data_options *o);
+                          const char *source, const struct coke_dataset_options *o);
 int ck_report_choose_rows(struct ck_report *r, int64_t most);
 void ck_report_warn(const struct ck_report_request *q, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

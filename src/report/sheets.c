@@ -19,7 +19,7 @@ struct worker {
 };
 
 struct maker {
-    struct coke_data *data;
+    struct coke_dataset *data;
     const int64_t *image; /* of the tiles of this sheet */
     int side;
     struct ck_image out;
@@ -126,7 +126,7 @@ static void make_tile(void *arg, int64_t tile, int worker)
 
 /* ---- sheets ---- */
 
-static int maker_init(struct maker *m, struct coke_data *d, int side)
+static int maker_init(struct maker *m, struct coke_dataset *d, int side)
 {
     memset(m, 0, sizeof *m);
     m->data = d;
@@ -161,7 +161,7 @@ static int make_sheet(struct maker *m, const int64_t *image, int64_t n, struct c
     return ck_jpeg_encode(&m->out, QUALITY, &out->bytes, &out->size);
 }
 
-int ck_sheets_make(struct ck_sheets *s, struct coke_data *d,
+int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
                    const struct coke_callbacks *callbacks)
 {
     struct maker m;
@@ -187,7 +187,7 @@ done:
     return rc;
 }
 
-int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_data *d)
+int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_dataset *d)
 {
     struct ck_fetcher f = {0};
     int32_t largest = 0;
@@ -202,7 +202,8 @@ int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_data *d)
     return largest;
 }
 
-int ck_sheets_estimate(const struct ck_sheets *s, struct coke_data *d, int side, double *bytes)
+int ck_sheets_estimate(const struct ck_sheets *s, struct coke_dataset *d, int side,
+                       double *bytes)
 {
     struct maker m;
     struct ck_sheet sheet = {0};

@@ -36,11 +36,12 @@ int ck_sheets_add(struct ck_sheets *s, int64_t image);
 void ck_sheets_clear(struct ck_sheets *s); /* none shall be there any more */
 
 /* Makes the pictures; progress as in struct coke_callbacks, or NULL. */
-int ck_sheets_make(struct ck_sheets *s, struct coke_data *d,
+int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
                    const struct coke_callbacks *callbacks);
 /* The short side of the largest of some of the images added; 0 = none can be read. */
-int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_data *d);
+int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_dataset *d);
 /* Bytes that one picture takes on average, by a look at some of those added. */
-int ck_sheets_estimate(const struct ck_sheets *s, struct coke_data *d, int side, double *bytes);
+int ck_sheets_estimate(const struct ck_sheets *s, struct coke_dataset *d, int side,
+                       double *bytes);
 
 #endif

@@ -42,8 +42,8 @@ static int add_circumstances(struct ck_state *s)
     CK_RETURN_IF(ck_state_add_meta(s, "onednn", ck_dnn_version()));
     CK_RETURN_IF(ck_state_add_meta(s, "isa", coke_isa()));
     CK_RETURN_IF(add_number(s, "threads", ck_threads()));
-    if (ck_comm_size(ck_comm()) > 1)
-        CK_RETURN_IF(add_number(s, "processes", ck_comm_size(ck_comm())));
+    if (ck_group_size(ck_group()) > 1)
+        CK_RETURN_IF(add_number(s, "processes", ck_group_size(ck_group())));
     return COKE_OK;
 }
 
@@ -83,7 +83,7 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
     int64_t n = s->data->set->n;
     CK_TRY(ck_state_add_meta(&state, "format", FORMAT));
     CK_TRY(ck_encoder_save(&s->encoder, &state));
-    CK_TRY(ck_optim_save(s->optim, &state));
+    CK_TRY(ck_optimizer_save(s->optim, &state));
     CK_TRY(ck_heads_save(&s->heads, &state));
     CK_TRY(ck_state_add(&state, "image_ids", CK_U64, 1, &n, s->data->set->id));
     CK_TRY(ck_state_add(&state, "feature_sum", CK_F64, 1, &(int64_t){s->dim}, s->feature_sum));
@@ -193,7 +193,7 @@ static int check_circumstances(const struct check *c)
 {
     char threads[16], processes[16];
     snprintf(threads, sizeof threads, "%d", ck_threads());
-    snprintf(processes, sizeof processes, "%d", ck_comm_size(ck_comm()));
+    snprintf(processes, sizeof processes, "%d", ck_group_size(ck_group()));
     CK_RETURN_IF(same(c, "coke", "coke", coke_version()));
     CK_RETURN_IF(same(c, "oneDNN", "onednn", ck_dnn_version()));
     CK_RETURN_IF(same(c, "the instruction set", "isa", coke_isa()));
@@ -279,7 +279,7 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
     CK_TRY(read_position(&state, path, at));
     CK_TRY(ck_checkpoint_encoder(&state, &s->encoder.net, path));
     CK_TRY(load_sum(s, &state, path));
-    CK_TRY(ck_optim_load(s->optim, &state));
+    CK_TRY(ck_optimizer_load(s->optim, &state));
     CK_TRY(ck_heads_load(&s->heads, &state));
     int whole = at->step == s->steps; /* the epoch is done but for its end */
     CK_TRY(coke_loader_seek(s->loader, at->epoch + whole, whole ? 0 : at->step));

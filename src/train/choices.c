@@ -35,14 +35,14 @@ static void say_heads(const struct ck_session *s, ck_say *say, void *user)
     for (int h = 0; h < s->heads.n; h++) {
         const struct coke_kmeans *km = s->heads.head[h];
         snprintf(line, sizeof line, "head %d: k %lld, at least %lld images each, eta %.4g%s", h,
-                 (long long)km->k, (long long)km->least[0],
+                 (long long)km->k, (long long)km->min_size[0],
                  ck_train_eta(&s->o, s->data->set->n, h),
                  s->o.eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
         say(user, line);
     }
 }
 
-void ck_say_choices(const struct ck_session *s, ck_say *say, void *user)
+void ck_choices_say(const struct ck_session *s, ck_say *say, void *user)
 {
     const struct ck_recipe *r = ck_loader_recipe(s->loader);
     char line[LINE];

@@ -151,10 +151,10 @@ int ck_exchange_export(const char *source, const char *path,
     CK_TRY(open_source(x, source));
     x->encoder = x->run.encoder.o;
     CK_TRY(check_detectron2(x));
-    if (o->part == COKE_PART_ALL && x->encoder.head == COKE_HEAD_NONE)
+    if (o->part == COKE_PART_ALL && x->encoder.head == COKE_PROJECTOR_NONE)
         snprintf(out->note, sizeof out->note, "%.900s has only a backbone", x->run.weights);
     if (o->part == COKE_PART_BACKBONE) {
-        x->encoder.head = COKE_HEAD_NONE;
+        x->encoder.head = COKE_PROJECTOR_NONE;
         x->encoder.predictor = 0;
     }
     CK_TRY(make_output(x));

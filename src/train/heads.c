@@ -280,7 +280,7 @@ int ck_heads_health(const struct ck_heads *h, int i, struct ck_head_health *out)
                                    .loss = s->loss / seen,
                                    .accuracy = s->accuracy / seen,
                                    .objective = s->fit / seen,
-                                   .bound = km->least[0],
+                                   .bound = km->min_size[0],
                                    .changed = (double)s->changed / seen,
                                    .kept = keeps_last(h, i)};
     memcpy(work, km->count, (size_t)km->k * sizeof *work);

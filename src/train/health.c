@@ -19,7 +19,7 @@ enum { FLAT_EPOCHS = 3 };
 enum kind { GIANT, EMPTY, DUPLICATES, DUALS, FLAT, CLIMB, CONSTANT };
 
 struct talk {
-    struct ck_warnings *w;
+    struct ck_health *w;
     void (*warn)(void *user, const char *line);
     void *user;
 };
@@ -118,7 +118,7 @@ static void check_climb(struct talk *t, const struct ck_epoch_report *r, int h)
     t->warn(t->user, line);
 }
 
-void ck_health_check(struct ck_warnings *w, const struct ck_epoch_report *r, int64_t warmup,
+void ck_health_check(struct ck_health *w, const struct ck_epoch_report *r, int64_t warmup,
                      void (*warn)(void *user, const char *line), void *user)
 {
     struct talk t = {w, warn, user};

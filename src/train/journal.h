@@ -35,8 +35,8 @@ struct ck_epoch_report {
     double accuracy, nmi, ari;
     double seconds, waited, saving; /* of the clock: not for metrics.jsonl */
     int processes;
-    struct ck_comm_stats talk; /* of the first process */
-    int64_t timed;             /* images in these seconds: after a resume not all */
+    struct ck_group_stats talk; /* of the first process */
+    int64_t timed;              /* images in these seconds: after a resume not all */
 };
 
 #endif

@@ -6,7 +6,7 @@
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "data/loader.h"
-#include "dist/same.h"
+#include "dist/agree.h"
 #include "train/checkpoint.h"
 #include "train/choices.h"
 #include "train/events.h"
@@ -35,8 +35,8 @@ struct loop {
     struct ck_session s;
     struct ck_journal journal;
     struct ck_tfevents events;
-    struct ck_watch *watch;
-    struct ck_warnings warnings;
+    struct ck_monitor *watch;
+    struct ck_health warnings;
     struct ck_position at;
     const char *run;
     const struct coke_train_control *control;
@@ -46,8 +46,8 @@ struct loop {
     struct coke_train_summary *out;
     double started, epoch_started, saved; /* seconds */
     double epoch_waited;
-    struct ck_comm_stats epoch_talk; /* when it began */
-    int64_t epoch_first;             /* images that were done when it began in this process */
+    struct ck_group_stats epoch_talk; /* when it began */
+    int64_t epoch_first;              /* images that were done when it began in this process */
     int64_t steps_since_save;
     double saving; /* seconds spent on checkpoints in this epoch */
 };
@@ -171,14 +171,14 @@ static int is_affordable(const struct loop *l)
 static int check_same(struct loop *l, const char *when)
 {
     struct ck_ranks *r = &l->s.ranks;
-    return r->size > 1 ? ck_same_hash(r->comm, ck_session_hash(&l->s), when,
-                                      "weights, centers or labels")
+    return r->size > 1 ? ck_agree_hash(r->group, ck_session_hash(&l->s), when,
+                                       "weights, centers or labels")
                        : COKE_OK;
 }
 
 static void say_monitor(struct loop *l)
 {
-    if (l->watch && !ck_watch_knows_classes(l->watch))
+    if (l->watch && !ck_monitor_has_classes(l->watch))
         say(l,
             "the images have no classes: clusters are shown to TensorBoard, k-NN and ACC are "
             "not known");
@@ -188,7 +188,7 @@ static void say_monitor(struct loop *l)
 static int choose_start(struct loop *l, int32_t *resumes)
 {
     if (!l->writer)
-        return ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0);
+        return ck_group_broadcast(l->s.ranks.group, resumes, sizeof *resumes, 0);
     CK_RETURN_IF(make_run(l));
     CK_RETURN_IF(ck_run_lock(l->run, LOCK_PATIENCE, &l->lock));
     int found = exists(l, "last.safetensors");
@@ -198,14 +198,14 @@ static int choose_start(struct loop *l, int32_t *resumes)
                        "%s holds a run; without --fresh it is continued, --force "
                        "overwrites it",
                        l->run);
-    return ck_comm_broadcast(l->s.ranks.comm, resumes, sizeof *resumes, 0);
+    return ck_group_broadcast(l->s.ranks.group, resumes, sizeof *resumes, 0);
 }
 
 static int begin(struct loop *l)
 {
     int32_t resumes = 0;
     CK_RETURN_IF(choose_start(l, &resumes));
-    ck_say_choices(&l->s, say_line, l);
+    ck_choices_say(&l->s, say_line, l);
     say_monitor(l);
     l->at = (struct ck_position){.best = -HUGE_VAL};
     if (resumes) {
@@ -305,7 +305,7 @@ static int report(struct loop *l, struct ck_epoch_report *r)
     *r = (struct ck_epoch_report){.epoch = e,
                                   .images = l->at.images,
                                   .loss = l->at.loss_sum / fmax((double)l->at.images, 1),
-                                  .rate = ck_sched_rate(&s->sched, e, s->steps - 1),
+                                  .rate = ck_schedule_rate(&s->sched, e, s->steps - 1),
                                   .alpha = ck_train_alpha(&s->o, e),
                                   .feature_mean = feature_mean(s, l->at.images),
                                   .heads = s->heads.n,
@@ -313,7 +313,7 @@ static int report(struct loop *l, struct ck_epoch_report *r)
                                   .seconds = ck_clock_seconds() - l->epoch_started,
                                   .saving = l->saving,
                                   .processes = s->ranks.size,
-                                  .talk = ck_comm_stats_since(s->ranks.comm, l->epoch_talk),
+                                  .talk = ck_group_stats_since(s->ranks.group, l->epoch_talk),
                                   .timed = l->at.images - l->epoch_first,
                                   .waited = coke_loader_waited(s->loader) - l->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
@@ -324,7 +324,7 @@ static int report(struct loop *l, struct ck_epoch_report *r)
 /* Higher is better: k-NN where it was looked at, otherwise the loss. */
 static int update_best(struct loop *l, const struct ck_epoch_report *r)
 {
-    int judged = ck_watch_knows_classes(l->watch);
+    int judged = ck_monitor_has_classes(l->watch);
     double score = judged ? r->knn20 : -r->loss;
     if (r->epoch == 0 || (judged && !r->monitored) || score <= l->at.best)
         return 0;
@@ -374,8 +374,8 @@ static int look(struct loop *l, struct ck_epoch_report *r)
 {
     struct ck_image sheet = {0};
     int head, rc = COKE_OK;
-    CK_TRY(ck_watch_look(l->watch, r));
-    CK_TRY(ck_watch_show(l->watch, &sheet, &head));
+    CK_TRY(ck_monitor_evaluate(l->watch, r));
+    CK_TRY(ck_monitor_show(l->watch, &sheet, &head));
     CK_TRY(
         ck_events_exemplars(&l->events, &sheet, head, l->s.heads.head[head]->k, steps_done(l)));
 done:
@@ -428,7 +428,7 @@ static int run_epoch(struct loop *l)
     char what[32];
     l->epoch_started = ck_clock_seconds();
     l->epoch_waited = coke_loader_waited(l->s.loader);
-    l->epoch_talk = ck_comm_stats(l->s.ranks.comm);
+    l->epoch_talk = ck_group_stats(l->s.ranks.group);
     l->saving = 0;
     l->epoch_first = l->at.images;
     ck_loss_set_alpha(l->s.loss, ck_train_alpha(&l->s.o, l->at.epoch));
@@ -448,7 +448,7 @@ static int look_again(struct loop *l)
         return COKE_ENOMEM;
     l->out->loss = l->at.last_loss;
     if (l->watch) {
-        CK_TRY(ck_watch_look(l->watch, r));
+        CK_TRY(ck_monitor_evaluate(l->watch, r));
         copy_monitored(l->out, r);
     }
 done:
@@ -495,7 +495,7 @@ done:
     return rc;
 }
 
-int coke_train_run(struct coke_data *data, const struct coke_train_options *options,
+int coke_train_run(struct coke_dataset *data, const struct coke_train_options *options,
                    const char *run, const struct coke_train_control *control,
                    const struct coke_callbacks *callbacks, struct coke_train_summary *out)
 {
@@ -511,10 +511,10 @@ int coke_train_run(struct coke_data *data, const struct coke_train_options *opti
     l->callbacks = callbacks;
     l->out = out;
     l->started = l->saved = ck_clock_seconds();
-    l->writer = ck_comm_rank(ck_comm()) == 0;
+    l->writer = ck_group_rank(ck_group()) == 0;
     CK_TRY(ck_session_init(&l->s, data, options));
     if (l->writer)
-        CK_TRY(ck_watch_new(&l->watch, &l->s));
+        CK_TRY(ck_monitor_new(&l->watch, &l->s));
     CK_TRY(begin(l));
     if (l->at.epoch == l->s.o.epochs && l->writer)
         CK_TRY(look_again(l));
@@ -526,7 +526,7 @@ done:
     out->seconds = ck_clock_seconds() - l->started;
     if (l->s.loader)
         out->waited = coke_loader_waited(l->s.loader);
-    ck_watch_free(l->watch);
+    ck_monitor_free(l->watch);
     ck_journal_close(&l->journal);
     if (ck_tfevents_close(&l->events) && !rc)
         rc = COKE_EIO;

@@ -12,7 +12,7 @@
 
 enum { BANK = 4000, ASKED = 1000, BATCH = 100, SHOWN = 16, NEAREST = 10 };
 
-struct ck_watch {
+struct ck_monitor {
     struct ck_session *s;
     struct ck_features *features;
     int64_t n, bank;    /* the first `bank` of the n images vote, the others are asked */
@@ -24,7 +24,7 @@ struct ck_watch {
     int matched, shown; /* heads; matched -1 = none has as many clusters as there are classes */
 };
 
-int ck_watch_knows_classes(const struct ck_watch *w)
+int ck_monitor_has_classes(const struct ck_monitor *w)
 {
     return w && w->s->data->set->label && w->s->data->set->classes > 1;
 }
@@ -38,7 +38,7 @@ static int find_head(const struct ck_session *s)
     return -1;
 }
 
-static void choose_images(struct ck_watch *w)
+static void choose_images(struct ck_monitor *w)
 {
     const struct ck_dataset *set = w->s->data->set;
     struct ck_perm perm;
@@ -51,10 +51,10 @@ static void choose_images(struct ck_watch *w)
     }
 }
 
-int ck_watch_new(struct ck_watch **out, struct ck_session *s)
+int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
 {
     int rc = COKE_OK;
-    struct ck_watch *w = NULL;
+    struct ck_monitor *w = NULL;
     *out = NULL;
     if (s->o.monitor == 0)
         return COKE_OK;
@@ -62,7 +62,7 @@ int ck_watch_new(struct ck_watch **out, struct ck_session *s)
     if (!w)
         return COKE_ENOMEM;
     w->s = s;
-    w->matched = ck_watch_knows_classes(w) ? find_head(s) : -1;
+    w->matched = ck_monitor_has_classes(w) ? find_head(s) : -1;
     w->shown = w->matched < 0 ? 0 : w->matched;
     CK_TRY(ck_features_new(&w->features, &s->encoder, s->data, ck_loader_recipe(s->loader),
                            BATCH));
@@ -79,11 +79,11 @@ int ck_watch_new(struct ck_watch **out, struct ck_session *s)
     *out = w;
     w = NULL;
 done:
-    ck_watch_free(w);
+    ck_monitor_free(w);
     return rc;
 }
 
-void ck_watch_free(struct ck_watch *w)
+void ck_monitor_free(struct ck_monitor *w)
 {
     if (!w)
         return;
@@ -97,7 +97,7 @@ void ck_watch_free(struct ck_watch *w)
     ck_free(w);
 }
 
-static int ask_neighbours(struct ck_watch *w, struct ck_epoch_report *r)
+static int ask_neighbours(struct ck_monitor *w, struct ck_epoch_report *r)
 {
     struct ck_knn_job job = ck_knn_job_default();
     struct ck_knn_result result;
@@ -116,7 +116,7 @@ static int ask_neighbours(struct ck_watch *w, struct ck_epoch_report *r)
     return rc;
 }
 
-static int compare_clusters(struct ck_watch *w, struct ck_epoch_report *r)
+static int compare_clusters(struct ck_monitor *w, struct ck_epoch_report *r)
 {
     struct ck_agreement a;
     int32_t classes = w->s->data->set->classes;
@@ -129,9 +129,9 @@ static int compare_clusters(struct ck_watch *w, struct ck_epoch_report *r)
     return COKE_OK;
 }
 
-int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
+int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r)
 {
-    r->monitored = ck_watch_knows_classes(w);
+    r->monitored = ck_monitor_has_classes(w);
     r->matched = w->matched;
     CK_RETURN_IF(ck_features_try(w->features, w->index, w->n, w->x, w->proj, w->bad));
     CK_RETURN_IF(
@@ -146,7 +146,7 @@ int ck_watch_look(struct ck_watch *w, struct ck_epoch_report *r)
     return COKE_OK;
 }
 
-int ck_watch_show(struct ck_watch *w, struct ck_image *out, int *head)
+int ck_monitor_show(struct ck_monitor *w, struct ck_image *out, int *head)
 {
     const struct ck_heads *heads = &w->s->heads;
     struct ck_exemplars e = {0};

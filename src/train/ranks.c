@@ -2,7 +2,7 @@
 #include "train/ranks.h"
 #include "core/error.h"
 #include "core/mem.h"
-#include "dist/same.h"
+#include "dist/agree.h"
 #include "nn/dnn.h"
 
 #include <stdio.h>
@@ -19,9 +19,9 @@ enum {
 int ck_ranks_init(struct ck_ranks *r, int heads, int64_t most)
 {
     memset(r, 0, sizeof *r);
-    r->comm = ck_comm();
-    r->rank = ck_comm_rank(r->comm);
-    r->size = ck_comm_size(r->comm);
+    r->group = ck_group();
+    r->rank = ck_group_rank(r->group);
+    r->size = ck_group_size(r->group);
     size_t packed = r->size > 1 ? (size_t)heads * (size_t)most : 1;
     r->count = ck_calloc_array((size_t)r->size, sizeof *r->count);
     r->bytes = ck_calloc_array((size_t)r->size, sizeof *r->bytes);
@@ -65,9 +65,9 @@ int ck_ranks_add_net(struct ck_ranks *r, const struct ck_net *net)
         return COKE_ENOMEM;
     for (int i = 0; i < n; i++)
         span[n - 1 - i] = (struct ck_span_f32){net->param[i].grad, net->param[i].size};
-    CK_TRY(ck_buckets_new(&r->buckets, r->comm, span, n, room));
+    CK_TRY(ck_buckets_new(&r->buckets, r->group, span, n, room));
     r->params = n;
-    r->watch = (struct ck_grad_watch){note_ready, r};
+    r->watch = (struct ck_grad_hook){note_ready, r};
 done:
     ck_free(span);
     return rc;
@@ -76,14 +76,14 @@ done:
 /* ---- are they the same? ---- */
 
 /* "name\tvalue\n" for everything that must be the same. */
-static char *describe(const struct coke_train_options *o, const struct coke_data *data)
+static char *describe(const struct coke_train_options *o, const struct coke_dataset *data)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_same_put_options(f, coke_train_option_table(), o, ck_train_option_is_free);
+    ck_agree_put_options(f, coke_train_option_table(), o, ck_train_option_is_free);
     fprintf(f, "oneDNN\t%s\n", ck_dnn_version());
     fprintf(f, "the number of images\t%lld\n", (long long)data->set->n);
     fprintf(f, "the list of images\t%016llx\n",
@@ -93,12 +93,12 @@ static char *describe(const struct coke_train_options *o, const struct coke_data
 }
 
 int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
-                   const struct coke_data *data)
+                   const struct coke_dataset *data)
 {
     if (r->size == 1)
         return COKE_OK;
     char *mine = describe(o, data);
-    int rc = mine ? ck_same_text(r->comm, mine) : ck_fail(COKE_ENOMEM, "out of memory");
+    int rc = mine ? ck_agree_text(r->group, mine) : ck_fail(COKE_ENOMEM, "out of memory");
     free(mine);
     return rc;
 }
@@ -107,7 +107,7 @@ int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
 
 int ck_ranks_count(struct ck_ranks *r, int64_t n)
 {
-    CK_RETURN_IF(ck_comm_gather_equal(r->comm, &n, r->count, sizeof n));
+    CK_RETURN_IF(ck_group_gather_equal(r->group, &n, r->count, sizeof n));
     r->first = r->total = r->largest = 0;
     for (int i = 0; i < r->size; i++) {
         r->first += i < r->rank ? r->count[i] : 0;
@@ -123,7 +123,7 @@ int ck_ranks_gather(struct ck_ranks *r, void *all, size_t size)
         return COKE_OK;
     for (int i = 0; i < r->size; i++)
         r->bytes[i] = r->count[i] * (int64_t)size;
-    return ck_comm_gather(r->comm, (char *)all + (size_t)r->first * size, all, r->bytes);
+    return ck_group_gather(r->group, (char *)all + (size_t)r->first * size, all, r->bytes);
 }
 
 /* All heads' labels of a process travel together: [rank][head][images]. */
@@ -136,7 +136,7 @@ static int gather_labels(void *arg, int32_t *label, int heads, int64_t total)
         memcpy(own + h * mine, label + h * total + r->first, (size_t)mine * sizeof *own);
     for (int i = 0; i < r->size; i++)
         r->bytes[i] = r->count[i] * heads * (int64_t)sizeof *own;
-    CK_RETURN_IF(ck_comm_gather(r->comm, own, r->packed, r->bytes));
+    CK_RETURN_IF(ck_group_gather(r->group, own, r->packed, r->bytes));
     for (int i = 0; i < r->size; at += r->count[i], i++)
         for (int h = 0; h < heads; h++)
             memcpy(label + h * total + at, r->packed + heads * at + h * r->count[i],
@@ -151,18 +151,18 @@ struct ck_label_share ck_ranks_share(struct ck_ranks *r)
 
 static int sum_statistics(void *arg, double *v, int64_t n)
 {
-    return ck_comm_sum_f64(arg, v, n);
+    return ck_group_sum_f64(arg, v, n);
 }
 
 struct ck_reduce ck_ranks_reduce(struct ck_ranks *r, int absent)
 {
-    return (struct ck_reduce){sum_statistics, r->comm, absent};
+    return (struct ck_reduce){sum_statistics, r->group, absent};
 }
 
 int ck_ranks_agree(struct ck_ranks *r, int *wish)
 {
     int64_t wants[2] = {*wish && *wish != COKE_SAVE, *wish == COKE_SAVE};
-    CK_RETURN_IF(ck_comm_sum_i64(r->comm, wants, 2));
+    CK_RETURN_IF(ck_group_sum_i64(r->group, wants, 2));
     *wish = wants[0] ? 1 : wants[1] ? COKE_SAVE : 0;
     return COKE_OK;
 }

@@ -9,7 +9,7 @@
 #include "train/train_options.h"
 
 struct ck_ranks {
-    struct ck_comm *comm;
+    struct ck_group *group;
     int rank, size;
     /* this step's batch */
     int64_t *count; /* [size] images of each process */
@@ -19,7 +19,7 @@ struct ck_ranks {
     int64_t *bytes;  /* [size] */
     int32_t *packed; /* [heads * most] labels on their way */
     struct ck_buckets *buckets;
-    struct ck_grad_watch watch; /* tells the buckets what is ready */
+    struct ck_grad_hook watch; /* tells the buckets what is ready */
     int params;
 };
 
@@ -32,7 +32,7 @@ void ck_ranks_release(struct ck_ranks *r);
 /* Options, data, versions and instruction sets must be the same everywhere; the process where
  * something is not fails, and says what. */
 int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
-                   const struct coke_data *data);
+                   const struct coke_dataset *data);
 
 /* This process has n images of the step's batch. */
 int ck_ranks_count(struct ck_ranks *r, int64_t n);

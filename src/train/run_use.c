@@ -110,8 +110,8 @@ int ck_use_is_run(const char *path)
 /* Up to this side pictures are seen as they are, if the training does not say otherwise. */
 enum { SMALL_PICTURE = 64, SMALL_BATCH = 64, LARGE_BATCH = 16 };
 
-int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke_use_options *o,
-                  struct ck_recipe *out)
+int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
+                  const struct coke_use_options *o, struct ck_recipe *out)
 {
     struct coke_view_options v = r->o.loader.view;
     int normalize = o->normalize ? o->normalize : r->o.loader.normalize;
@@ -145,7 +145,7 @@ int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke
     return rc;
 }
 
-int ck_use_features(struct ck_run *r, struct coke_data *d, const struct coke_use_options *o,
+int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct coke_use_options *o,
                     struct ck_features **out)
 {
     struct ck_recipe like;

@@ -14,9 +14,9 @@ int ck_use_is_run(const char *path);
 
 /* What the encoder sees of an image of d: the size and normalisation of its training, or of the
  * options. */
-int ck_use_recipe(const struct ck_run *r, struct coke_data *d, const struct coke_use_options *o,
-                  struct ck_recipe *out);
-int ck_use_features(struct ck_run *r, struct coke_data *d, const struct coke_use_options *o,
+int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
+                  const struct coke_use_options *o, struct ck_recipe *out);
+int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct coke_use_options *o,
                     struct ck_features **out);
 
 #endif

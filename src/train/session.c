@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-static int check_against_data(const struct coke_train_options *o, const struct coke_data *d)
+static int check_against_data(const struct coke_train_options *o, const struct coke_dataset *d)
 {
     int64_t n = d->set->n;
-    int size = ck_comm_size(ck_comm());
+    int size = ck_group_size(ck_group());
     if (o->loader.batch < size)
         return ck_fail(COKE_EUSAGE, "batch: %lld images cannot be shared by %d processes",
                        (long long)o->loader.batch, size);
@@ -26,7 +26,7 @@ static int check_against_data(const struct coke_train_options *o, const struct c
 
 static int make_encoder(struct ck_session *s)
 {
-    struct ck_optim_options oo = ck_optim_options_default();
+    struct ck_optimizer_options oo = ck_optimizer_options_default();
     s->o.encoder.channels = s->data->channels;
     s->o.encoder.seed = s->o.loader.view.seed;
     CK_RETURN_IF(ck_encoder_init(&s->encoder, &s->o.encoder));
@@ -34,7 +34,7 @@ static int make_encoder(struct ck_session *s)
     oo.kind = s->o.optimizer == COKE_SGD ? CK_SGD : CK_LARS;
     oo.momentum = s->o.momentum;
     oo.weight_decay = s->o.weight_decay;
-    return ck_optim_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams, &oo);
+    return ck_optimizer_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams, &oo);
 }
 
 /* As large as the largest view. */
@@ -80,7 +80,7 @@ static int make_loss(struct ck_session *s)
     return ck_loss_new(&s->loss, &shape, &lo);
 }
 
-int ck_session_init(struct ck_session *s, struct coke_data *data,
+int ck_session_init(struct ck_session *s, struct coke_dataset *data,
                     const struct coke_train_options *o)
 {
     memset(s, 0, sizeof *s);
@@ -99,7 +99,7 @@ int ck_session_init(struct ck_session *s, struct coke_data *data,
     s->steps = coke_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
     s->large = s->views > 1 ? 2 : 1;
-    CK_RETURN_IF(ck_sched_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
+    CK_RETURN_IF(ck_schedule_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
     CK_RETURN_IF(make_encoder(s));
     CK_RETURN_IF(ck_ranks_add_net(&s->ranks, &s->encoder.net));
     CK_RETURN_IF(ck_heads_init(&s->heads, &s->o, data->set->n));
@@ -115,7 +115,7 @@ void ck_session_release(struct ck_session *s)
             ck_plan_free(s->passes[p].plan[v]);
     ck_loss_free(s->loss);
     ck_heads_release(&s->heads);
-    ck_optim_free(s->optim);
+    ck_optimizer_free(s->optim);
     if (s->encoder_ready)
         ck_encoder_release(&s->encoder);
     ck_free(s->proj);

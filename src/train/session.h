@@ -5,9 +5,9 @@
 #include "data/fetch.h"
 #include "nn/encoder.h"
 #include "nn/loss.h"
-#include "nn/optim.h"
+#include "nn/optimizer.h"
 #include "nn/plan.h"
-#include "nn/sched.h"
+#include "nn/schedule.h"
 #include "train/heads.h"
 #include "train/ranks.h"
 
@@ -22,13 +22,13 @@ enum { CK_PASSES = 4 };
 
 struct ck_session {
     struct coke_train_options o;
-    struct coke_data *data; /* borrowed */
+    struct coke_dataset *data; /* borrowed */
     struct ck_ranks ranks;
     struct coke_loader *loader;
     struct coke_encoder encoder;
     int encoder_ready;
-    struct ck_optim *optim;
-    struct ck_sched sched;
+    struct ck_optimizer *optim;
+    struct ck_schedule sched;
     struct ck_heads heads;
     struct ck_loss *loss;
     int views, large; /* large: the first one or two, which also cluster */
@@ -52,7 +52,7 @@ struct ck_step {
     double rate, loss;
 };
 
-int ck_session_init(struct ck_session *s, struct coke_data *data,
+int ck_session_init(struct ck_session *s, struct coke_dataset *data,
                     const struct coke_train_options *o);
 void ck_session_release(struct ck_session *s);
 

@@ -105,7 +105,7 @@ static int compute_loss(struct ck_session *s, struct part part, int gradients, d
 
 static int add_sums(struct ck_session *s, double *sums, double *loss)
 {
-    int rc = ck_comm_sum_f64(s->ranks.comm, sums, 1 + 2 * s->heads.n);
+    int rc = ck_group_sum_f64(s->ranks.group, sums, 1 + 2 * s->heads.n);
     for (int h = 0; h < s->heads.n; h++) {
         s->heads.sums[h].loss += sums[1 + 2 * h];
         s->heads.sums[h].accuracy += sums[2 + 2 * h];
@@ -153,7 +153,7 @@ static int learn(struct ck_session *s, const struct coke_batch *b, double rate)
 {
     if (s->ranks.size > 1)
         CK_RETURN_IF(ck_buckets_finish(s->ranks.buckets));
-    return ck_optim_step(s->optim, rate, 1, b->epoch * b->steps + b->step + 1);
+    return ck_optimizer_step(s->optim, rate, 1, b->epoch * b->steps + b->step + 1);
 }
 
 int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_step *out)
@@ -167,7 +167,7 @@ int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_
     int64_t parts = s->o.accumulate < most ? s->o.accumulate : most;
     *out = (struct ck_step){b->epoch, b->step, total, 0, 0};
 
-    out->rate = ck_sched_rate(&s->sched, b->epoch, b->step);
+    out->rate = ck_schedule_rate(&s->sched, b->epoch, b->step);
     ck_net_zero_grad(&s->encoder.net);
     if (s->ranks.size > 1)
         ck_buckets_begin(s->ranks.buckets);

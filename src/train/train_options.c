@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/option.h"
 #include "data/data_options.h"
-#include "nn/sched.h"
+#include "nn/schedule.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static struct coke_option_table join(void)
     const struct {
         const struct coke_option_table *table;
         size_t offset;
-    } part[] = {{coke_data_option_table(), offsetof(OWN, data)},
+    } part[] = {{coke_dataset_option_table(), offsetof(OWN, data)},
                 {coke_view_option_table(), offsetof(OWN, loader.view)},
                 {coke_loader_option_table(), offsetof(OWN, loader)},
                 {coke_encoder_option_table(), offsetof(OWN, encoder)}};
@@ -154,7 +154,7 @@ static int check_modes(const struct coke_train_options *o)
     if (o->accumulate > o->loader.batch)
         return ck_fail(COKE_EUSAGE, "accumulate: a batch of %lld cannot be cut into %lld parts",
                        (long long)o->loader.batch, (long long)o->accumulate);
-    if (o->encoder.head == COKE_HEAD_NONE)
+    if (o->encoder.head == COKE_PROJECTOR_NONE)
         return ck_fail(COKE_EUSAGE, "head: training needs one (linear, mlp2 or mlp3)");
     if (o->beta > 0 && !o->encoder.predictor)
         return ck_fail(COKE_EUSAGE,
@@ -167,13 +167,13 @@ static int check_modes(const struct coke_train_options *o)
 
 int ck_train_options_check(const struct coke_train_options *o)
 {
-    struct ck_sched sched;
+    struct ck_schedule sched;
     CK_RETURN_IF(ck_options_check(coke_train_option_table(), o));
     if (o->k.n < 1)
         return ck_fail(COKE_EUSAGE,
                        "the number of clusters is missing, as in -k 100 or -k 10,20,50");
     CK_RETURN_IF(check_modes(o));
-    return ck_sched_init(&sched, 1, o->epochs, o->warmup, 1);
+    return ck_schedule_init(&sched, 1, o->epochs, o->warmup, 1);
 }
 
 /* ---- what follows ---- */

@@ -47,20 +47,20 @@ static inline struct coke_encoder *small_encoder(int64_t seed)
     return e;
 }
 
-static inline struct coke_pass_options small_pass_options(void)
+static inline struct coke_plan_options small_pass_options(void)
 {
-    struct coke_pass_options o = coke_pass_options_default();
+    struct coke_plan_options o = coke_plan_options_default();
     o.batch = BATCH;
     o.height = o.width = SIZE;
     return o;
 }
 
-static inline struct coke_pass *small_pass(struct coke_encoder *e, int train)
+static inline struct coke_plan *small_pass(struct coke_encoder *e, int train)
 {
-    struct coke_pass *p;
-    struct coke_pass_options o = small_pass_options();
+    struct coke_plan *p;
+    struct coke_plan_options o = small_pass_options();
     o.train = train;
-    assert_ok(coke_pass_new(&p, e, &o));
+    assert_ok(coke_plan_new(&p, e, &o));
     return p;
 }
 
@@ -70,12 +70,12 @@ static inline float *outputs_of(struct coke_encoder *e)
 {
     int64_t dim;
     float *out = test_array(2 * BATCH * DIM, sizeof *out);
-    struct coke_pass *p = small_pass(e, 0);
-    assert_ok(coke_pass_forward(p, images));
-    memcpy(out, coke_pass_output(p, COKE_PROJ, &dim), BATCH * DIM * sizeof *out);
-    memcpy(out + BATCH * DIM, coke_pass_output(p, COKE_PRED, &dim), BATCH * DIM * sizeof *out);
+    struct coke_plan *p = small_pass(e, 0);
+    assert_ok(coke_plan_forward(p, images));
+    memcpy(out, coke_plan_output(p, COKE_PROJ, &dim), BATCH * DIM * sizeof *out);
+    memcpy(out + BATCH * DIM, coke_plan_output(p, COKE_PRED, &dim), BATCH * DIM * sizeof *out);
     assert_int_equal(dim, DIM);
-    coke_pass_free(p);
+    coke_plan_free(p);
     return out;
 }
 

@@ -47,7 +47,7 @@ static void impossible_encoders_are_errors_in_words(void **state)
     refuses_encoder(o.head = 4, "head: 4");
     refuses_encoder(o.hidden = -1, "hidden: -1");
     refuses_encoder(o.dim = 0, "dim: 0");
-    refuses_encoder(o.head = COKE_HEAD_NONE, "predictor: there is no projection");
+    refuses_encoder(o.head = COKE_PROJECTOR_NONE, "predictor: there is no projection");
 }
 
 /* ---- passes ---- */
@@ -56,10 +56,10 @@ static void impossible_encoders_are_errors_in_words(void **state)
 #define refuses_pass(change, status, words)                                                    \
     do {                                                                                       \
         struct coke_encoder *e_ = small_encoder(1);                                            \
-        struct coke_pass *p_;                                                                  \
-        struct coke_pass_options o = small_pass_options();                                     \
+        struct coke_plan *p_;                                                                  \
+        struct coke_plan_options o = small_pass_options();                                     \
         change;                                                                                \
-        assert_fails(coke_pass_new(&p_, e_, &o), status, words);                               \
+        assert_fails(coke_plan_new(&p_, e_, &o), status, words);                               \
         assert_null(p_);                                                                       \
         coke_encoder_free(e_);                                                                 \
     } while (0)
@@ -90,11 +90,11 @@ static void enormous_batches_are_errors_in_words(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         struct coke_encoder *e = small_encoder(1);
-        struct coke_pass *p;
-        struct coke_pass_options o = small_pass_options();
+        struct coke_plan *p;
+        struct coke_plan_options o = small_pass_options();
         o.batch = size[i][0];
         o.height = o.width = size[i][1];
-        int rc = coke_pass_new(&p, e, &o);
+        int rc = coke_plan_new(&p, e, &o);
         if (rc != COKE_ENOMEM && rc != COKE_EUSAGE)
             fail_msg("%lld images of %lldx%lld: %d, \"%s\"", (long long)o.batch,
                      (long long)o.height, (long long)o.width, rc, coke_last_error());
@@ -108,22 +108,22 @@ static void the_smallest_images_are_possible(void **state)
     (void)state;
     for (int stem = 0; stem < 2; stem++) {
         struct coke_encoder *e;
-        struct coke_pass *p;
+        struct coke_plan *p;
         struct coke_encoder_options o = small_options();
-        struct coke_pass_options q = small_pass_options();
+        struct coke_plan_options q = small_pass_options();
         int64_t dim;
         o.stem = stem;
         q.batch = q.height = q.width = 1;
         q.train = 0;
         assert_ok(coke_encoder_new(&e, &o));
-        assert_ok(coke_pass_new(&p, e, &q));
-        assert_ok(coke_pass_forward(p, images));
-        const float *f = coke_pass_output(p, COKE_PROJ, &dim);
+        assert_ok(coke_plan_new(&p, e, &q));
+        assert_ok(coke_plan_forward(p, images));
+        const float *f = coke_plan_output(p, COKE_PROJ, &dim);
         double square = 0;
         for (int i = 0; i < DIM; i++)
             square += (double)f[i] * (double)f[i];
         assert_close(square, 1, 1e-5);
-        coke_pass_free(p);
+        coke_plan_free(p);
         coke_encoder_free(e);
     }
 }
@@ -131,96 +131,96 @@ static void the_smallest_images_are_possible(void **state)
 static void one_value_a_channel_cannot_be_trained(void **state)
 {
     struct coke_encoder *e = small_encoder(1);
-    struct coke_pass *p;
-    struct coke_pass_options o = small_pass_options();
+    struct coke_plan *p;
+    struct coke_plan_options o = small_pass_options();
     int64_t n;
     (void)state;
     o.batch = 1; /* 16x16 images are 2x2 in the last layer, but the MLP sees one vector */
-    assert_ok(coke_pass_new(&p, e, &o));
-    assert_fails(coke_pass_forward(p, images), COKE_EUSAGE,
+    assert_ok(coke_plan_new(&p, e, &o));
+    assert_fails(coke_plan_forward(p, images), COKE_EUSAGE,
                  "fc.1: batch norm over a single value per channel");
     const float *mean = coke_encoder_tensor(e, "bn1.running_mean", &n);
     assert_true(mean[0] == 0 && mean[1] == 0); /* layers before that are as they were */
-    coke_pass_free(p);
+    coke_plan_free(p);
     o.height = o.width = 1;
-    assert_ok(coke_pass_new(&p, e, &o));
-    assert_fails(coke_pass_forward(p, images), COKE_EUSAGE, "bn1: batch norm over a single");
-    coke_pass_free(p);
+    assert_ok(coke_plan_new(&p, e, &o));
+    assert_fails(coke_plan_forward(p, images), COKE_EUSAGE, "bn1: batch norm over a single");
+    coke_plan_free(p);
     coke_encoder_free(e);
 }
 
 static void outputs_that_are_not_there_are_errors_in_words(void **state)
 {
     struct coke_encoder *e;
-    struct coke_pass *p;
+    struct coke_plan *p;
     struct coke_encoder_options o = small_options();
-    struct coke_pass_options q = small_pass_options();
+    struct coke_plan_options q = small_pass_options();
     int64_t dim;
     (void)state;
     o.predictor = 0;
-    o.head = COKE_HEAD_NONE;
+    o.head = COKE_PROJECTOR_NONE;
     assert_ok(coke_encoder_new(&e, &o));
-    assert_fails(coke_pass_new(&p, e, &q), COKE_EUSAGE, "gets gradients"); /* PROJ, PRED */
+    assert_fails(coke_plan_new(&p, e, &q), COKE_EUSAGE, "gets gradients"); /* PROJ, PRED */
     q.want[COKE_PROJ] = 1;
     q.backward = 0;
-    assert_fails(coke_pass_new(&p, e, &q), COKE_EUSAGE, "this encoder gives no projections");
+    assert_fails(coke_plan_new(&p, e, &q), COKE_EUSAGE, "this encoder gives no projections");
     q.want[COKE_PROJ] = 0;
     q.grad[COKE_LOGITS] = 1;
     q.backward = 1;
-    assert_fails(coke_pass_new(&p, e, &q), COKE_EUSAGE, "this encoder gives no logits");
+    assert_fails(coke_plan_new(&p, e, &q), COKE_EUSAGE, "this encoder gives no logits");
     q.grad[COKE_LOGITS] = 0;
     q.grad[COKE_FEATURES] = 1;
-    assert_ok(coke_pass_new(&p, e, &q));
-    assert_ok(coke_pass_forward(p, images));
-    assert_non_null(coke_pass_output(p, COKE_FEATURES, &dim));
+    assert_ok(coke_plan_new(&p, e, &q));
+    assert_ok(coke_plan_forward(p, images));
+    assert_non_null(coke_plan_output(p, COKE_FEATURES, &dim));
     assert_int_equal(dim, 16);
-    assert_null(coke_pass_output(p, COKE_PROJ, &dim));
+    assert_null(coke_plan_output(p, COKE_PROJ, &dim));
     assert_int_equal(dim, 0);
-    assert_null(coke_pass_output(p, COKE_OUTPUTS, &dim));
-    coke_pass_free(p);
+    assert_null(coke_plan_output(p, COKE_OUTPUTS, &dim));
+    coke_plan_free(p);
     coke_encoder_free(e);
 }
 
 static void what_was_not_asked_for_is_null(void **state)
 {
     struct coke_encoder *e = small_encoder(1);
-    struct coke_pass *p;
-    struct coke_pass_options o = small_pass_options();
+    struct coke_plan *p;
+    struct coke_plan_options o = small_pass_options();
     int64_t dim;
     (void)state;
     o.backward = 0;
     o.want[COKE_PRED] = 1;
-    assert_ok(coke_pass_new(&p, e, &o));
-    assert_ok(coke_pass_forward(p, images));
-    assert_non_null(coke_pass_output(p, COKE_PRED, &dim));
-    assert_null(coke_pass_output(p, COKE_PROJ, &dim));
-    assert_null(coke_pass_output(p, COKE_LOGITS, &dim));
-    coke_pass_free(p);
+    assert_ok(coke_plan_new(&p, e, &o));
+    assert_ok(coke_plan_forward(p, images));
+    assert_non_null(coke_plan_output(p, COKE_PRED, &dim));
+    assert_null(coke_plan_output(p, COKE_PROJ, &dim));
+    assert_null(coke_plan_output(p, COKE_LOGITS, &dim));
+    coke_plan_free(p);
     coke_encoder_free(e);
 }
 
 static void backward_needs_a_pass_before_it_and_gradients(void **state)
 {
     struct coke_encoder *e = small_encoder(1);
-    struct coke_pass *p = small_pass(e, 1);
+    struct coke_plan *p = small_pass(e, 1);
     float grad[BATCH * DIM] = {1};
     const float *none[COKE_OUTPUTS] = {NULL};
     const float *one[COKE_OUTPUTS] = {[COKE_PROJ] = grad};
     const float *both[COKE_OUTPUTS] = {[COKE_PROJ] = grad, [COKE_PRED] = grad};
     (void)state;
-    assert_fails(coke_pass_backward(p, both), COKE_EUSAGE, "a forward pass before it");
-    assert_ok(coke_pass_forward(p, images));
-    assert_fails(coke_pass_backward(p, none), COKE_EUSAGE, "gradient");
-    assert_fails(coke_pass_backward(p, one), COKE_EUSAGE, "missing");
-    assert_ok(coke_pass_backward(p, both));
-    assert_fails(coke_pass_backward(p, both), COKE_EUSAGE, "a forward pass before it");
-    coke_pass_free(p);
-    struct coke_pass_options o = small_pass_options();
+    assert_fails(coke_plan_backward(p, both), COKE_EUSAGE, "a forward pass before it");
+    assert_ok(coke_plan_forward(p, images));
+    assert_fails(coke_plan_backward(p, none), COKE_EUSAGE, "gradient");
+    assert_fails(coke_plan_backward(p, one), COKE_EUSAGE, "missing");
+    assert_ok(coke_plan_backward(p, both));
+    assert_fails(coke_plan_backward(p, both), COKE_EUSAGE, "a forward pass before it");
+    coke_plan_free(p);
+    struct coke_plan_options o = small_pass_options();
     o.backward = 0;
-    assert_ok(coke_pass_new(&p, e, &o));
-    assert_ok(coke_pass_forward(p, images));
-    assert_fails(coke_pass_backward(p, none), COKE_EUSAGE, "a plan made for it");
-    coke_pass_free(p);
+    assert_ok(coke_plan_new(&p, e, &o));
+    assert_ok(coke_plan_forward(p, images));
+    assert_fails(coke_plan_backward(p, none), COKE_EUSAGE, "a plan made for it");
+    coke_plan_free(p);
     coke_encoder_free(e);
 }
 
@@ -263,7 +263,7 @@ static void a_gradient_that_is_not_finite_names_layer_and_step(void **state)
     struct coke_encoder *e = small_encoder(1), *same = small_encoder(1);
     struct coke_optimizer *q;
     struct coke_optimizer_options o = coke_optimizer_options_default();
-    struct coke_pass *p = small_pass(e, 0);
+    struct coke_plan *p = small_pass(e, 0);
     float grad[BATCH * DIM] = {0};
     const float *grads[COKE_OUTPUTS] = {[COKE_PROJ] = grad, [COKE_PRED] = grad};
     int64_t n;
@@ -271,9 +271,9 @@ static void a_gradient_that_is_not_finite_names_layer_and_step(void **state)
     assert_ok(coke_optimizer_new(&q, e, &o));
     coke_encoder_zero_grad(e);
     assert_ok(coke_optimizer_step(q, 0)); /* step 1 */
-    assert_ok(coke_pass_forward(p, images));
+    assert_ok(coke_plan_forward(p, images));
     grad[5] = NAN;
-    assert_ok(coke_pass_backward(p, grads));
+    assert_ok(coke_plan_backward(p, grads));
     assert_fails(coke_optimizer_step(q, 0.1), COKE_ENUMERIC, "step 2: gradient of ");
     assert_non_null(strstr(coke_last_error(), "conv1.weight is not finite"));
     assert_same_encoder(e, same, 1);
@@ -289,7 +289,7 @@ static void a_gradient_that_is_not_finite_names_layer_and_step(void **state)
     assert_ok(coke_optimizer_step(q, 0.1));
     assert_same_encoder(e, same, 0);
     coke_optimizer_free(q);
-    coke_pass_free(p);
+    coke_plan_free(p);
     coke_encoder_free(e);
     coke_encoder_free(same);
 }
@@ -316,22 +316,22 @@ static void tensors_are_found_by_torchvisions_names(void **state)
 static void changed_weights_count_after_touch(void **state)
 {
     struct coke_encoder *e = small_encoder(1), *other = small_encoder(1);
-    struct coke_pass *p = small_pass(e, 0);
+    struct coke_plan *p = small_pass(e, 0);
     int64_t n, dim;
     float before[BATCH * DIM], after[BATCH * DIM];
     (void)state;
-    assert_ok(coke_pass_forward(p, images));
-    memcpy(before, coke_pass_output(p, COKE_PROJ, &dim), sizeof before);
+    assert_ok(coke_plan_forward(p, images));
+    memcpy(before, coke_plan_output(p, COKE_PROJ, &dim), sizeof before);
     float *w = coke_encoder_tensor(e, "layer1.0.conv1.weight", &n);
     float *v = coke_encoder_tensor(other, "layer1.0.conv1.weight", &n);
     for (int64_t i = 0; i < n; i++)
         w[i] = v[i] = -w[i];
     coke_encoder_touch(e);
-    assert_ok(coke_pass_forward(p, images));
-    memcpy(after, coke_pass_output(p, COKE_PROJ, &dim), sizeof after);
+    assert_ok(coke_plan_forward(p, images));
+    memcpy(after, coke_plan_output(p, COKE_PROJ, &dim), sizeof after);
     assert_memory_not_equal(before, after, sizeof after);
     assert_same_encoder(e, other, 1);
-    coke_pass_free(p);
+    coke_plan_free(p);
     coke_encoder_free(e);
     coke_encoder_free(other);
 }

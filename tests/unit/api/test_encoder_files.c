@@ -8,7 +8,7 @@
 static void train(struct coke_encoder *e)
 {
     float grad[BATCH * DIM];
-    struct coke_pass *p = small_pass(e, 1);
+    struct coke_plan *p = small_pass(e, 1);
     struct coke_optimizer *o;
     struct coke_optimizer_options q = coke_optimizer_options_default();
     const float *grads[COKE_OUTPUTS] = {[COKE_PROJ] = grad, [COKE_PRED] = grad};
@@ -17,12 +17,12 @@ static void train(struct coke_encoder *e)
         grad[i] = test_normal(3, (uint64_t)i);
     for (int i = 0; i < 2; i++) {
         coke_encoder_zero_grad(e);
-        assert_ok(coke_pass_forward(p, images));
-        assert_ok(coke_pass_backward(p, grads));
+        assert_ok(coke_plan_forward(p, images));
+        assert_ok(coke_plan_backward(p, grads));
         assert_ok(coke_optimizer_step(o, 0.1));
     }
     coke_optimizer_free(o);
-    coke_pass_free(p);
+    coke_plan_free(p);
 }
 
 /* ---- files ---- */
@@ -110,12 +110,12 @@ static void wider(struct coke_encoder_options *o)
 static void headless(struct coke_encoder_options *o)
 {
     o->predictor = 0;
-    o->head = COKE_HEAD_NONE;
+    o->head = COKE_PROJECTOR_NONE;
 }
 
 static void another_head(struct coke_encoder_options *o)
 {
-    o->head = COKE_HEAD_MLP2;
+    o->head = COKE_PROJECTOR_MLP2;
     o->dim = 9;
     o->predictor = 0;
 }
@@ -251,13 +251,13 @@ static int make_optimizer(void)
 /* Features only, where copies of weights in other layouts already exist. */
 static int make_pass(void)
 {
-    struct coke_pass *p = NULL;
-    struct coke_pass_options o = small_pass_options();
+    struct coke_plan *p = NULL;
+    struct coke_plan_options o = small_pass_options();
     o.height = o.width = 4;
-    int rc = coke_pass_new(&p, fixed, &o);
+    int rc = coke_plan_new(&p, fixed, &o);
     if (!rc)
-        rc = coke_pass_forward(p, images);
-    coke_pass_free(p);
+        rc = coke_plan_forward(p, images);
+    coke_plan_free(p);
     return rc;
 }
 

@@ -13,12 +13,12 @@ enum { N = 30, DIM = 8 };
 static char folder[64];
 static struct coke_use_options use;
 
-static struct coke_data *open_data(const char *source, int split)
+static struct coke_dataset *open_data(const char *source, int split)
 {
-    struct coke_data_options o = coke_data_options_default();
-    struct coke_data *d = NULL;
+    struct coke_dataset_options o = coke_dataset_options_default();
+    struct coke_dataset *d = NULL;
     o.split = split;
-    assert_ok(coke_data_open(&d, source, &o));
+    assert_ok(coke_dataset_open(&d, source, &o));
     return d;
 }
 
@@ -36,9 +36,9 @@ static int enter(void **state)
     o.encoder.dim = DIM;
     o.monitor = 0;
     assert_ok(coke_set_threads(1));
-    struct coke_data *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
+    struct coke_dataset *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
     assert_ok(coke_train_run(d, &o, "run", &control, NULL, &s));
-    coke_data_free(d);
+    coke_dataset_free(d);
     return 0;
 }
 
@@ -82,9 +82,9 @@ static void a_run_says_what_it_is(void **state)
     assert_int_equal(coke_run_channels(r), 3);
     assert_int_equal(coke_run_heads(r), 2);
     assert_int_equal(coke_run_k(r, 1), 10);
-    struct coke_data *d = open_data("synthetic:n=30,size=20", COKE_SPLIT_TRAIN);
+    struct coke_dataset *d = open_data("synthetic:n=30,size=20", COKE_SPLIT_TRAIN);
     assert_int_equal(coke_run_image_size(r, d), 8);
-    coke_data_free(d);
+    coke_dataset_free(d);
     assert_int_equal(coke_run_k(r, 2), 0);
     assert_int_equal(coke_run_match(r, 10), 1);
     assert_int_equal(coke_run_match(r, 11), -1);
@@ -133,7 +133,7 @@ static void a_plain_resnet_is_recognised(void **state)
         o.stem = i % 2 ? COKE_STEM_CIFAR : COKE_STEM_IMAGENET;
         o.width = 0.0625;
         o.channels = i == 1 ? 1 : 3;
-        o.head = COKE_HEAD_LINEAR; /* a classifier's fc.weight, fc.bias */
+        o.head = COKE_PROJECTOR_LINEAR; /* a classifier's fc.weight, fc.bias */
         o.predictor = 0;
         assert_ok(coke_encoder_new(&e, &o));
         assert_ok(coke_encoder_save(e, "ours.safetensors", 1));
@@ -160,7 +160,7 @@ static void rows_are_the_images(void **state)
 {
     (void)state;
     struct coke_run *r = open_run("run");
-    struct coke_data *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
+    struct coke_dataset *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
     struct coke_embedded e;
     struct ck_map m;
     struct ck_npy a;
@@ -179,7 +179,7 @@ static void rows_are_the_images(void **state)
     ck_map_release(&m);
     assert_fails(coke_run_embed(r, d, COKE_PROJ, "z.npy", 0, NULL, &e), COKE_EUSAGE, "z.npy");
     assert_fails(coke_run_embed(r, d, COKE_PRED, "y.npy", 0, NULL, &e), COKE_EUSAGE, "output");
-    coke_data_free(d);
+    coke_dataset_free(d);
     coke_run_free(r);
 }
 
@@ -187,7 +187,7 @@ static void margins_are_differences(void **state)
 {
     (void)state;
     struct coke_run *r = open_run("run");
-    struct coke_data *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TEST);
+    struct coke_dataset *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TEST);
     int32_t cluster[N];
     float similarity[N], margin[N];
     assert_ok(coke_run_assign(r, d, 1, NULL, cluster, similarity, margin));
@@ -200,14 +200,14 @@ static void margins_are_differences(void **state)
     r = open_run("run/final.safetensors");
     assert_fails(coke_run_assign(r, d, 0, NULL, cluster, NULL, NULL), COKE_EUSAGE,
                  "no clusters");
-    coke_data_free(d);
+    coke_dataset_free(d);
     coke_run_free(r);
 }
 
 static void images_that_cannot_be_read(void **state)
 {
     (void)state;
-    struct coke_data *d = open_data("synthetic:n=4,size=8", COKE_SPLIT_TRAIN);
+    struct coke_dataset *d = open_data("synthetic:n=4,size=8", COKE_SPLIT_TRAIN);
     const int32_t all[] = {0, 0, 1, 1};
     struct coke_sorted s;
     struct coke_embedded e;
@@ -215,8 +215,8 @@ static void images_that_cannot_be_read(void **state)
     float similarity[5];
     struct coke_eval_knn knn;
     struct coke_knn_options ko = coke_knn_options_default();
-    assert_ok(coke_data_sort(d, all, 2, "few", COKE_SORT_COPY, NULL, &s));
-    coke_data_free(d);
+    assert_ok(coke_dataset_sort(d, all, 2, "few", COKE_SORT_COPY, NULL, &s));
+    coke_dataset_free(d);
     write_text("few/cluster-0/broken.png", "no image");
     struct coke_run *r = open_run("run");
     d = open_data("few", COKE_SPLIT_TRAIN);
@@ -235,22 +235,22 @@ static void images_that_cannot_be_read(void **state)
     assert_ok(coke_eval_knn(&(struct coke_eval_input){r, d, NULL, NULL}, &ko, &knn));
     assert_int_equal(knn.bank, 4);
     assert_int_equal(knn.bad, 1);
-    coke_data_free(d);
+    coke_dataset_free(d);
     coke_run_free(r);
 }
 
 static void other_channels_are_told(void **state)
 {
     (void)state;
-    struct coke_data_options o = coke_data_options_default();
+    struct coke_dataset_options o = coke_dataset_options_default();
     struct coke_run *r = open_run("run");
-    struct coke_data *d;
+    struct coke_dataset *d;
     struct coke_embedded e;
     o.channels = 1;
-    assert_ok(coke_data_open(&d, "synthetic:n=4,size=8", &o));
+    assert_ok(coke_dataset_open(&d, "synthetic:n=4,size=8", &o));
     assert_fails(coke_run_embed(r, d, COKE_PROJ, "c.npy", 0, NULL, &e), COKE_EUSAGE,
                  "images of 1 channel, the encoder in run/last.safetensors takes 3");
-    coke_data_free(d);
+    coke_dataset_free(d);
     coke_run_free(r);
 }
 
@@ -258,7 +258,7 @@ static void other_channels_are_told(void **state)
 
 struct parts {
     struct coke_run *run;
-    struct coke_data *train, *test;
+    struct coke_dataset *train, *test;
     struct coke_eval_input in;
 };
 
@@ -274,8 +274,8 @@ static struct parts open_parts(void)
 
 static void close_parts(struct parts *p)
 {
-    coke_data_free(p->train);
-    coke_data_free(p->test);
+    coke_dataset_free(p->train);
+    coke_dataset_free(p->test);
     coke_run_free(p->run);
 }
 
@@ -352,11 +352,11 @@ static void labels_that_are_of_no_use_are_told(void **state)
     int32_t zero[60] = {0}, two[60];
     for (int i = 0; i < 60; i++)
         two[i] = i % 2;
-    assert_ok(coke_data_sort(p.train, zero, 1, "one", COKE_SORT_COPY, NULL, &s));
-    assert_ok(coke_data_sort(p.train, two, 2, "two", COKE_SORT_COPY, NULL, &s));
-    struct coke_data *one = open_data("one", COKE_SPLIT_TRAIN);
-    struct coke_data *flat = open_data("one/cluster-0", COKE_SPLIT_TRAIN);
-    struct coke_data *other = open_data("two", COKE_SPLIT_TRAIN);
+    assert_ok(coke_dataset_sort(p.train, zero, 1, "one", COKE_SORT_COPY, NULL, &s));
+    assert_ok(coke_dataset_sort(p.train, two, 2, "two", COKE_SORT_COPY, NULL, &s));
+    struct coke_dataset *one = open_data("one", COKE_SPLIT_TRAIN);
+    struct coke_dataset *flat = open_data("one/cluster-0", COKE_SPLIT_TRAIN);
+    struct coke_dataset *other = open_data("two", COKE_SPLIT_TRAIN);
     struct coke_eval_input in = {p.run, one, p.test, NULL};
     assert_fails(coke_eval_knn(&in, &ko, &knn), COKE_EUSAGE, "one class ('cluster-0')");
     in.train = flat;
@@ -373,9 +373,9 @@ static void labels_that_are_of_no_use_are_told(void **state)
         (struct coke_eval_input){p.run, other, one, NULL}; /* a test set of one class is fine */
     lo.epochs = 1;
     assert_ok(coke_eval_linear(&in, &lo, &t));
-    coke_data_free(one);
-    coke_data_free(flat);
-    coke_data_free(other);
+    coke_dataset_free(one);
+    coke_dataset_free(flat);
+    coke_dataset_free(other);
     close_parts(&p);
 }
 
@@ -403,8 +403,8 @@ static void a_wish_to_stop_is_heard(void **state)
 static int use_all(void)
 {
     struct coke_run *r = NULL;
-    struct coke_data *d = NULL;
-    struct coke_data_options o = coke_data_options_default();
+    struct coke_dataset *d = NULL;
+    struct coke_dataset_options o = coke_dataset_options_default();
     struct coke_embedded e;
     struct coke_eval_cluster c;
     struct coke_eval_table t;
@@ -418,7 +418,7 @@ static int use_all(void)
     fo.batch = 12;
     int rc = coke_run_open(&r, "run", &use);
     if (!rc)
-        rc = coke_data_open(&d, "synthetic:n=12,size=8", &o);
+        rc = coke_dataset_open(&d, "synthetic:n=12,size=8", &o);
     struct coke_eval_input in = {r, d, d, NULL};
     if (!rc)
         rc = coke_run_embed(r, d, COKE_FEATURES, "m.npy", 1, NULL, &e);
@@ -430,7 +430,7 @@ static int use_all(void)
         rc = coke_eval_linear(&in, &lo, &t);
     if (!rc)
         rc = coke_eval_finetune(&in, &fo, &t);
-    coke_data_free(d);
+    coke_dataset_free(d);
     coke_run_free(r);
     return rc;
 }

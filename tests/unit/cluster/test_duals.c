@@ -3,14 +3,14 @@
 #include "cluster/duals.h"
 #include "core/mem.h"
 
-static struct ck_duals make(int64_t k, int upper, double least, double most)
+static struct ck_duals make(int64_t k, int upper, double min_size, double max_size)
 {
     struct ck_duals d;
     assert_ok(ck_duals_init(&d, k, upper));
     for (int64_t i = 0; i < k; i++) {
-        d.least[i] = least / (double)k;
+        d.min_size[i] = min_size / (double)k;
         if (upper)
-            d.most[i] = most / (double)k;
+            d.max_size[i] = max_size / (double)k;
     }
     return d;
 }
@@ -40,12 +40,12 @@ static void step_is_the_equation(void **state)
             draw_counts(K, b, step, count);
             ck_duals_step(&d, count, b);
             for (int k = 0; k < K; k++) {
-                rho[k] += 0.7 * (d.least[k] - (double)count[k] / (double)b);
+                rho[k] += 0.7 * (d.min_size[k] - (double)count[k] / (double)b);
                 if (kind != 1)
                     rho[k] = fmax(rho[k], 0);
                 if (kind == 2)
-                    sigma[k] =
-                        fmax(0, sigma[k] + 0.7 * ((double)count[k] / (double)b - d.most[k]));
+                    sigma[k] = fmax(
+                        0, sigma[k] + 0.7 * ((double)count[k] / (double)b - d.max_size[k]));
                 double t = (double)(step + 1); /* its weight is t^2 */
                 total[k] += t * t * (rho[k] - sigma[k]);
                 assert_close((double)d.rho[k], rho[k], 1e-5); /* f32 sums of 50 steps */

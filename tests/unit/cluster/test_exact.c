@@ -7,7 +7,7 @@ struct instance {
     int64_t n, k;
     double *s; /* [n][k] */
     float *f;  /* the same in f32, which s holds exactly */
-    int64_t *least, *most;
+    int64_t *min_size, *max_size;
     int32_t *label; /* [n] */
     float *score;   /* [n] */
     double *price;  /* [k] */
@@ -24,8 +24,8 @@ static struct instance make(int64_t n, int64_t k, uint64_t seed)
     struct instance t = {.n = n, .k = k};
     t.s = test_array((size_t)(n * k), sizeof *t.s);
     t.f = test_array((size_t)(n * k), sizeof *t.f);
-    t.least = test_array((size_t)k, sizeof *t.least);
-    t.most = test_array((size_t)k, sizeof *t.most);
+    t.min_size = test_array((size_t)k, sizeof *t.min_size);
+    t.max_size = test_array((size_t)k, sizeof *t.max_size);
     t.label = test_array((size_t)n, sizeof *t.label);
     t.score = test_array((size_t)n, sizeof *t.score);
     t.price = test_array((size_t)k, sizeof *t.price);
@@ -40,13 +40,14 @@ static struct instance make(int64_t n, int64_t k, uint64_t seed)
         t.s[e] = (double)t.f[e];
     }
     for (int64_t l = 0; l < k; l++)
-        t.most[l] = n;
+        t.max_size[l] = n;
     return t;
 }
 
 static void drop(struct instance *t)
 {
-    free(t->s), free(t->f), free(t->least), free(t->most), free(t->label), free(t->score);
+    free(t->s), free(t->f), free(t->min_size), free(t->max_size), free(t->label),
+        free(t->score);
     free(t->price), free(t->size), free(t->base), free(t->start), free(t->arc);
     free(t->first), free(t->choice);
 }
@@ -83,7 +84,7 @@ static int narrow_helped;
 static double solve(struct instance *t, int upper, double width, int *inside)
 {
     struct ck_exact e;
-    assert_ok(ck_exact_init(&e, t->k, t->least, upper ? t->most : NULL));
+    assert_ok(ck_exact_init(&e, t->k, t->min_size, upper ? t->max_size : NULL));
     e.n = t->n;
     e.base = t->base;
     e.label = t->label;
@@ -131,7 +132,7 @@ static double dual_bound(const struct instance *t, int upper)
     for (int64_t l = 0; l < t->k; l++) {
         if (!upper)
             assert_true(t->price[l] >= 0);
-        d -= t->price[l] * (double)(t->price[l] >= 0 ? t->least[l] : t->most[l]);
+        d -= t->price[l] * (double)(t->price[l] >= 0 ? t->min_size[l] : t->max_size[l]);
     }
     return d;
 }
@@ -143,8 +144,8 @@ static void check_sizes(const struct instance *t, int upper)
         size[t->label[i]]++;
     for (int64_t l = 0; l < t->k; l++) {
         assert_int_equal(size[l], t->size[l]);
-        assert_true(size[l] >= t->least[l]);
-        assert_true(!upper || size[l] <= t->most[l]);
+        assert_true(size[l] >= t->min_size[l]);
+        assert_true(!upper || size[l] <= t->max_size[l]);
     }
     free(size);
 }
@@ -165,7 +166,7 @@ static double try_all(const struct instance *t, int upper)
         }
         int fits = 1;
         for (int64_t l = 0; l < t->k; l++)
-            fits &= size[l] >= t->least[l] && (!upper || size[l] <= t->most[l]);
+            fits &= size[l] >= t->min_size[l] && (!upper || size[l] <= t->max_size[l]);
         if (fits && !(total <= best))
             best = total;
     }
@@ -177,17 +178,17 @@ static void draw_bounds(struct instance *t, uint64_t seed)
 {
     int64_t left = t->n, room = 0;
     for (int64_t l = 0; l < t->k; l++) {
-        t->least[l] =
+        t->min_size[l] =
             (int64_t)(test_unit(seed, (uint64_t)l) * 1.5 * (double)t->n / (double)t->k);
-        t->least[l] = t->least[l] > left ? left : t->least[l];
-        left -= t->least[l];
+        t->min_size[l] = t->min_size[l] > left ? left : t->min_size[l];
+        left -= t->min_size[l];
     }
     for (int64_t l = 0; l < t->k; l++) {
-        t->most[l] = t->least[l] + (int64_t)(test_unit(seed, 100 + (uint64_t)l) * 4);
-        room += t->most[l];
+        t->max_size[l] = t->min_size[l] + (int64_t)(test_unit(seed, 100 + (uint64_t)l) * 4);
+        room += t->max_size[l];
     }
     for (int64_t l = 0; room < t->n; l = (l + 1) % t->k, room++)
-        t->most[l]++;
+        t->max_size[l]++;
 }
 
 static void draw_prices(const struct instance *t, uint64_t seed, int upper, double size,
@@ -211,7 +212,8 @@ static void slow_solver_finds_the_best_of_all(void **state)
         draw_bounds(&t, seed);
         int upper = seed % 3 != 0;
         double best = try_all(&t, upper);
-        assert_close(slow_best(t.s, n, k, t.least, upper ? t.most : NULL, NULL), best, 1e-9);
+        assert_close(slow_best(t.s, n, k, t.min_size, upper ? t.max_size : NULL, NULL), best,
+                     1e-9);
         drop(&t);
     }
 }
@@ -225,7 +227,7 @@ static void solver_finds_the_optimum_from_any_prices(void **state)
         struct instance t = make(n, k, seed);
         draw_bounds(&t, seed);
         int upper = seed % 2 != 0, inside;
-        double best = slow_best(t.s, n, k, t.least, upper ? t.most : NULL, NULL);
+        double best = slow_best(t.s, n, k, t.min_size, upper ? t.max_size : NULL, NULL);
         for (int start = 0; start < 4; start++) {
             draw_prices(&t, seed + (uint64_t)start, upper, start == 0 ? 0 : start, price);
             start_at(&t, price);
@@ -275,7 +277,8 @@ static void ties_do_not_confuse_it(void **state)
         double total = solve(&t, upper, 0, &inside);
         assert_int_equal(inside, 1);
         check_sizes(&t, upper);
-        assert_close(total, slow_best(t.s, n, k, t.least, upper ? t.most : NULL, NULL), 1e-9);
+        assert_close(total, slow_best(t.s, n, k, t.min_size, upper ? t.max_size : NULL, NULL),
+                     1e-9);
         drop(&t);
     }
 }
@@ -287,12 +290,12 @@ static void balanced_bounds_leave_no_freedom(void **state)
     for (int rest = 0; rest < 3; rest++) {
         struct instance t = make(30 + rest, 6, 11);
         for (int64_t l = 0; l < 6; l++)
-            t.least[l] = 5;
+            t.min_size[l] = 5;
         start_at(&t, (double[8]){0});
         double total = solve(&t, 0, 0, &inside);
         assert_int_equal(inside, 1);
         check_sizes(&t, 0);
-        assert_close(total, slow_best(t.s, t.n, 6, t.least, NULL, NULL), 1e-9);
+        assert_close(total, slow_best(t.s, t.n, 6, t.min_size, NULL, NULL), 1e-9);
         drop(&t);
     }
 }
@@ -305,8 +308,8 @@ static void points_without_a_choice_count(void **state)
     struct instance t = make(10, 2, 3);
     t.base[0] = 5;
     t.base[1] = 1;
-    t.least[0] = 6;
-    t.least[1] = 8;
+    t.min_size[0] = 6;
+    t.min_size[1] = 8;
     start_at(&t, (double[8]){0});
     solve(&t, 0, 0, &inside);
     assert_int_equal(inside, 1);
@@ -321,7 +324,7 @@ static void missing_arcs_push_the_price_to_the_edge(void **state)
     (void)state;
     int inside;
     struct instance t = make(10, 2, 3);
-    t.least[1] = 4;
+    t.min_size[1] = 4;
     start_at(&t, (double[8]){0});
     for (int64_t i = 0; i < t.n; i++) {
         t.label[i] = 0;
@@ -345,7 +348,8 @@ static void small_boxes_lead_to_the_optimum(void **state)
         struct instance t = make(n, k, seed);
         draw_bounds(&t, seed);
         int upper = seed % 2 != 0, inside = 0, steps = 0;
-        double best = slow_best(t.s, n, k, t.least, upper ? t.most : NULL, NULL), total = 0;
+        double best = slow_best(t.s, n, k, t.min_size, upper ? t.max_size : NULL, NULL),
+               total = 0;
         draw_prices(&t, seed, upper, 1, price);
         for (; !inside; steps++) {
             assert_true(steps < 1000);

@@ -11,7 +11,7 @@
 struct naive {
     struct coke_kmeans_options o;
     int64_t steps; /* of this epoch; the t-th weighs t^2 in the average */
-    double *cur, *sum, *rho, *sigma, *least, *most, *total;
+    double *cur, *sum, *rho, *sigma, *min_size, *max_size, *total;
     int64_t *count;
     int free;
 };
@@ -25,20 +25,21 @@ static struct naive naive_new(const struct coke_kmeans_options *o, const float *
     m.sum = test_array(kd, sizeof *m.sum);
     m.rho = test_array(k, sizeof *m.rho);
     m.sigma = test_array(k, sizeof *m.sigma);
-    m.least = test_array(k, sizeof *m.least);
-    m.most = test_array(k, sizeof *m.most);
+    m.min_size = test_array(k, sizeof *m.min_size);
+    m.max_size = test_array(k, sizeof *m.max_size);
     m.total = test_array(k, sizeof *m.total);
     m.count = test_array(k, sizeof *m.count);
     int64_t all = 0;
     double rates = 0;
     for (size_t i = 0; i < k; i++) {
-        m.least[i] = o->inflate * (low ? (double)low[i] / (double)o->n : o->ratio / (double)k);
-        m.most[i] = high ? (double)high[i] / (double)o->n : 1e9;
+        m.min_size[i] =
+            o->inflate * (low ? (double)low[i] / (double)o->n : o->ratio / (double)k);
+        m.max_size[i] = high ? (double)high[i] / (double)o->n : 1e9;
         all += low ? low[i] : 0;
-        rates += m.least[i];
+        rates += m.min_size[i];
     }
     for (size_t i = 0; rates > 1 && i < k; i++)
-        m.least[i] /= rates;
+        m.min_size[i] /= rates;
     m.free = low ? all == o->n : o->ratio >= 1;
     for (size_t i = 0; i < kd; i++)
         m.cur[i] = (double)centers[i];
@@ -47,7 +48,8 @@ static struct naive naive_new(const struct coke_kmeans_options *o, const float *
 
 static void naive_free(struct naive *m)
 {
-    free(m->cur), free(m->sum), free(m->rho), free(m->sigma), free(m->least), free(m->most);
+    free(m->cur), free(m->sum), free(m->rho), free(m->sigma), free(m->min_size),
+        free(m->max_size);
     free(m->total), free(m->count);
 }
 
@@ -87,10 +89,10 @@ static double naive_step(struct naive *m, const float *x, int64_t n, int32_t *la
     }
     m->steps++;
     for (int64_t k = 0; k < K; k++) {
-        m->rho[k] += m->o.eta * (m->least[k] - (double)got[k] / (double)n);
+        m->rho[k] += m->o.eta * (m->min_size[k] - (double)got[k] / (double)n);
         m->rho[k] = m->free ? m->rho[k] : fmax(0, m->rho[k]);
         m->sigma[k] =
-            fmax(0, m->sigma[k] + m->o.eta * ((double)got[k] / (double)n - m->most[k]));
+            fmax(0, m->sigma[k] + m->o.eta * ((double)got[k] / (double)n - m->max_size[k]));
         m->total[k] += (double)(m->steps * m->steps) * (m->rho[k] - m->sigma[k]);
         double *c = m->cur + k * d, *sum = m->sum + k * d;
         double old = (double)m->count[k], now = old + (double)got[k];
@@ -456,39 +458,39 @@ static void bound_is_the_floor_of_its_share(void **state)
              {1, 1, 1, 1},
              {90, 30, 2, 0.7}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
-        int64_t *least = test_array((size_t)t[i].k, sizeof *least);
-        assert_ok(ck_kmeans_bounds(t[i].n, t[i].k, t[i].ratio, 0, NULL, NULL, least, NULL));
+        int64_t *min_size = test_array((size_t)t[i].k, sizeof *min_size);
+        assert_ok(ck_kmeans_bounds(t[i].n, t[i].k, t[i].ratio, 0, NULL, NULL, min_size, NULL));
         for (int64_t k = 0; k < t[i].k; k++)
-            assert_int_equal(least[k], t[i].want);
-        free(least);
+            assert_int_equal(min_size[k], t[i].want);
+        free(min_size);
     }
     for (int64_t share = 1; share <= 20; share++) /* share/20 * n/k is whole */
         for (int64_t k = 1; k <= 50; k++) {
-            int64_t least[50], most[50];
+            int64_t min_size[50], max_size[50];
             assert_ok(ck_kmeans_bounds(20 * k, k, (double)share / 20, 1 + (double)share / 20,
-                                       NULL, NULL, least, most));
-            assert_int_equal(least[0], share);
+                                       NULL, NULL, min_size, max_size));
+            assert_int_equal(min_size[0], share);
             if (k > 1)
-                assert_int_equal(most[0], 20 + share);
+                assert_int_equal(max_size[0], 20 + share);
         }
 }
 
 static void impossible_bounds_are_refused_in_words(void **state)
 {
     (void)state;
-    int64_t least[3], most[3];
-    assert_fails(ck_kmeans_bounds(2, 3, 0, 0, NULL, NULL, least, NULL), COKE_EUSAGE,
+    int64_t min_size[3], max_size[3];
+    assert_fails(ck_kmeans_bounds(2, 3, 0, 0, NULL, NULL, min_size, NULL), COKE_EUSAGE,
                  "3 clusters for 2 rows");
-    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 2}, NULL, least, NULL),
+    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 2}, NULL, min_size, NULL),
                  COKE_EUSAGE, "minimal sizes sum to 10, but there are only 9 rows");
-    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, -1, 2}, NULL, least, NULL),
+    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, -1, 2}, NULL, min_size, NULL),
                  COKE_EUSAGE, "minimal size -1 of cluster 1");
-    assert_fails(
-        ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, (int64_t[]){9, 3, 9}, least, most),
-        COKE_EUSAGE, "cluster 1: maximal size 3 is below its minimal size 4");
-    assert_fails(ck_kmeans_bounds(9, 3, 0, 0.5, NULL, NULL, least, most), COKE_EUSAGE,
+    assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, (int64_t[]){9, 3, 9},
+                                  min_size, max_size),
+                 COKE_EUSAGE, "cluster 1: maximal size 3 is below its minimal size 4");
+    assert_fails(ck_kmeans_bounds(9, 3, 0, 0.5, NULL, NULL, min_size, max_size), COKE_EUSAGE,
                  "maximal sizes sum to 6, too few for 9 rows");
-    assert_ok(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, NULL, least, NULL));
+    assert_ok(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, NULL, min_size, NULL));
 }
 
 static void duals_steer_sizes_towards_the_bounds(void **state)
@@ -498,15 +500,15 @@ static void duals_steer_sizes_towards_the_bounds(void **state)
         struct form f = {"", COKE_CENTERS_FIXED, on ? 0.8 : 0, 0, 0.3, 0, 1, 0};
         float *x = test_vectors(N, DIM, 2, 0.6, 3), *start = test_vectors(K, DIM, 0, 0, 4);
         struct coke_kmeans *km = new_of(&f, start);
-        int64_t count[K], least = N;
+        int64_t count[K], min_size = N;
         for (int e = 0; e < 3; e++) {
             run_steps(km, x, e * 10, e * 10 + 9);
             assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, count, K));
             run_steps(km, x, e * 10 + 9, e * 10 + 10);
         }
         for (int k = 0; k < K; k++)
-            least = count[k] < least ? count[k] : least;
-        assert_true(on ? least >= 18 : least < 10);
+            min_size = count[k] < min_size ? count[k] : min_size;
+        assert_true(on ? min_size >= 18 : min_size < 10);
         coke_kmeans_free(km);
         free(x);
         free(start);

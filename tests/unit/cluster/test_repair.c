@@ -7,8 +7,8 @@
 struct problem {
     int64_t n, k;
     int dim;
-    float *x, *c;          /* [n][dim], [k][dim] */
-    int64_t *least, *most; /* most NULL = none */
+    float *x, *c;                 /* [n][dim], [k][dim] */
+    int64_t *min_size, *max_size; /* most NULL = none */
     const double *weight;
     const struct ck_kernels *kn;
     /* out */
@@ -23,7 +23,7 @@ static struct problem make(int64_t n, int64_t k, int dim, uint64_t seed)
     struct problem p = {.n = n, .k = k, .dim = dim, .kn = ck_kernels()};
     p.x = test_vectors(n, dim, (int)k + 1, 1.0, seed);
     p.c = test_vectors(k, dim, 0, 0, seed + 500);
-    p.least = test_array((size_t)k, sizeof *p.least);
+    p.min_size = test_array((size_t)k, sizeof *p.min_size);
     p.label = test_array((size_t)n, sizeof *p.label);
     p.score = test_array((size_t)n, sizeof *p.score);
     p.price = test_array((size_t)k, sizeof *p.price);
@@ -33,14 +33,15 @@ static struct problem make(int64_t n, int64_t k, int dim, uint64_t seed)
 
 static void drop(struct problem *p)
 {
-    free(p->x), free(p->c), free(p->least), free(p->most), free(p->label), free(p->score);
+    free(p->x), free(p->c), free(p->min_size), free(p->max_size), free(p->label),
+        free(p->score);
     free(p->price), free(p->size);
 }
 
 static void set_ratio(struct problem *p, double ratio)
 {
     for (int64_t l = 0; l < p->k; l++)
-        p->least[l] = (int64_t)(ratio * (double)p->n / (double)p->k + 1e-9);
+        p->min_size[l] = (int64_t)(ratio * (double)p->n / (double)p->k + 1e-9);
 }
 
 static int run(struct problem *p, int exact)
@@ -61,8 +62,8 @@ static int run(struct problem *p, int exact)
     p->r = (struct ck_repair){.scan = &scan,
                               .assigner = a,
                               .k = p->k,
-                              .least = p->least,
-                              .most = p->most,
+                              .min_size = p->min_size,
+                              .max_size = p->max_size,
                               .exact = exact,
                               .sample = 1,
                               .price = p->price,
@@ -125,10 +126,10 @@ static void check_certificate(const struct problem *p, const double *s)
     for (int64_t l = 0; l < p->k; l++) {
         double price = (double)p->price[l];
         assert_int_equal(size[l], p->size[l]);
-        assert_true(size[l] >= p->least[l]);
-        assert_true(!p->most || size[l] <= p->most[l]);
-        assert_true(p->most || price >= 0);
-        dual -= price * (double)(price >= 0 ? p->least[l] : p->most[l]);
+        assert_true(size[l] >= p->min_size[l]);
+        assert_true(!p->max_size || size[l] <= p->max_size[l]);
+        assert_true(p->max_size || price >= 0);
+        dual -= price * (double)(price >= 0 ? p->min_size[l] : p->max_size[l]);
     }
     free(size);
     assert_close(p->r.primal, primal, room);
@@ -143,7 +144,7 @@ static void check_certificate(const struct problem *p, const double *s)
 static void check_all_starts(struct problem *p, uint64_t seed)
 {
     double *s = all_scores(p);
-    double best = slow_best(s, p->n, p->k, p->least, p->most, NULL);
+    double best = slow_best(s, p->n, p->k, p->min_size, p->max_size, NULL);
     assert_true(best == best); /* not NAN: the sizes can be met */
     for (int start = 0; start < 4; start++) {
         for (int64_t l = 0; l < p->k && start != 1; l++) {
@@ -188,16 +189,16 @@ static void both_bounds_are_met(void **state)
     for (uint64_t seed = 1; seed <= 40; seed++) {
         int64_t k = 2 + (int64_t)(seed % 5), n = 60, room = 0, left = n;
         struct problem p = make(n, k, 5, seed);
-        p.most = test_array((size_t)k, sizeof *p.most);
+        p.max_size = test_array((size_t)k, sizeof *p.max_size);
         for (int64_t l = 0; l < k; l++) {
             double u = test_unit(seed, (uint64_t)l + 50);
-            p.least[l] = seed % 4 ? (int64_t)(u * (double)n / (double)k) : 0;
-            left -= p.least[l];
-            p.most[l] = p.least[l] + (int64_t)(test_unit(seed, (uint64_t)l + 90) * 6);
-            room += p.most[l];
+            p.min_size[l] = seed % 4 ? (int64_t)(u * (double)n / (double)k) : 0;
+            left -= p.min_size[l];
+            p.max_size[l] = p.min_size[l] + (int64_t)(test_unit(seed, (uint64_t)l + 90) * 6);
+            room += p.max_size[l];
         }
         for (int64_t l = 0; room < n; l = (l + 1) % k, room++)
-            p.most[l]++;
+            p.max_size[l]++;
         assert_true(left >= 0);
         check_all_starts(&p, seed);
         drop(&p);
@@ -257,7 +258,7 @@ static void far_centers_get_their_share(void **state)
     }
     set_ratio(&p, 0.5);
     double *s = all_scores(&p);
-    double best = slow_best(s, p.n, p.k, p.least, NULL, NULL);
+    double best = slow_best(s, p.n, p.k, p.min_size, NULL, NULL);
     for (int start = 0; start < 3; start++) {
         for (int64_t l = 0; l < p.k; l++)
             p.price[l] = (float)(start * test_unit(2, (uint64_t)l));
@@ -279,9 +280,9 @@ static void larger_instances_are_proven(void **state)
             struct problem p = make(slow ? 1000 : 5000, 50, 24, 77);
             set_ratio(&p, ratio[i]);
             if (upper) {
-                p.most = test_array((size_t)p.k, sizeof *p.most);
+                p.max_size = test_array((size_t)p.k, sizeof *p.max_size);
                 for (int64_t l = 0; l < p.k; l++)
-                    p.most[l] = p.n / 50 * 6 / 5;
+                    p.max_size[l] = p.n / 50 * 6 / 5;
             }
             double *s = all_scores(&p);
             for (int start = 0; start < 3; start++) {
@@ -303,9 +304,9 @@ static void sampled_first_prices_lead_to_the_optimum(void **state)
         struct problem p = make(8000, 9, 10, 91);
         set_ratio(&p, 0.95);
         if (upper) {
-            p.most = test_array((size_t)p.k, sizeof *p.most);
+            p.max_size = test_array((size_t)p.k, sizeof *p.max_size);
             for (int64_t l = 0; l < p.k; l++)
-                p.most[l] = 920;
+                p.max_size[l] = 920;
         }
         double *s = all_scores(&p);
         for (int start = 0; start < 2; start++) {
@@ -414,7 +415,7 @@ static void a_caller_can_stop_it(void **state)
     struct ck_repair r = {.scan = &scan,
                           .assigner = a,
                           .k = 3,
-                          .least = p.least,
+                          .min_size = p.min_size,
                           .exact = 1,
                           .progress = stop,
                           .user = &calls,

@@ -17,7 +17,7 @@ struct world {
     int64_t n;
     float *x; /* [n + tile][DIM] unit vectors; DIM is a multiple of CK_PAD */
     float *c; /* [K][DIM] */
-    int64_t least[K];
+    int64_t min_size[K];
     double optimum, tau;
 };
 
@@ -41,7 +41,7 @@ static void make_world(struct world *w, int64_t n)
         test_normalize(w->x + i * DIM, DIM);
     }
     for (int k = 0; k < K; k++)
-        w->least[k] = (int64_t)(0.8 * (double)n / K + 1e-9);
+        w->min_size[k] = (int64_t)(0.8 * (double)n / K + 1e-9);
 }
 
 static void drop_world(struct world *w)
@@ -65,7 +65,7 @@ static void solve_exactly(struct world *w)
     struct ck_repair r = {.scan = &scan,
                           .assigner = a,
                           .k = K,
-                          .least = w->least,
+                          .min_size = w->min_size,
                           .exact = 1,
                           .sample = 1,
                           .price = price,
@@ -94,7 +94,7 @@ static void run_online(const struct world *w, int duals, uint64_t order, double 
     double value = 0;
     o.n = w->n, o.k = K, o.dim = DIM, o.centers = COKE_CENTERS_FIXED, o.keep_labels = 0;
     o.tau = duals ? w->tau : 0;
-    assert_ok(coke_kmeans_new(&km, &o, w->c, w->least, NULL));
+    assert_ok(coke_kmeans_new(&km, &o, w->c, w->min_size, NULL));
     if (duals)
         assert_close((double)km->duals.eta, w->tau / sqrt(2 * (double)w->n), 1e-6);
     ck_perm_init(&perm, order, TEST_STREAM, 0, (uint64_t)w->n);
@@ -107,7 +107,7 @@ static void run_online(const struct world *w, int duals, uint64_t order, double 
     }
     assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, count, K));
     for (int k = 0; k < K; k++)
-        worst = w->least[k] - count[k] > worst ? w->least[k] - count[k] : worst;
+        worst = w->min_size[k] - count[k] > worst ? w->min_size[k] - count[k] : worst;
     *regret = w->optimum - value;
     *violation = (double)worst;
     coke_kmeans_free(km);

@@ -64,13 +64,13 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-static struct coke_data *open_folder(void)
+static struct coke_dataset *open_folder(void)
 {
-    struct coke_data_options o = coke_data_options_default();
-    struct coke_data *d;
-    assert_ok(coke_data_open(&d, folder, &o));
-    assert_int_equal(coke_data_count(d), N);
-    assert_int_equal(coke_data_classes(d), 3);
+    struct coke_dataset_options o = coke_dataset_options_default();
+    struct coke_dataset *d;
+    assert_ok(coke_dataset_open(&d, folder, &o));
+    assert_int_equal(coke_dataset_count(d), N);
+    assert_int_equal(coke_dataset_classes(d), 3);
     return d;
 }
 
@@ -108,7 +108,7 @@ static uint64_t hash_batch(uint64_t h, const struct coke_batch *b)
 static uint64_t hash_run(const struct coke_loader_options *o, int64_t epoch, int64_t step,
                          int batches)
 {
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_batch b;
     uint64_t h = 1;
@@ -120,7 +120,7 @@ static uint64_t hash_run(const struct coke_loader_options *o, int64_t epoch, int
         h = hash_batch(h, &b);
     }
     coke_loader_free(l);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return h;
 }
 
@@ -128,7 +128,7 @@ static void an_epoch_holds_every_image_once_with_its_label(void **state)
 {
     (void)state;
     struct coke_loader_options o = plain_options();
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_batch b;
     int seen[N] = {0};
@@ -145,7 +145,7 @@ static void an_epoch_holds_every_image_once_with_its_label(void **state)
             assert_int_equal(b.total, b.n);
             for (int64_t i = 0; i < b.n; i++) {
                 seen[b.index[i]]++;
-                assert_int_equal(b.label[i], coke_data_label(d, b.index[i]));
+                assert_int_equal(b.label[i], coke_dataset_label(d, b.index[i]));
             }
         }
     for (int i = 0; i < N; i++)
@@ -157,7 +157,7 @@ static void an_epoch_holds_every_image_once_with_its_label(void **state)
     int64_t ring = 4 * 10 * 2 * 3 * 16 * 16 * 4;
     assert_in_range(coke_loader_bytes(l), ring, ring + 200000);
     coke_loader_free(l);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void threads_and_prefetching_change_no_byte(void **state)
@@ -181,7 +181,7 @@ static void seeking_gives_what_running_would_have(void **state)
 {
     (void)state;
     struct coke_loader_options o = plain_options();
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_batch b;
     uint64_t want = 1, got = 1;
@@ -200,14 +200,14 @@ static void seeking_gives_what_running_would_have(void **state)
     assert_true(hash_run(&o, 1, 6, 13) == want);
     assert_fails(coke_loader_seek(l, 1, 11), COKE_EUSAGE, "step 11");
     coke_loader_free(l);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void ranks_share_the_batches_of_one_process(void **state)
 {
     (void)state;
     struct coke_loader_options o = plain_options();
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *one, *part[3];
     struct coke_batch whole, b;
     assert_ok(coke_loader_new(&one, d, &o));
@@ -232,7 +232,7 @@ static void ranks_share_the_batches_of_one_process(void **state)
     coke_loader_free(one);
     for (int r = 0; r < 3; r++)
         coke_loader_free(part[r]);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void adding_a_file_leaves_the_views_of_others_alone(void **state)
@@ -245,8 +245,8 @@ static void adding_a_file_leaves_the_views_of_others_alone(void **state)
     o.shuffle = 0;
     o.batch = N + 1;
     for (int added = 0; added < 2; added++) {
-        struct coke_data_options data_options = coke_data_options_default();
-        struct coke_data *d;
+        struct coke_dataset_options data_options = coke_dataset_options_default();
+        struct coke_dataset *d;
         struct coke_loader *l;
         snprintf(path, sizeof path, "%s/b/img000.ppm", folder); /* sorts before its class */
         if (added) {
@@ -254,11 +254,11 @@ static void adding_a_file_leaves_the_views_of_others_alone(void **state)
             fprintf(f, "P5 1 1 255\nx");
             fclose(f);
         }
-        assert_ok(coke_data_open(&d, folder, &data_options));
+        assert_ok(coke_dataset_open(&d, folder, &data_options));
         assert_ok(coke_loader_new(&l, d, &o));
         assert_ok(coke_loader_next(l, &b));
         for (int64_t i = 0; i < b.n; i++) {
-            coke_data_name(d, b.index[i], name, sizeof name);
+            coke_dataset_name(d, b.index[i], name, sizeof name);
             int which = atoi(name + strlen("a/img"));
             if (added && strcmp(name, "b/img000.ppm") == 0)
                 continue;
@@ -269,7 +269,7 @@ static void adding_a_file_leaves_the_views_of_others_alone(void **state)
                 memcpy(keep, b.x[0] + i * 3 * 16 * 16, 3 * 16 * 16 * sizeof *keep);
         }
         coke_loader_free(l);
-        coke_data_free(d);
+        coke_dataset_free(d);
     }
     unlink(path);
     free(before);
@@ -285,7 +285,7 @@ static void bad_images_are_left_out_counted_and_listed(void **state)
     spoil(17, "P6 20 20 255\nshort");
     spoil(60, "");
     spoil(61, "no image at all");
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_batch b;
     int64_t count = 0;
@@ -295,7 +295,7 @@ static void bad_images_are_left_out_counted_and_listed(void **state)
         assert_ok(coke_loader_next(l, &b));
         count += b.n;
         for (int64_t i = 0; i < b.n; i++)
-            assert_true(b.index[i] >= 0 && b.label[i] == coke_data_label(d, b.index[i]));
+            assert_true(b.index[i] >= 0 && b.label[i] == coke_dataset_label(d, b.index[i]));
     }
     assert_int_equal(count, 2 * (N - 3));
     assert_int_equal(coke_loader_bad_count(l), 3);
@@ -307,7 +307,7 @@ static void bad_images_are_left_out_counted_and_listed(void **state)
     }
     assert_int_equal(found, 3);
     coke_loader_free(l);
-    coke_data_free(d);
+    coke_dataset_free(d);
     uint64_t h = hash_run(&o, 0, 0, 22);
     o.workers = 7;
     assert_true(hash_run(&o, 0, 0, 22) == h);
@@ -328,7 +328,7 @@ static void ranks_bear_as_many_bad_images_as_one_process(void **state)
         spoil(i, "");
         if (i != few - 1 && i != many - 1)
             continue;
-        struct coke_data *d = open_folder();
+        struct coke_dataset *d = open_folder();
         struct coke_loader *l;
         struct coke_batch b;
         assert_ok(coke_loader_new(&l, d, &o));
@@ -339,7 +339,7 @@ static void ranks_bear_as_many_bad_images_as_one_process(void **state)
         if (i < few)
             assert_int_equal(coke_loader_bad_count(l), few);
         coke_loader_free(l);
-        coke_data_free(d);
+        coke_dataset_free(d);
     }
     for (int i = 0; i < many; i++)
         write_image(i);
@@ -353,7 +353,7 @@ static void bad_images_are_replaced_when_asked(void **state)
     o.bad = 1;
     spoil(17, "");
     spoil(60, "");
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_batch b;
     int64_t seen[N] = {0}, bad[2], count = 0;
@@ -363,7 +363,7 @@ static void bad_images_are_replaced_when_asked(void **state)
         count += b.n;
         for (int64_t i = 0; i < b.n; i++) {
             seen[b.index[i]]++;
-            assert_int_equal(b.label[i], coke_data_label(d, b.index[i]));
+            assert_int_equal(b.label[i], coke_dataset_label(d, b.index[i]));
         }
     }
     assert_int_equal(count, N);
@@ -373,7 +373,7 @@ static void bad_images_are_replaced_when_asked(void **state)
         assert_int_equal(seen[bad[i]], 0);
     }
     coke_loader_free(l);
-    coke_data_free(d);
+    coke_dataset_free(d);
     uint64_t h = hash_run(&o, 0, 0, 22);
     o.workers = 5;
     assert_true(hash_run(&o, 0, 0, 22) == h);
@@ -383,7 +383,7 @@ static void bad_images_are_replaced_when_asked(void **state)
 
 static int run_epoch(const struct coke_loader_options *o)
 {
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_batch b;
     int rc = COKE_OK;
@@ -393,7 +393,7 @@ static int run_epoch(const struct coke_loader_options *o)
     if (rc) /* and it stays so */
         assert_int_equal(coke_loader_next(l, &b), rc);
     coke_loader_free(l);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 
@@ -420,7 +420,7 @@ static void vanishing_files_stop_with_their_name(void **state)
     struct coke_loader_options o = plain_options();
     char path[128], away[128];
     o.prefetch = 1;
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_batch b;
     assert_ok(coke_loader_new(&l, d, &o));
@@ -434,7 +434,7 @@ static void vanishing_files_stop_with_their_name(void **state)
     assert_int_equal(rc, COKE_EIO);
     assert_non_null(strstr(coke_last_error(), ".ppm"));
     coke_loader_free(l);
-    coke_data_free(d);
+    coke_dataset_free(d);
     assert_int_equal(rename(away, path), 0);
 }
 
@@ -454,7 +454,7 @@ static void an_unreadable_first_image_does_not_choose_the_recipe(void **state)
 static void options_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     struct coke_loader *l;
     struct coke_loader_options o = plain_options();
     o.batch = 0;
@@ -469,7 +469,7 @@ static void options_that_cannot_be_are_refused(void **state)
     o = plain_options();
     o.view.recipe = 99;
     assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "recipe");
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void images_of_other_sizes_are_named_by_recipe_none(void **state)
@@ -489,7 +489,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     struct coke_loader_options o = plain_options();
-    struct coke_data *d = open_folder();
+    struct coke_dataset *d = open_folder();
     o.workers = 1;
     int64_t live = ck_mem_stats().live;
     int done = 0;
@@ -507,7 +507,7 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(ck_mem_stats().live, live);
     }
     assert_true(done);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 int main(void)

@@ -31,16 +31,16 @@ static void in_folder(char *path, size_t size, const char *name)
     snprintf(path, size, "%s/%s", folder, name);
 }
 
-static struct coke_data *open_data(const char *source)
+static struct coke_dataset *open_data(const char *source)
 {
-    struct coke_data_options o = coke_data_options_default();
-    struct coke_data *d;
-    assert_ok(coke_data_open(&d, source, &o));
+    struct coke_dataset_options o = coke_dataset_options_default();
+    struct coke_dataset *d;
+    assert_ok(coke_dataset_open(&d, source, &o));
     return d;
 }
 
 /* The pixels of image i. */
-static void pixels_of(struct coke_data *d, int64_t i, struct ck_fetcher *f)
+static void pixels_of(struct coke_dataset *d, int64_t i, struct ck_fetcher *f)
 {
     struct ck_box part;
     int scale;
@@ -48,18 +48,18 @@ static void pixels_of(struct coke_data *d, int64_t i, struct ck_fetcher *f)
     assert_ok(ck_fetch_decode(f, d, NULL, 1, &part, &scale));
 }
 
-static void assert_same_images(struct coke_data *a, struct coke_data *b)
+static void assert_same_images(struct coke_dataset *a, struct coke_dataset *b)
 {
     struct ck_fetcher fa = {0}, fb = {0};
-    assert_int_equal(coke_data_count(a), coke_data_count(b));
-    for (int64_t i = 0; i < coke_data_count(a); i++) {
+    assert_int_equal(coke_dataset_count(a), coke_dataset_count(b));
+    for (int64_t i = 0; i < coke_dataset_count(a); i++) {
         pixels_of(a, i, &fa);
         pixels_of(b, i, &fb);
         assert_int_equal(fa.image.width, fb.image.width);
         assert_int_equal(fa.image.height, fb.image.height);
         assert_memory_equal(fa.image.data, fb.image.data,
                             (size_t)(fa.image.width * fa.image.height * 3));
-        assert_int_equal(coke_data_label(a, i), coke_data_label(b, i));
+        assert_int_equal(coke_dataset_label(a, i), coke_dataset_label(b, i));
     }
     ck_fetcher_release(&fa);
     ck_fetcher_release(&fb);
@@ -71,25 +71,27 @@ static void packed_without_loss_is_the_same_data(void **state)
     char prefix[96], shards[160];
     struct coke_packed r;
     struct coke_pack_options o = coke_pack_options_default();
-    struct coke_data *d = open_data("synthetic:n=60,size=24"), *back;
+    struct coke_dataset *d = open_data("synthetic:n=60,size=24"), *back;
     o.shard_size = 20000;
     for (o.format = COKE_PACK_PNG; o.format <= COKE_PACK_PPM; o.format++) {
         in_folder(prefix, sizeof prefix, o.format == COKE_PACK_PNG ? "png" : "ppm");
-        assert_ok(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r));
+        assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
         assert_int_equal(r.images, 60);
         assert_int_equal(r.bad, 0);
         assert_true(r.shards > 3);
         snprintf(shards, sizeof shards, "%s-{000000..%06d}.tar", prefix, (int)r.shards - 1);
         back = open_data(shards);
-        assert_int_equal(coke_data_classes(back), 10);
+        assert_int_equal(coke_dataset_classes(back), 10);
         assert_same_images(d, back);
         for (int c = 0; c < 10; c++)
-            assert_string_equal(coke_data_class_name(d, c), coke_data_class_name(back, c));
-        coke_data_free(back);
-        assert_fails(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EUSAGE, "exists");
-        assert_ok(coke_data_pack(d, prefix, &o, 1, NULL, NULL, &r));
+            assert_string_equal(coke_dataset_class_name(d, c),
+                                coke_dataset_class_name(back, c));
+        coke_dataset_free(back);
+        assert_fails(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EUSAGE,
+                     "exists");
+        assert_ok(coke_dataset_pack(d, prefix, &o, 1, NULL, NULL, &r));
     }
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void a_shorter_run_leaves_no_old_shards(void **state)
@@ -98,17 +100,17 @@ static void a_shorter_run_leaves_no_old_shards(void **state)
     char prefix[96], path[160];
     struct coke_packed r;
     struct coke_pack_options o = coke_pack_options_default();
-    struct coke_data *d = open_data("synthetic:n=40,size=16");
+    struct coke_dataset *d = open_data("synthetic:n=40,size=16");
     in_folder(prefix, sizeof prefix, "again");
     o.shard_size = 10000;
-    assert_ok(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
     assert_true(r.shards > 1);
     o.shard_size = 1000000;
-    assert_ok(coke_data_pack(d, prefix, &o, 1, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, &o, 1, NULL, NULL, &r));
     assert_int_equal(r.shards, 1);
     snprintf(path, sizeof path, "%s-000001.tar", prefix);
     assert_int_not_equal(access(path, F_OK), 0);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void large_pictures_shrink_and_small_files_are_copied(void **state)
@@ -132,14 +134,14 @@ static void large_pictures_shrink_and_small_files_are_copied(void **state)
     }
     struct coke_packed r;
     struct coke_pack_options o = coke_pack_options_default();
-    struct coke_data *d = open_data(source), *back;
+    struct coke_dataset *d = open_data(source), *back;
     struct ck_fetcher f = {0};
     o.size = 100;
     in_folder(prefix, sizeof prefix, "small");
-    assert_ok(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
     snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
     back = open_data(shard);
-    assert_int_equal(coke_data_count(back), 2);
+    assert_int_equal(coke_dataset_count(back), 2);
     assert_ok(ck_fetch_open(&f, back, 0));
     assert_int_equal(f.width, 200);
     assert_int_equal(f.height, 100);
@@ -147,8 +149,8 @@ static void large_pictures_shrink_and_small_files_are_copied(void **state)
     assert_int_equal(f.item.size, size[1]);
     assert_memory_equal(f.item.bytes, bytes[1], size[1]);
     ck_fetcher_release(&f);
-    coke_data_free(back);
-    coke_data_free(d);
+    coke_dataset_free(back);
+    coke_dataset_free(d);
     ck_free(bytes[0]);
     ck_free(bytes[1]);
     ck_image_release(&im);
@@ -175,18 +177,18 @@ static void no_image_and_no_file_gets_lost(void **state)
     FILE *f = fopen(path, "wb");
     fputs("precious", f);
     fclose(f);
-    struct coke_data *d = open_data(source), *back;
-    assert_fails(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EUSAGE,
+    struct coke_dataset *d = open_data(source), *back;
+    assert_fails(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EUSAGE,
                  "twins-000007.tar exists");
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(unlink(path), 0);
-    assert_ok(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
     assert_int_equal(r.images, 5);
     snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
     back = open_data(shard);
-    assert_int_equal(coke_data_count(back), 5);
-    coke_data_free(back);
-    coke_data_free(d);
+    assert_int_equal(coke_dataset_count(back), 5);
+    coke_dataset_free(back);
+    coke_dataset_free(d);
 }
 
 struct told {
@@ -208,7 +210,7 @@ static void bad_pictures_are_left_out_and_told(void **state)
     struct told told = {-1, ""};
     struct coke_callbacks callbacks = {.user = &told};
     struct coke_packed r;
-    struct coke_data_verified v;
+    struct coke_dataset_verified v;
     struct coke_pack_options o = coke_pack_options_default();
     in_folder(source, sizeof source, "mixed");
     assert_int_equal(mkdir(source, 0755), 0);
@@ -218,19 +220,19 @@ static void bad_pictures_are_left_out_and_told(void **state)
         fputs(i == 1 ? "P5 9 9 255\nshort" : "P5 2 1 255\nab", f);
         fclose(f);
     }
-    struct coke_data *d = open_data(source);
-    assert_ok(coke_data_verify(d, &callbacks, remember, &v));
+    struct coke_dataset *d = open_data(source);
+    assert_ok(coke_dataset_verify(d, &callbacks, remember, &v));
     assert_int_equal(v.good, 2);
     assert_int_equal(v.bad, 1);
     assert_int_equal(told.index, 1);
     assert_non_null(strstr(told.sentence, "1.ppm"));
     told.index = -1;
     in_folder(prefix, sizeof prefix, "mixed");
-    assert_ok(coke_data_pack(d, prefix, &o, 0, &callbacks, remember, &r));
+    assert_ok(coke_dataset_pack(d, prefix, &o, 0, &callbacks, remember, &r));
     assert_int_equal(r.images, 2);
     assert_int_equal(r.bad, 1);
     assert_int_equal(told.index, 1);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 /* Whatever fails, no shard with its own name is there that is not whole. */
@@ -240,32 +242,32 @@ static void failing_writes_and_allocations_leave_nothing_half_done(void **state)
     char prefix[96], shard[128];
     struct coke_packed r;
     struct coke_pack_options o = coke_pack_options_default();
-    struct coke_data *d = open_data("synthetic:n=5,size=16");
+    struct coke_dataset *d = open_data("synthetic:n=5,size=16");
     in_folder(prefix, sizeof prefix, "fails");
     snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
     assert_ok(coke_set_threads(1));
     ck_file_fail_write_at(1);
-    assert_fails(coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EIO, "No space");
+    assert_fails(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EIO, "No space");
     assert_int_not_equal(access(shard, F_OK), 0);
     int64_t live = ck_mem_stats().live;
     int done = 0;
     for (int nth = 1; nth < 400 && !done; nth++) {
         ck_mem_fail_at(nth);
-        int rc = coke_data_pack(d, prefix, &o, 0, NULL, NULL, &r);
+        int rc = coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r);
         ck_mem_fail_at(0);
         done = rc == COKE_OK;
         assert_true(done || rc == COKE_ENOMEM);
         assert_int_equal(ck_mem_stats().live, live);
         if (!done && access(shard, F_OK) == 0) { /* complete, only its companion failed */
-            struct coke_data *whole = open_data(shard);
-            assert_int_equal(coke_data_count(whole), 5);
-            coke_data_free(whole);
+            struct coke_dataset *whole = open_data(shard);
+            assert_int_equal(coke_dataset_count(whole), 5);
+            coke_dataset_free(whole);
             unlink(shard);
             live = ck_mem_stats().live;
         }
     }
     assert_true(done);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void long_names_survive_in_tar_files(void **state)

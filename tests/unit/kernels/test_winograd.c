@@ -267,15 +267,15 @@ static void an_errand_makes_each_image_once_before_it_is_read(void **state)
         int64_t size = k.size[CK_WINO_DATA]; /* of x */
         float *x = test_array((size_t)size, sizeof *x);
         struct delivery d = {.from = k.x, .to = x, .image = size / k.s.n};
-        struct ck_wino_errand errand = {deliver, &d, k.x};
+        struct ck_wino_producer producer = {deliver, &d, k.x};
         void *scratch = test_array(ck_wino_scratch(&k.s, CK_WINO_FORWARD, 2), 1);
         remember(&k);
         if (ck_wino_runs_errands(&k.s, CK_WINO_FORWARD)) {
             coke_set_threads(2);
             memset(x, 0xff, (size_t)size * sizeof *x);
-            ck_wino_forward(&k.s, x, k.w, k.out[CK_WINO_FORWARD], &errand, scratch);
+            ck_wino_forward(&k.s, x, k.w, k.out[CK_WINO_FORWARD], &producer, scratch);
             coke_set_threads(0);
-            check_bytes(&k, "errand", 2);
+            check_bytes(&k, "producer", 2);
             for (int64_t j = 0; j < k.s.n; j++)
                 assert_int_equal(d.count[j], 1);
             runs++;

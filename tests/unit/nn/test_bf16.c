@@ -140,7 +140,7 @@ enum { BATCH = 32, SIZE = 8, PIXELS = 3 * SIZE * SIZE, DIM = 16, K = 10, STEPS =
 
 struct training {
     struct coke_encoder *e;
-    struct coke_pass *pass;
+    struct coke_plan *pass;
     struct coke_optimizer *optimizer;
     struct ck_loss *loss;
     float *images, *centers, grad[2][BATCH * DIM];
@@ -150,7 +150,7 @@ struct training {
 static void start(struct training *t, int precision)
 {
     struct coke_encoder_options o = coke_encoder_options_default();
-    struct coke_pass_options p = coke_pass_options_default();
+    struct coke_plan_options p = coke_plan_options_default();
     struct coke_optimizer_options q = coke_optimizer_options_default();
     struct ck_loss_options lo = ck_loss_options_default();
     int64_t k = K;
@@ -160,7 +160,7 @@ static void start(struct training *t, int precision)
     q.kind = COKE_SGD, q.weight_decay = 1e-4;
     lo.temperature = 0.2;
     assert_ok(coke_encoder_new(&t->e, &o));
-    assert_ok(coke_pass_new(&t->pass, t->e, &p));
+    assert_ok(coke_plan_new(&t->pass, t->e, &p));
     assert_ok(coke_optimizer_new(&t->optimizer, t->e, &q));
     assert_ok(ck_loss_new(&t->loss, &shape, &lo));
     t->images = test_array(BATCH * PIXELS, sizeof(float));
@@ -179,13 +179,13 @@ static double train_once(struct training *t)
     const float *centers[] = {t->centers};
     double head;
     coke_encoder_zero_grad(t->e);
-    assert_ok(coke_pass_forward(t->pass, t->images));
-    struct ck_loss_input in = {BATCH, coke_pass_output(t->pass, COKE_PROJ, &dim),
-                               coke_pass_output(t->pass, COKE_PRED, &dim), centers, &targets};
+    assert_ok(coke_plan_forward(t->pass, t->images));
+    struct ck_loss_input in = {BATCH, coke_plan_output(t->pass, COKE_PROJ, &dim),
+                               coke_plan_output(t->pass, COKE_PRED, &dim), centers, &targets};
     struct ck_loss_output out = {t->grad[0], t->grad[1], 0, &head, NULL};
     assert_ok(ck_loss_step(t->loss, &in, &out));
     const float *grad[COKE_OUTPUTS] = {[COKE_PROJ] = t->grad[0], [COKE_PRED] = t->grad[1]};
-    assert_ok(coke_pass_backward(t->pass, grad));
+    assert_ok(coke_plan_backward(t->pass, grad));
     assert_ok(coke_optimizer_step(t->optimizer, 0.005));
     return out.loss;
 }
@@ -194,7 +194,7 @@ static void end(struct training *t)
 {
     ck_loss_free(t->loss);
     coke_optimizer_free(t->optimizer);
-    coke_pass_free(t->pass);
+    coke_plan_free(t->pass);
     coke_encoder_free(t->e);
     free(t->images);
     free(t->centers);

@@ -134,9 +134,9 @@ static void heads_have_the_names_of_a_sequential(void **state)
     static const struct {
         int head, n;
         const char *const *names;
-    } want[] = {{COKE_HEAD_LINEAR, 2, linear_names},
-                {COKE_HEAD_MLP2, 4, mlp2_names},
-                {COKE_HEAD_MLP3, 12, mlp3_names}};
+    } want[] = {{COKE_PROJECTOR_LINEAR, 2, linear_names},
+                {COKE_PROJECTOR_MLP2, 4, mlp2_names},
+                {COKE_PROJECTOR_MLP3, 12, mlp3_names}};
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct coke_encoder e;
@@ -179,7 +179,7 @@ static void what_an_encoder_lacks_is_no_node(void **state)
     assert_ok(ck_encoder_init(&e, &o));
     assert_int_equal(e.node[COKE_PRED], -1);
     ck_encoder_release(&e);
-    o.head = COKE_HEAD_NONE;
+    o.head = COKE_PROJECTOR_NONE;
     assert_ok(ck_encoder_init(&e, &o));
     assert_int_equal(count_heads(&e.net), 0);
     assert_int_equal(e.node[COKE_LOGITS], -1);
@@ -201,7 +201,7 @@ static void options_come_back_from_a_state(void **state)
     o.stem = COKE_STEM_CIFAR;
     o.width = 1.0 / 3 / 10;
     o.channels = 7;
-    o.head = COKE_HEAD_MLP2;
+    o.head = COKE_PROJECTOR_MLP2;
     o.predictor = 0;
     o.seed = 9007199254740991;
     assert_ok(ck_encoder_init(&e, &o));

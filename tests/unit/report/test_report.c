@@ -45,7 +45,7 @@ static int report(const char *page, const char *images_dir, struct coke_report_s
     struct coke_report_options o = coke_report_options_default();
     struct coke_report_input in = {.source = "made",
                                    .images = "synthetic:n=40,size=8",
-                                   .data = coke_data_options_default(),
+                                   .data = coke_dataset_options_default(),
                                    .vectors = vectors,
                                    .nvectors = 1};
     return coke_report_write(&in, &o, page, images_dir, 0, NULL, s);

@@ -37,7 +37,7 @@ static struct ck_epoch_report healthy(int64_t epoch)
     return r;
 }
 
-static void check(struct ck_warnings *w, const struct ck_epoch_report *r, struct heard *h)
+static void check(struct ck_health *w, const struct ck_epoch_report *r, struct heard *h)
 {
     ck_health_check(w, r, 2, hear, h);
 }
@@ -45,7 +45,7 @@ static void check(struct ck_warnings *w, const struct ck_epoch_report *r, struct
 static void healthy_training_is_left_in_peace(void **state)
 {
     (void)state;
-    struct ck_warnings w = {0};
+    struct ck_health w = {0};
     struct heard h = {0};
     for (int64_t e = 0; e < 20; e++) {
         struct ck_epoch_report r = healthy(e);
@@ -62,7 +62,7 @@ static void healthy_training_is_left_in_peace(void **state)
 /* Told in the epoch in which it is seen, with these words, and not again. */
 static void assert_told_once(struct ck_epoch_report r, const char *words, int epochs_before)
 {
-    struct ck_warnings w = {0};
+    struct ck_health w = {0};
     struct heard h = {0};
     for (int i = 0; i < epochs_before; i++, r.epoch++)
         check(&w, &r, &h);
@@ -110,7 +110,7 @@ static void loss_of_guessing_is_told_after_three_epochs(void **state)
 static void a_loss_that_climbs_back_is_told(void **state)
 {
     (void)state;
-    struct ck_warnings w = {0};
+    struct ck_health w = {0};
     struct heard h = {0};
     static const double loss[] = {3.0, 4.4, 3.2, 2.6, 2.9, 3.3};
     for (int e = 0; e < 6; e++) {
@@ -134,7 +134,7 @@ static void equal_features_are_told(void **state)
 static void centers_in_one_place_are_told(void **state)
 {
     (void)state;
-    struct ck_warnings w = {0};
+    struct ck_health w = {0};
     struct heard h = {0};
     struct ck_epoch_report r = healthy(2);
     r.health[1].duplicates = 20;

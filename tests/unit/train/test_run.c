@@ -34,16 +34,16 @@ static int train_with(const char *name, const struct coke_train_options *o,
                       const struct coke_callbacks *callbacks)
 {
     char run[128];
-    struct coke_data *d;
-    struct coke_data_options data = coke_data_options_default();
+    struct coke_dataset *d;
+    struct coke_dataset_options data = coke_dataset_options_default();
     struct coke_train_control control = {0};
     struct coke_train_summary s;
     snprintf(run, sizeof run, "%s/%s", folder, name);
-    int rc = coke_data_open(&d, "synthetic:n=30,size=8", &data);
+    int rc = coke_dataset_open(&d, "synthetic:n=30,size=8", &data);
     if (rc)
         return rc;
     rc = coke_train_run(d, o, run, &control, callbacks, &s);
-    coke_data_free(d);
+    coke_dataset_free(d);
     return rc;
 }
 

@@ -18,13 +18,13 @@ static int enter(void **state)
     struct coke_train_options o = test_training();
     struct coke_train_control control = {0};
     struct coke_train_summary s;
-    struct coke_data_options data = coke_data_options_default();
-    struct coke_data *d;
+    struct coke_dataset_options data = coke_dataset_options_default();
+    struct coke_dataset *d;
     o.temperature = 0.3;
     assert_ok(coke_set_threads(1));
-    assert_ok(coke_data_open(&d, "synthetic:n=30,size=8", &data));
+    assert_ok(coke_dataset_open(&d, "synthetic:n=30,size=8", &data));
     assert_ok(coke_train_run(d, &o, run, &control, NULL, &s));
-    coke_data_free(d);
+    coke_dataset_free(d);
     return 0;
 }
 

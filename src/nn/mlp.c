@@ -1,5 +1,5 @@
-/* mlp_head.c - projection and prediction MLPs. */
-#include "nn/mlp_head.h"
+/* mlp.c - projection and prediction MLPs. */
+#include "nn/mlp.h"
 
 #include <stdio.h>
 
@@ -17,15 +17,15 @@ static int norm(struct ck_net *net, const char *prefix, int i, int in)
     return ck_net_norm(net, name, in);
 }
 
-int ck_projection_build(struct ck_net *net, const char *prefix, int in, enum ck_head head,
+int ck_projection_build(struct ck_net *net, const char *prefix, int in, enum ck_projector head,
                         int64_t hidden, int64_t out)
 {
-    if (head == CK_HEAD_NONE)
+    if (head == CK_PROJECTOR_NONE)
         return in;
-    if (head == CK_HEAD_LINEAR)
+    if (head == CK_PROJECTOR_LINEAR)
         return ck_net_linear(net, prefix, in, out);
     int x = linear(net, prefix, 0, in, hidden);
-    if (head == CK_HEAD_MLP2)
+    if (head == CK_PROJECTOR_MLP2)
         return linear(net, prefix, 2, ck_net_relu(net, x), out);
     x = ck_net_relu(net, norm(net, prefix, 1, x));
     x = ck_net_relu(net, norm(net, prefix, 4, linear(net, prefix, 3, x, hidden)));

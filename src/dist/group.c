@@ -1,5 +1,5 @@
-/* comm.c - gathering and adding up over the processes of a job, in an order of our own. */
-#include "dist/comm.h"
+/* group.c - gathering and adding up over the processes of a job, in an order of our own. */
+#include "dist/group.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -13,42 +13,42 @@ enum {
     PIECE = 1 << 22, /* numbers of a longer sum that are under way at a time */
 };
 
-struct ck_comm {
+struct ck_group {
     struct ck_transport t;
-    struct ck_comm_stats stats;
+    struct ck_group_stats stats;
     int *count, *place, *their_count, *their_place; /* [size] */
     void *scratch;
     size_t room; /* its bytes */
 };
 
 /* MPI is there once in a process, and so is this. */
-static struct ck_comm world;
+static struct ck_group world;
 
-struct ck_comm *ck_comm(void)
+struct ck_group *ck_group(void)
 {
     if (!world.t.size)
         ck_transport_self(&world.t);
     return &world;
 }
 
-int ck_comm_rank(const struct ck_comm *c)
+int ck_group_rank(const struct ck_group *c)
 {
     return c->t.rank;
 }
 
-int ck_comm_size(const struct ck_comm *c)
+int ck_group_size(const struct ck_group *c)
 {
     return c->t.size;
 }
 
-struct ck_comm_stats ck_comm_stats(const struct ck_comm *c)
+struct ck_group_stats ck_group_stats(const struct ck_group *c)
 {
     return c->stats;
 }
 
-struct ck_comm_stats ck_comm_stats_since(const struct ck_comm *c, struct ck_comm_stats then)
+struct ck_group_stats ck_group_stats_since(const struct ck_group *c, struct ck_group_stats then)
 {
-    struct ck_comm_stats now = c->stats;
+    struct ck_group_stats now = c->stats;
     now.seconds -= then.seconds;
     now.hidden -= then.hidden;
     now.waited -= then.waited;
@@ -58,13 +58,13 @@ struct ck_comm_stats ck_comm_stats_since(const struct ck_comm *c, struct ck_comm
     return now;
 }
 
-void ck_comm_note_overlap(struct ck_comm *c, double hidden, double waited)
+void ck_group_note_overlap(struct ck_group *c, double hidden, double waited)
 {
     c->stats.hidden += hidden;
     c->stats.waited += waited;
 }
 
-static int make_lists(struct ck_comm *c)
+static int make_lists(struct ck_group *c)
 {
     int **list[] = {&c->count, &c->place, &c->their_count, &c->their_place};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
@@ -76,7 +76,7 @@ static int make_lists(struct ck_comm *c)
     return COKE_OK;
 }
 
-static void release(struct ck_comm *c)
+static void release(struct ck_group *c)
 {
     ck_free(c->count);
     ck_free(c->place);
@@ -86,9 +86,9 @@ static void release(struct ck_comm *c)
     memset(c, 0, sizeof *c);
 }
 
-int ck_comm_join(void)
+int ck_group_join(void)
 {
-    struct ck_comm *c = ck_comm();
+    struct ck_group *c = ck_group();
     if (c->t.size > 1)
         return COKE_OK;
     CK_RETURN_IF(ck_launcher_connect(&c->t));
@@ -97,9 +97,9 @@ int ck_comm_join(void)
     return COKE_OK;
 }
 
-int ck_comm_leave(int code)
+int ck_group_leave(int code)
 {
-    struct ck_comm *c = ck_comm();
+    struct ck_group *c = ck_group();
     struct ck_transport t = c->t;
     if (code)
         t.end_all(code);
@@ -109,7 +109,7 @@ int ck_comm_leave(int code)
 
 /* ---- moving ---- */
 
-static int check(const struct ck_comm *c, int error)
+static int check(const struct ck_group *c, int error)
 {
     char words[512];
     if (!error)
@@ -119,7 +119,7 @@ static int check(const struct ck_comm *c, int error)
                    words);
 }
 
-static int await(struct ck_comm *c, void **request)
+static int await(struct ck_group *c, void **request)
 {
     double begun = ck_clock_seconds();
     int error = c->t.wait(request);
@@ -127,7 +127,7 @@ static int await(struct ck_comm *c, void **request)
     return check(c, error);
 }
 
-int ck_comm_barrier(struct ck_comm *c)
+int ck_group_barrier(struct ck_group *c)
 {
     double begun = ck_clock_seconds();
     int error = c->t.barrier();
@@ -135,7 +135,7 @@ int ck_comm_barrier(struct ck_comm *c)
     return check(c, error);
 }
 
-int ck_comm_broadcast(struct ck_comm *c, void *data, int64_t bytes, int root)
+int ck_group_broadcast(struct ck_group *c, void *data, int64_t bytes, int root)
 {
     double begun = ck_clock_seconds();
     int64_t step = (int64_t)PIECE * CK_WORD;
@@ -149,7 +149,7 @@ int ck_comm_broadcast(struct ck_comm *c, void *data, int64_t bytes, int root)
 }
 
 /* What part r is, in words; 0 where all of them are too much for MPI's integers. */
-static int set_parts(struct ck_comm *c, const int64_t *bytes)
+static int set_parts(struct ck_group *c, const int64_t *bytes)
 {
     int64_t at = 0;
     for (int r = 0; r < c->t.size; r++) {
@@ -163,20 +163,20 @@ static int set_parts(struct ck_comm *c, const int64_t *bytes)
     return 1;
 }
 
-int ck_comm_gather_in_turns(struct ck_comm *c, const void *mine, void *all,
-                            const int64_t *bytes)
+int ck_group_gather_in_turns(struct ck_group *c, const void *mine, void *all,
+                             const int64_t *bytes)
 {
     char *part = all;
     for (int r = 0; r < c->t.size; part += bytes[r], r++) {
         if (r == c->t.rank && mine != part)
             memcpy(part, mine, (size_t)bytes[r]);
-        CK_RETURN_IF(ck_comm_broadcast(c, part, bytes[r], r));
+        CK_RETURN_IF(ck_group_broadcast(c, part, bytes[r], r));
     }
     c->stats.gathered += bytes[c->t.rank] * (c->t.size - 1);
     return COKE_OK;
 }
 
-int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t *bytes)
+int ck_group_gather(struct ck_group *c, const void *mine, void *all, const int64_t *bytes)
 {
     void *request = NULL;
     if (c->t.size == 1) {
@@ -185,7 +185,7 @@ int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t
         return COKE_OK;
     }
     if (!set_parts(c, bytes))
-        return ck_comm_gather_in_turns(c, mine, all, bytes);
+        return ck_group_gather_in_turns(c, mine, all, bytes);
     CK_RETURN_IF(
         check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
     CK_RETURN_IF(await(c, &request));
@@ -193,7 +193,7 @@ int ck_comm_gather(struct ck_comm *c, const void *mine, void *all, const int64_t
     return COKE_OK;
 }
 
-static int gather_words(struct ck_comm *c, const void *mine, void *all, int64_t words)
+static int gather_words(struct ck_group *c, const void *mine, void *all, int64_t words)
 {
     void *request = NULL;
     for (int r = 0; r < c->t.size; r++) {
@@ -205,7 +205,7 @@ static int gather_words(struct ck_comm *c, const void *mine, void *all, int64_t 
     return await(c, &request);
 }
 
-int ck_comm_gather_equal(struct ck_comm *c, const void *mine, void *all, int64_t bytes)
+int ck_group_gather_equal(struct ck_group *c, const void *mine, void *all, int64_t bytes)
 {
     if (c->t.size == 1) {
         memcpy(all, mine, (size_t)bytes);
@@ -237,7 +237,7 @@ static void add_i64(void *sum, const void *more, int64_t n)
 
 enum { NUMBER = 8, NUMBER_WORDS = NUMBER / CK_WORD };
 
-static void *scratch(struct ck_comm *c, size_t bytes)
+static void *scratch(struct ck_group *c, size_t bytes)
 {
     if (bytes <= c->room)
         return c->scratch;
@@ -251,7 +251,7 @@ static void *scratch(struct ck_comm *c, size_t bytes)
 }
 
 /* parts [size][n], added up in the order of the processes, to v [n]. */
-static void add_up(const struct ck_comm *c, const char *parts, void *v, int64_t n,
+static void add_up(const struct ck_group *c, const char *parts, void *v, int64_t n,
                    add_numbers *add)
 {
     memcpy(v, parts, (size_t)n * NUMBER);
@@ -259,7 +259,8 @@ static void add_up(const struct ck_comm *c, const char *parts, void *v, int64_t 
         add(v, parts + (size_t)(r * n) * NUMBER, n);
 }
 
-static int swap(struct ck_comm *c, int to, const void *send, int from, void *receive, int64_t n)
+static int swap(struct ck_group *c, int to, const void *send, int from, void *receive,
+                int64_t n)
 {
     double begun = ck_clock_seconds();
     int error = c->t.swap(to, send, from, receive, (int)n * NUMBER_WORDS);
@@ -271,7 +272,7 @@ static int swap(struct ck_comm *c, int to, const void *send, int from, void *rec
 /* Pairs, pairs of pairs and so on swap their sums and add them up: after log2(size) rounds all
  * have the same tree of additions (a + b is b + a to the bit). Processes beyond the largest
  * power of two add theirs to those of a partner first, and get the result from it. */
-static int sum_small(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
+static int sum_small(struct ck_group *c, void *v, int64_t n, add_numbers *add)
 {
     int me = c->t.rank, whole = 1;
     char *other = scratch(c, (size_t)n * NUMBER);
@@ -301,7 +302,7 @@ static int64_t piece_start(int64_t n, int rank, int size)
 }
 
 /* Where the pieces of n numbers lie that the processes add up, and the copies of ours. */
-static int64_t set_pieces(struct ck_comm *c, int64_t n, int words)
+static int64_t set_pieces(struct ck_group *c, int64_t n, int words)
 {
     int size = c->t.size, me = c->t.rank;
     int64_t mine = piece_start(n, me + 1, size) - piece_start(n, me, size);
@@ -316,7 +317,7 @@ static int64_t set_pieces(struct ck_comm *c, int64_t n, int words)
 }
 
 /* Every process adds up one piece for all. */
-static int sum_large(struct ck_comm *c, char *v, int64_t n, add_numbers *add)
+static int sum_large(struct ck_group *c, char *v, int64_t n, add_numbers *add)
 {
     void *request = NULL;
     int64_t mine = set_pieces(c, n, NUMBER_WORDS);
@@ -334,7 +335,7 @@ static int sum_large(struct ck_comm *c, char *v, int64_t n, add_numbers *add)
     return COKE_OK;
 }
 
-static int sum(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
+static int sum(struct ck_group *c, void *v, int64_t n, add_numbers *add)
 {
     int rc = COKE_OK;
     if (c->t.size == 1)
@@ -346,19 +347,19 @@ static int sum(struct ck_comm *c, void *v, int64_t n, add_numbers *add)
     return rc;
 }
 
-int ck_comm_sum_f64(struct ck_comm *c, double *v, int64_t n)
+int ck_group_sum_f64(struct ck_group *c, double *v, int64_t n)
 {
     return sum(c, v, n, add_f64);
 }
 
-int ck_comm_sum_i64(struct ck_comm *c, int64_t *v, int64_t n)
+int ck_group_sum_i64(struct ck_group *c, int64_t *v, int64_t n)
 {
     return sum(c, v, n, add_i64);
 }
 
 /* ---- sums that go on meanwhile ---- */
 
-int ck_sum_init(struct ck_sum *s, const struct ck_comm *c, int64_t n)
+int ck_sum_init(struct ck_sum *s, const struct ck_group *c, int64_t n)
 {
     int size = c->t.size;
     memset(s, 0, sizeof *s);
@@ -375,7 +376,7 @@ void ck_sum_release(struct ck_sum *s)
     memset(s, 0, sizeof *s);
 }
 
-int ck_sum_begin(struct ck_sum *s, struct ck_comm *c)
+int ck_sum_begin(struct ck_sum *s, struct ck_group *c)
 {
     s->stage = CK_SUM_DONE;
     if (c->t.size == 1)
@@ -398,7 +399,7 @@ static void add_pieces(struct ck_sum *s, int64_t mine, float *own, int size)
     }
 }
 
-static int begin_collecting(struct ck_sum *s, struct ck_comm *c)
+static int begin_collecting(struct ck_sum *s, struct ck_group *c)
 {
     int64_t mine = set_pieces(c, s->n, 1);
     float *own = s->data + c->place[c->t.rank];
@@ -408,7 +409,7 @@ static int begin_collecting(struct ck_sum *s, struct ck_comm *c)
         c, c->t.gather(CK_CHANNEL_COLLECT, own, s->data, c->count, c->place, &s->request));
 }
 
-int ck_sum_advance(struct ck_sum *s, struct ck_comm *c, int wait)
+int ck_sum_advance(struct ck_sum *s, struct ck_group *c, int wait)
 {
     int done = wait;
     if (s->stage != CK_SUM_SCATTER && s->stage != CK_SUM_COLLECT)

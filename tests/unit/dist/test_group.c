@@ -1,4 +1,4 @@
-/* test_comm.c - a process alone: nothing is added, nothing moves, no MPI is asked for. */
+/* test_group.c - a process alone: nothing is added, nothing moves, no MPI is asked for. */
 #include "core/mem.h"
 #include "dist/bucket.h"
 #include "dist/cores.h"
@@ -13,9 +13,9 @@ static void a_process_alone_is_rank_0_of_1(void **state)
     assert_int_equal(coke_group_rank(), 0);
     assert_int_equal(coke_group_size(), 1);
     int sharers = 0;
-    assert_ok(ck_cores_sharers(ck_comm(), &sharers));
+    assert_ok(ck_cores_sharers(ck_group(), &sharers));
     assert_int_equal(sharers, 1);
-    assert_ok(ck_comm_barrier(ck_comm()));
+    assert_ok(ck_group_barrier(ck_group()));
 }
 
 static void sums_of_one_are_what_they_were(void **state)
@@ -23,8 +23,8 @@ static void sums_of_one_are_what_they_were(void **state)
     (void)state;
     double v[3] = {1.5, -2, 1e300};
     int64_t w[2] = {INT64_MAX, -4};
-    assert_ok(ck_comm_sum_f64(ck_comm(), v, 3));
-    assert_ok(ck_comm_sum_i64(ck_comm(), w, 2));
+    assert_ok(ck_group_sum_f64(ck_group(), v, 3));
+    assert_ok(ck_group_sum_i64(ck_group(), w, 2));
     assert_true(v[0] == 1.5 && v[2] == 1e300);
     assert_true(w[0] == INT64_MAX && w[1] == -4);
 }
@@ -34,11 +34,11 @@ static void parts_of_one_are_the_whole(void **state)
     (void)state;
     int32_t mine[2] = {3, 4}, all[2] = {0, 0};
     int64_t bytes = sizeof mine;
-    assert_ok(ck_comm_gather(ck_comm(), mine, all, &bytes));
+    assert_ok(ck_group_gather(ck_group(), mine, all, &bytes));
     assert_int_equal(all[1], 4);
-    assert_ok(ck_comm_gather_equal(ck_comm(), mine + 1, all, 4));
+    assert_ok(ck_group_gather_equal(ck_group(), mine + 1, all, 4));
     assert_int_equal(all[0], 4);
-    assert_ok(ck_comm_broadcast(ck_comm(), all, 8, 0));
+    assert_ok(ck_group_broadcast(ck_group(), all, 8, 0));
 }
 
 static void buckets_cut_spans_and_leave_them(void **state)
@@ -47,7 +47,7 @@ static void buckets_cut_spans_and_leave_them(void **state)
     float a[5] = {1, 2, 3, 4, 5}, b[2] = {6, 7}, d[9] = {8};
     struct ck_span_f32 span[3] = {{a, 5}, {b, 2}, {d, 9}};
     struct ck_buckets *buckets;
-    assert_ok(ck_buckets_new(&buckets, ck_comm(), span, 3, 7));
+    assert_ok(ck_buckets_new(&buckets, ck_group(), span, 3, 7));
     assert_int_equal(ck_buckets_count(buckets), 2);
     for (int step = 0; step < 2; step++) {
         ck_buckets_begin(buckets);
@@ -68,7 +68,7 @@ static void buckets_without_memory_are_none(void **state)
         struct ck_buckets *b;
         int64_t live = ck_mem_stats().live;
         ck_mem_fail_at(nth);
-        assert_int_equal(ck_buckets_new(&b, ck_comm(), &span, 1, 7), COKE_ENOMEM);
+        assert_int_equal(ck_buckets_new(&b, ck_group(), &span, 1, 7), COKE_ENOMEM);
         ck_mem_fail_at(0);
         assert_null(b);
         assert_int_equal(ck_mem_stats().live, live);

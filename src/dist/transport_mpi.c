@@ -1,4 +1,4 @@
-/* comm_mpi.c - the plug-in libcoke-mpi.so: moves bytes with MPI. Nothing else of the library is
+/* transport_mpi.c - the plug-in libcoke-mpi.so: moves bytes with MPI. Nothing else of the library is
  * in it, and only it needs MPI. */
 #include "dist/transport.h"
 

@@ -1,5 +1,5 @@
-/* optim.c - LARS and SGD with momentum. */
-#include "nn/optim.h"
+/* optimizer.c - LARS and SGD with momentum. */
+#include "nn/optimizer.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
@@ -33,8 +33,8 @@ struct recipe {
     int scaled;  /* has such a factor */
 };
 
-struct ck_optim {
-    struct ck_optim_options o;
+struct ck_optimizer {
+    struct ck_optimizer_options o;
     struct ck_param *param;
     int n;
     struct recipe *recipe; /* [n] */
@@ -45,15 +45,15 @@ struct ck_optim {
     float rate, grad_scale; /* of the step */
 };
 
-struct ck_optim_options ck_optim_options_default(void)
+struct ck_optimizer_options ck_optimizer_options_default(void)
 {
-    return (struct ck_optim_options){
+    return (struct ck_optimizer_options){
         .kind = CK_LARS, .momentum = 0.9, .weight_decay = 1e-6, .trust = 0.001};
 }
 
 /* ---- memory ---- */
 
-static int check_options(const struct ck_optim_options *o)
+static int check_options(const struct ck_optimizer_options *o)
 {
     if (!(o->momentum >= 0 && o->momentum < 1))
         return ck_fail(COKE_EUSAGE, "momentum: %g is not within 0..1, 1 excluded", o->momentum);
@@ -70,7 +70,7 @@ static int64_t pieces_of(const struct ck_param *p)
     return p->grad ? (p->size + CHUNK - 1) / CHUNK : 0;
 }
 
-static void cut_pieces(struct ck_optim *o)
+static void cut_pieces(struct ck_optimizer *o)
 {
     struct piece *at = o->piece;
     for (int i = 0; i < o->n; i++)
@@ -80,7 +80,7 @@ static void cut_pieces(struct ck_optim *o)
         }
 }
 
-static void point_to_momentum(struct ck_optim *o)
+static void point_to_momentum(struct ck_optimizer *o)
 {
     float *at = o->momentum;
     for (int i = 0; i < o->n; i++)
@@ -90,7 +90,7 @@ static void point_to_momentum(struct ck_optim *o)
         }
 }
 
-static void set_recipes(struct ck_optim *o)
+static void set_recipes(struct ck_optimizer *o)
 {
     for (int i = 0; i < o->n; i++) {
         struct recipe *r = &o->recipe[i];
@@ -100,11 +100,11 @@ static void set_recipes(struct ck_optim *o)
     }
 }
 
-int ck_optim_new(struct ck_optim **out, struct ck_param *param, int n,
-                 const struct ck_optim_options *options)
+int ck_optimizer_new(struct ck_optimizer **out, struct ck_param *param, int n,
+                     const struct ck_optimizer_options *options)
 {
     int rc = COKE_OK;
-    struct ck_optim *o = NULL;
+    struct ck_optimizer *o = NULL;
     *out = NULL;
     CK_TRY(check_options(options));
     o = ck_calloc_array(1, sizeof *o);
@@ -130,11 +130,11 @@ int ck_optim_new(struct ck_optim **out, struct ck_param *param, int n,
     *out = o;
     o = NULL;
 done:
-    ck_optim_free(o);
+    ck_optimizer_free(o);
     return rc;
 }
 
-void ck_optim_free(struct ck_optim *o)
+void ck_optimizer_free(struct ck_optimizer *o)
 {
     if (!o)
         return;
@@ -144,7 +144,7 @@ void ck_optim_free(struct ck_optim *o)
     ck_free(o);
 }
 
-int ck_optim_set_rate(struct ck_optim *o, const char *name, double multiple)
+int ck_optimizer_set_rate(struct ck_optimizer *o, const char *name, double multiple)
 {
     if (!(multiple >= 0 && isfinite(multiple)))
         return ck_fail(COKE_EUSAGE, "learning rate of %s: %g is not a number from 0 on", name,
@@ -168,13 +168,13 @@ static int is_bad(float x)
 
 static void clear_piece(void *arg, int64_t index, int worker)
 {
-    const struct ck_optim *o = arg;
+    const struct ck_optimizer *o = arg;
     const struct piece *c = &o->piece[index];
     (void)worker;
     memset(o->param[c->param].grad + c->from, 0, (size_t)c->n * sizeof(float));
 }
 
-void ck_optim_zero_grads(struct ck_optim *o)
+void ck_optimizer_zero_grads(struct ck_optimizer *o)
 {
     ck_parallel(o->pieces, clear_piece, o);
 }
@@ -203,7 +203,7 @@ static void measure(const float *p, const float *g, int64_t n, float scale, floa
 
 static void measure_piece(void *arg, int64_t index, int worker)
 {
-    struct ck_optim *o = arg;
+    struct ck_optimizer *o = arg;
     struct piece *c = &o->piece[index];
     const struct recipe *r = &o->recipe[c->param];
     const float *g = o->param[c->param].grad + c->from;
@@ -215,7 +215,7 @@ static void measure_piece(void *arg, int64_t index, int worker)
         measure(o->param[c->param].value + c->from, g, c->n, o->grad_scale, r->decay, c);
 }
 
-static int check_gradients(const struct ck_optim *o, int64_t step)
+static int check_gradients(const struct ck_optimizer *o, int64_t step)
 {
     for (int64_t i = 0; i < o->pieces; i++) {
         if (!o->piece[i].bad)
@@ -232,7 +232,7 @@ static int check_gradients(const struct ck_optim *o, int64_t step)
 }
 
 /* LARS's factors, from the pieces' sums in their order. */
-static void set_trust(struct ck_optim *o)
+static void set_trust(struct ck_optimizer *o)
 {
     for (int64_t i = 0; i < o->pieces;) {
         int param = o->piece[i].param;
@@ -250,7 +250,7 @@ static void set_trust(struct ck_optim *o)
 
 static void move_piece(void *arg, int64_t index, int worker)
 {
-    const struct ck_optim *o = arg;
+    const struct ck_optimizer *o = arg;
     const struct piece *c = &o->piece[index];
     const struct recipe *r = &o->recipe[c->param];
     float *restrict p = o->param[c->param].value + c->from;
@@ -265,7 +265,7 @@ static void move_piece(void *arg, int64_t index, int worker)
     }
 }
 
-int ck_optim_step(struct ck_optim *o, double rate, double grad_scale, int64_t step)
+int ck_optimizer_step(struct ck_optimizer *o, double rate, double grad_scale, int64_t step)
 {
     if (!(rate >= 0 && isfinite(rate) && isfinite(grad_scale)))
         return ck_fail(COKE_EUSAGE, "step %lld: learning rate %g, gradients times %g",
@@ -290,7 +290,7 @@ static void tensor_name(char name[TENSOR_NAME], const struct ck_param *p)
     snprintf(name, TENSOR_NAME, "%s%s", PREFIX, p->name);
 }
 
-int ck_optim_save(const struct ck_optim *o, struct ck_state *s)
+int ck_optimizer_save(const struct ck_optimizer *o, struct ck_state *s)
 {
     char name[TENSOR_NAME];
     for (int i = 0; i < o->n; i++) {
@@ -303,7 +303,7 @@ int ck_optim_save(const struct ck_optim *o, struct ck_state *s)
     return COKE_OK;
 }
 
-static int is_known(const struct ck_optim *o, const char *name)
+static int is_known(const struct ck_optimizer *o, const char *name)
 {
     for (int i = 0; i < o->n; i++)
         if (o->param[i].grad && strcmp(o->param[i].name, name) == 0)
@@ -311,7 +311,7 @@ static int is_known(const struct ck_optim *o, const char *name)
     return 0;
 }
 
-int ck_optim_load(struct ck_optim *o, const struct ck_state *s)
+int ck_optimizer_load(struct ck_optimizer *o, const struct ck_state *s)
 {
     int rc = COKE_OK;
     char name[TENSOR_NAME];

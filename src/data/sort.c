@@ -1,7 +1,7 @@
-/* sort_out.c - images of a data set into a folder for each cluster.
+/* sort.c - images of a data set into a folder for each cluster.
  *
  * A file goes by the last part of its name alone, so that no name leads out of the folder. */
-#include "data/sort_out.h"
+#include "data/sort.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/dataset_kinds.h"
@@ -61,7 +61,7 @@ static int check_parent(const char *dir)
     return access(parent, W_OK | X_OK) ? fail_errno(dir) : COKE_OK;
 }
 
-int ck_sort_check(const struct coke_data *d, const char *dir, enum coke_sort_how how)
+int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort_how how)
 {
     struct stat st;
     int empty = 1, rc = COKE_OK;
@@ -236,7 +236,7 @@ static int tell(const struct ck_sort_job *job, int64_t done)
     return ck_fail(COKE_ESTOPPED, "stopped; %lld images are in %s", (long long)done, job->dir);
 }
 
-int ck_sort_out(const struct ck_sort_job *job, struct coke_sorted *out)
+int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out)
 {
     struct sort s = {.job = job, .out = out};
     int rc = COKE_OK;

@@ -1,12 +1,12 @@
-/* same.c - do all processes of a job mean the same thing? */
-#include "dist/same.h"
+/* agree.c - do all processes of a job mean the same thing? */
+#include "dist/agree.h"
 #include "core/error.h"
 #include "core/mem.h"
 
 #include <string.h>
 
-void ck_same_put_options(FILE *to, const struct coke_option_table *t, const void *options,
-                         int (*may_differ)(const char *name))
+void ck_agree_put_options(FILE *to, const struct coke_option_table *t, const void *options,
+                          int (*may_differ)(const char *name))
 {
     char value[1024];
     fprintf(to, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
@@ -20,16 +20,16 @@ void ck_same_put_options(FILE *to, const struct coke_option_table *t, const void
 }
 
 /* Text of the first process on all of them. */
-static int broadcast_text(struct ck_comm *c, const char *text, char **out)
+static int broadcast_text(struct ck_group *c, const char *text, char **out)
 {
     int64_t n = (int64_t)strlen(text) / CK_WORD * CK_WORD + CK_WORD;
-    CK_RETURN_IF(ck_comm_broadcast(c, &n, sizeof n, 0));
+    CK_RETURN_IF(ck_group_broadcast(c, &n, sizeof n, 0));
     *out = ck_calloc_array((size_t)n, 1);
     if (!*out)
         return COKE_ENOMEM;
-    if (ck_comm_rank(c) == 0)
+    if (ck_group_rank(c) == 0)
         memcpy(*out, text, strlen(text));
-    CK_RETURN_IF(ck_comm_broadcast(c, *out, n, 0));
+    CK_RETURN_IF(ck_group_broadcast(c, *out, n, 0));
     (*out)[n - 1] = 0;
     return COKE_OK;
 }
@@ -61,26 +61,26 @@ static int compare_lines(int rank, const char *mine, const char *theirs)
                                       rank);
 }
 
-int ck_same_text(struct ck_comm *c, const char *text)
+int ck_agree_text(struct ck_group *c, const char *text)
 {
     char *theirs = NULL;
     int rc = COKE_OK;
-    if (ck_comm_size(c) == 1)
+    if (ck_group_size(c) == 1)
         return COKE_OK;
     CK_TRY(broadcast_text(c, text, &theirs));
-    CK_TRY(compare_lines(ck_comm_rank(c), text, theirs));
-    CK_TRY(ck_comm_barrier(c));
+    CK_TRY(compare_lines(ck_group_rank(c), text, theirs));
+    CK_TRY(ck_group_barrier(c));
 done:
     ck_free(theirs);
     return rc;
 }
 
-int ck_same_hash(struct ck_comm *c, uint64_t hash, const char *when, const char *what)
+int ck_agree_hash(struct ck_group *c, uint64_t hash, const char *when, const char *what)
 {
     uint64_t first = hash;
-    CK_RETURN_IF(ck_comm_broadcast(c, &first, sizeof first, 0));
+    CK_RETURN_IF(ck_group_broadcast(c, &first, sizeof first, 0));
     if (first != hash)
         return ck_fail(COKE_EFAIL, "%s: process %d holds other %s than process 0", when,
-                       ck_comm_rank(c), what);
-    return ck_comm_barrier(c);
+                       ck_group_rank(c), what);
+    return ck_group_barrier(c);
 }

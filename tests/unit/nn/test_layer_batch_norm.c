@@ -1,4 +1,4 @@
-/* test_layer_norm.c - batch norm in compiled networks: statistics over several processes,
+/* test_layer_batch_norm.c - batch norm in compiled networks: statistics over several processes,
  * counted batches, and where it is not defined. */
 #include "support.h"
 #include "layer_cases.h"

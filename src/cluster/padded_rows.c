@@ -1,5 +1,5 @@
-/* batch.c - rows of the caller's layout, checked and padded for the kernels. */
-#include "cluster/batch.h"
+/* padded_rows.c - rows of the caller's layout, checked and padded for the kernels. */
+#include "cluster/padded_rows.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "kernels/kernels.h"
@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-void ck_batch_release(struct ck_batch *b)
+void ck_padded_rows_release(struct ck_padded_rows *b)
 {
     ck_free(b->x);
     memset(b, 0, sizeof *b);
 }
 
-int ck_batch_fill(struct ck_batch *b, const float *x, int64_t n, int dim)
+int ck_padded_rows_fill(struct ck_padded_rows *b, const float *x, int64_t n, int dim)
 {
     int ld = ck_padded(dim);
     if (n > b->room) {

@@ -1,4 +1,4 @@
-/* test_norm_layer.c - batch norm as a layer uses it: against finite differences and PyTorch,
+/* test_batch_norm.c - batch norm as a layer uses it: against finite differences and PyTorch,
  * split over ranks; the formulas per channel. */
 #include "layers_test.h"
 

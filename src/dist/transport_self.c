@@ -1,4 +1,4 @@
-/* comm_self.c - the transport of a process that is alone. */
+/* transport_self.c - the transport of a process that is alone. */
 #include "dist/transport.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* layer_norm.c - batch norm with what follows it: out = relu?(norm(x) + residual), where the
+/* layer_batch_norm.c - batch norm with what follows it: out = relu?(norm(x) + residual), where the
  * residual may have a batch norm of its own. */
 #include "core/error.h"
 #include "core/mem.h"
@@ -273,8 +273,8 @@ static int backward(struct ck_op *op)
     return COKE_OK;
 }
 
-void ck_norm_make(const struct ck_op *norm, enum ck_norm_share what, int64_t first,
-                  int64_t images)
+void ck_norm_compute_deferred(const struct ck_op *norm, enum ck_deferred what, int64_t first,
+                              int64_t images)
 {
     struct range r = {first, images};
     if (what == CK_NORM_OUT)

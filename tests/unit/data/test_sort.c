@@ -1,25 +1,25 @@
-/* test_sort_out.c - images into cluster folders: names of any kind, nothing outside, nothing
+/* test_sort.c - images into cluster folders: names of any kind, nothing outside, nothing
  * overwritten. */
 #include "data_test.h"
 #include "core/mem.h"
-#include "data/sort_out.h"
+#include "data/sort.h"
 #include "io/file.h"
 
 #include <unistd.h>
 
-static struct coke_data *open_data(const char *source)
+static struct coke_dataset *open_data(const char *source)
 {
-    struct coke_data *d = NULL;
-    struct coke_data_options o = coke_data_options_default();
-    assert_ok(coke_data_open(&d, source, &o));
+    struct coke_dataset *d = NULL;
+    struct coke_dataset_options o = coke_dataset_options_default();
+    assert_ok(coke_dataset_open(&d, source, &o));
     return d;
 }
 
-static int sort(struct coke_data *d, const int32_t *cluster, const char *dir,
+static int sort(struct coke_dataset *d, const int32_t *cluster, const char *dir,
                 enum coke_sort_how how, struct coke_sorted *out)
 {
     struct ck_sort_job job = {d, cluster, 12, dir, how, NULL};
-    return ck_sort_out(&job, out);
+    return ck_sort_run(&job, out);
 }
 
 static void assert_text(const char *path, const char *text)
@@ -50,7 +50,7 @@ static void files_keep_their_names_and_bytes(void **state)
     put("in/b/lost.jpg", "3");
     put("in/b/one.jpg", "4");
     put("in/b/two.jpg", "5");
-    struct coke_data *d = open_data("in");
+    struct coke_dataset *d = open_data("in");
     assert_ok(sort(d, cluster, "out", COKE_SORT_COPY, &s));
     assert_text("out/cluster-00/one.jpg", "1");
     assert_text("out/cluster-11/two.jpg", "2");
@@ -60,7 +60,7 @@ static void files_keep_their_names_and_bytes(void **state)
     assert_int_equal(s.folders, 2);
     assert_int_equal(s.renamed, 1);
     assert_int_equal(s.left_out, 1);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void links_lead_to_the_files(void **state)
@@ -71,7 +71,7 @@ static void links_lead_to_the_files(void **state)
     char target[512], here[256];
     put("in/a/x.png", "1");
     put("in/b/x.png", "2");
-    struct coke_data *d = open_data("in");
+    struct coke_dataset *d = open_data("in");
     assert_ok(sort(d, cluster, "out", COKE_SORT_LINK, &s));
     ssize_t n = readlink("out/cluster-03/x.png", target, sizeof target - 1);
     assert_true(n > 0);
@@ -80,7 +80,7 @@ static void links_lead_to_the_files(void **state)
     assert_true(strncmp(target, here, strlen(here)) == 0);
     assert_text("out/cluster-03/x.png", "1");
     assert_text("out/cluster-03/x-1.png", "2");
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void names_that_lead_elsewhere_stay_inside(void **state)
@@ -95,18 +95,18 @@ static void names_that_lead_elsewhere_stay_inside(void **state)
     put("in/list.csv",
         "../up.jpg,0\n\"a \"\"b\"\", c.jpg\",1\n\xc3\xa4\xff.jpg,0\nx/../x/y.jpg,1\n");
     put("in/a \"b\", c.jpg", "comma");
-    struct coke_data *d = open_data("in/list.csv");
+    struct coke_dataset *d = open_data("in/list.csv");
     assert_ok(sort(d, cluster, "out", COKE_SORT_COPY, &s));
     assert_text("out/cluster-01/up.jpg", "up");
     assert_text("out/cluster-01/a \"b\", c.jpg", "comma");
     assert_text("out/cluster-01/\xc3\xa4\xff.jpg", "bytes");
     assert_text("out/cluster-01/y.jpg", "deep");
-    coke_data_free(d);
+    coke_dataset_free(d);
     const int32_t same[] = {2, 2, 2, 2, 2};
     d = open_data("in");
     assert_ok(sort(d, same, "out2", COKE_SORT_COPY, &s));
     assert_text("out2/cluster-02/a \"b\", c\n d.jpg", "odd");
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void a_long_name_is_cut(void **state)
@@ -119,11 +119,11 @@ static void a_long_name_is_cut(void **state)
     snprintf(name + 250, sizeof name - 250, ".jpg");
     snprintf(path, sizeof path, "in/%s", name);
     put(path, "1");
-    struct coke_data *d = open_data("in");
+    struct coke_dataset *d = open_data("in");
     assert_ok(sort(d, cluster, "out", COKE_SORT_COPY, &s));
     snprintf(path, sizeof path, "out/cluster-01/%.200s.jpg", name);
     assert_text(path, "1");
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void pixels_become_png(void **state)
@@ -131,18 +131,18 @@ static void pixels_become_png(void **state)
     (void)state;
     const int32_t cluster[] = {4, 5, 4};
     struct coke_sorted s;
-    struct coke_data *d = open_data("synthetic:n=3,size=8");
+    struct coke_dataset *d = open_data("synthetic:n=3,size=8");
     assert_fails(sort(d, cluster, "out", COKE_SORT_LINK, &s), COKE_EUSAGE, "no files");
     assert_false(is_there("out"));
     assert_ok(sort(d, cluster, "out", COKE_SORT_COPY, &s));
-    coke_data_free(d);
+    coke_dataset_free(d);
     d = open_data("out");
-    assert_int_equal(coke_data_count(d), 3);
-    assert_int_equal(coke_data_classes(d), 2);
-    struct coke_data_verified v;
-    assert_ok(coke_data_verify(d, NULL, NULL, &v));
+    assert_int_equal(coke_dataset_count(d), 3);
+    assert_int_equal(coke_dataset_classes(d), 2);
+    struct coke_dataset_verified v;
+    assert_ok(coke_dataset_verify(d, NULL, NULL, &v));
     assert_int_equal(v.good, 3);
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void nothing_is_overwritten(void **state)
@@ -153,7 +153,7 @@ static void nothing_is_overwritten(void **state)
     put("in/a/x.jpg", "1");
     put("full/cluster-00/x.jpg", "old");
     put("file", "old");
-    struct coke_data *d = open_data("in");
+    struct coke_dataset *d = open_data("in");
     assert_fails(sort(d, cluster, "full", COKE_SORT_COPY, &s), COKE_EUSAGE, "not empty");
     assert_text("full/cluster-00/x.jpg", "old");
     assert_fails(sort(d, cluster, "file", COKE_SORT_COPY, &s), COKE_EUSAGE, "no folder");
@@ -161,7 +161,7 @@ static void nothing_is_overwritten(void **state)
     mkdir("empty", 0777);
     assert_ok(sort(d, cluster, "empty", COKE_SORT_COPY, &s));
     assert_text("empty/cluster-00/x.jpg", "1");
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void a_full_disk_leaves_no_half_file(void **state)
@@ -170,19 +170,19 @@ static void a_full_disk_leaves_no_half_file(void **state)
     const int32_t cluster[] = {0};
     struct coke_sorted s;
     put("in/a/x.jpg", "1");
-    struct coke_data *d = open_data("in");
+    struct coke_dataset *d = open_data("in");
     ck_file_fail_write_at(1);
     assert_fails(sort(d, cluster, "out", COKE_SORT_COPY, &s), COKE_EIO, "No space left");
     ck_file_fail_write_at(0);
     assert_false(is_there("out/cluster-00/x.jpg"));
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 static void memory_that_is_missing_leaks_none(void **state)
 {
     (void)state;
     const int32_t cluster[] = {0, 1};
-    struct coke_data *d = open_data("synthetic:n=2,size=8");
+    struct coke_dataset *d = open_data("synthetic:n=2,size=8");
     for (int nth = 1; nth < 12; nth++) {
         char dir[16];
         struct coke_sorted s;
@@ -194,7 +194,7 @@ static void memory_that_is_missing_leaks_none(void **state)
         assert_true(rc == COKE_OK || rc == COKE_ENOMEM);
         assert_int_equal(ck_mem_stats().live, live);
     }
-    coke_data_free(d);
+    coke_dataset_free(d);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave_folder)

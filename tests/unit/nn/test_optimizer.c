@@ -1,7 +1,7 @@
-/* test_optim.c - LARS and SGD: against a slow one in double, and what else a step promises. */
+/* test_optimizer.c - LARS and SGD: against a slow one in double, and what else a step promises. */
 #include "support.h"
 #include "core/mem.h"
-#include "nn/optim.h"
+#include "nn/optimizer.h"
 
 enum { PARAMS = 5, STEPS = 6 };
 
@@ -73,7 +73,7 @@ static double length_of(const double *x, int64_t n)
 }
 
 static void slow_step(struct slow *s, const struct ck_param *q, double rate, double grad_scale,
-                      const struct ck_optim_options *o)
+                      const struct ck_optimizer_options *o)
 {
     int decays = o->kind == CK_SGD || q->ndim >= 2;
     double scale = 1, *dp = test_array((size_t)q->size, sizeof *dp);
@@ -89,12 +89,12 @@ static void slow_step(struct slow *s, const struct ck_param *q, double rate, dou
     free(dp);
 }
 
-static void compare_with_slow_one(struct ck_optim_options o, double grad_scale,
+static void compare_with_slow_one(struct ck_optimizer_options o, double grad_scale,
                                   double bias_rate)
 {
     struct ck_param param[PARAMS];
     struct slow slow[PARAMS];
-    struct ck_optim *opt;
+    struct ck_optimizer *opt;
     make(param);
     for (int i = 0; i < PARAMS; i++) {
         slow[i].p = test_array((size_t)param[i].size, sizeof(double));
@@ -102,11 +102,11 @@ static void compare_with_slow_one(struct ck_optim_options o, double grad_scale,
         for (int64_t j = 0; j < param[i].size; j++)
             slow[i].p[j] = (double)param[i].value[j];
     }
-    assert_ok(ck_optim_new(&opt, param, PARAMS, &o));
-    assert_ok(ck_optim_set_rate(opt, "fc.bias", bias_rate));
+    assert_ok(ck_optimizer_new(&opt, param, PARAMS, &o));
+    assert_ok(ck_optimizer_set_rate(opt, "fc.bias", bias_rate));
     for (int step = 0; step < STEPS; step++) {
         make_gradients(param, step);
-        assert_ok(ck_optim_step(opt, rate_of(step), grad_scale, step));
+        assert_ok(ck_optimizer_step(opt, rate_of(step), grad_scale, step));
         for (int i = 0; i < PARAMS; i++) {
             if (i != RUNNING)
                 slow_step(&slow[i], &param[i], rate_of(step) * (i == BIAS ? bias_rate : 1),
@@ -115,7 +115,7 @@ static void compare_with_slow_one(struct ck_optim_options o, double grad_scale,
                 assert_close(param[i].value[j], slow[i].p[j], 2e-6 * (1 + fabs(slow[i].p[j])));
         }
     }
-    ck_optim_free(opt);
+    ck_optimizer_free(opt);
     for (int i = 0; i < PARAMS; i++) {
         free(slow[i].p);
         free(slow[i].m);
@@ -127,8 +127,8 @@ static void lars_and_sgd_follow_their_definition(void **state)
 {
     (void)state;
     for (int kind = CK_LARS; kind <= CK_SGD; kind++) {
-        struct ck_optim_options o = ck_optim_options_default();
-        o.kind = (enum ck_optim_kind)kind;
+        struct ck_optimizer_options o = ck_optimizer_options_default();
+        o.kind = (enum ck_optimizer_kind)kind;
         compare_with_slow_one(o, 1, 1);
         o.weight_decay = 0.03;
         compare_with_slow_one(o, 0.125, 10);
@@ -143,20 +143,20 @@ static void zero_parameters_and_zero_gradients_are_not_scaled(void **state)
 {
     (void)state;
     struct ck_param param[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *opt;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *opt;
     make(param);
     make_gradients(param, 0);
     o.weight_decay = 0;
     memset(param[CONV].value, 0, (size_t)param[CONV].size * sizeof(float));
     memset(param[FC].grad, 0, (size_t)param[FC].size * sizeof(float));
     float before = param[FC].value[3];
-    assert_ok(ck_optim_new(&opt, param, PARAMS, &o));
-    assert_ok(ck_optim_step(opt, 0.5, 1, 1));
+    assert_ok(ck_optimizer_new(&opt, param, PARAMS, &o));
+    assert_ok(ck_optimizer_step(opt, 0.5, 1, 1));
     assert_true(param[FC].value[3] == before);
     for (int64_t j = 0; j < param[CONV].size; j++)
         assert_true(param[CONV].value[j] == -0.5f * param[CONV].grad[j]);
-    ck_optim_free(opt);
+    ck_optimizer_free(opt);
     destroy(param);
 }
 
@@ -164,16 +164,16 @@ static void tiny_gradients_make_no_nan(void **state)
 {
     (void)state;
     struct ck_param param[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *opt;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *opt;
     make(param);
     o.weight_decay = 0;
     param[FC].grad[0] = 1e-45f;
-    assert_ok(ck_optim_new(&opt, param, PARAMS, &o));
-    assert_ok(ck_optim_step(opt, 0.5, 1, 1));
+    assert_ok(ck_optimizer_new(&opt, param, PARAMS, &o));
+    assert_ok(ck_optimizer_step(opt, 0.5, 1, 1));
     for (int64_t j = 0; j < param[FC].size; j++)
         assert_true(isfinite(param[FC].value[j]));
-    ck_optim_free(opt);
+    ck_optimizer_free(opt);
     destroy(param);
 }
 
@@ -181,16 +181,16 @@ static void bad_gradients_are_named_before_anything_changes(void **state)
 {
     (void)state;
     struct ck_param param[PARAMS], before[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *opt;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *opt;
     make(param);
     make(before);
     make_gradients(param, 0);
-    assert_ok(ck_optim_new(&opt, param, PARAMS, &o));
+    assert_ok(ck_optimizer_new(&opt, param, PARAMS, &o));
     param[FC].grad[5] = NAN;
     param[FC].grad[17000] = INFINITY; /* another piece */
     param[FC].grad[34499] = -INFINITY;
-    assert_fails(ck_optim_step(opt, 0.5, 1, 12), COKE_ENUMERIC,
+    assert_fails(ck_optimizer_step(opt, 0.5, 1, 12), COKE_ENUMERIC,
                  "step 12: gradient of fc.weight is not finite (3 of 34500 values)");
     for (int i = 0; i < PARAMS; i++) {
         assert_memory_equal(param[i].value, before[i].value,
@@ -199,11 +199,11 @@ static void bad_gradients_are_named_before_anything_changes(void **state)
     }
     make_gradients(param, 0);
     param[CONV].grad[53] = NAN;
-    assert_fails(ck_optim_step(opt, 0.5, 1, 13), COKE_ENUMERIC,
+    assert_fails(ck_optimizer_step(opt, 0.5, 1, 13), COKE_ENUMERIC,
                  "step 13: gradient of layer1.0.conv1.weight is not finite (1 of 54 values)");
     make_gradients(param, 0);
-    assert_ok(ck_optim_step(opt, 0.5, 1, 14));
-    ck_optim_free(opt);
+    assert_ok(ck_optimizer_step(opt, 0.5, 1, 14));
+    ck_optimizer_free(opt);
     destroy(param);
     destroy(before);
 }
@@ -212,28 +212,30 @@ static void impossible_options_are_refused_in_words(void **state)
 {
     (void)state;
     struct ck_param param[PARAMS];
-    struct ck_optim *opt;
+    struct ck_optimizer *opt;
     make(param);
-    struct ck_optim_options o = ck_optim_options_default(), good = o;
+    struct ck_optimizer_options o = ck_optimizer_options_default(), good = o;
     o.momentum = 1;
-    assert_fails(ck_optim_new(&opt, param, PARAMS, &o), COKE_EUSAGE, "momentum: 1 is not");
+    assert_fails(ck_optimizer_new(&opt, param, PARAMS, &o), COKE_EUSAGE, "momentum: 1 is not");
     o = good;
     o.weight_decay = -1;
-    assert_fails(ck_optim_new(&opt, param, PARAMS, &o), COKE_EUSAGE, "weight decay: -1 is not");
+    assert_fails(ck_optimizer_new(&opt, param, PARAMS, &o), COKE_EUSAGE,
+                 "weight decay: -1 is not");
     o = good;
     o.trust = 0;
-    assert_fails(ck_optim_new(&opt, param, PARAMS, &o), COKE_EUSAGE, "trust: 0 is not");
+    assert_fails(ck_optimizer_new(&opt, param, PARAMS, &o), COKE_EUSAGE, "trust: 0 is not");
     assert_null(opt);
-    assert_ok(ck_optim_new(&opt, param, PARAMS, &good));
-    assert_fails(ck_optim_set_rate(opt, "fc.wait", 10), COKE_EUSAGE, "no parameter fc.wait");
-    assert_fails(ck_optim_set_rate(opt, "bn1.running_mean", 10), COKE_EUSAGE,
+    assert_ok(ck_optimizer_new(&opt, param, PARAMS, &good));
+    assert_fails(ck_optimizer_set_rate(opt, "fc.wait", 10), COKE_EUSAGE,
+                 "no parameter fc.wait");
+    assert_fails(ck_optimizer_set_rate(opt, "bn1.running_mean", 10), COKE_EUSAGE,
                  "no parameter bn1.running_mean");
-    assert_fails(ck_optim_set_rate(opt, "fc.bias", -1), COKE_EUSAGE, "fc.bias: -1");
-    assert_fails(ck_optim_step(opt, (double)NAN, 1, 3), COKE_EUSAGE,
+    assert_fails(ck_optimizer_set_rate(opt, "fc.bias", -1), COKE_EUSAGE, "fc.bias: -1");
+    assert_fails(ck_optimizer_step(opt, (double)NAN, 1, 3), COKE_EUSAGE,
                  "step 3: learning rate nan");
-    assert_fails(ck_optim_step(opt, 1, (double)INFINITY, 3), COKE_EUSAGE,
+    assert_fails(ck_optimizer_step(opt, 1, (double)INFINITY, 3), COKE_EUSAGE,
                  "gradients times inf");
-    ck_optim_free(opt);
+    ck_optimizer_free(opt);
     destroy(param);
 }
 
@@ -243,28 +245,28 @@ static void steps_raise_versions_and_gradients_can_be_cleared(void **state)
 {
     (void)state;
     struct ck_param param[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *opt;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *opt;
     make(param);
     make_gradients(param, 0);
-    assert_ok(ck_optim_new(&opt, param, PARAMS, &o));
-    assert_ok(ck_optim_step(opt, 0.5, 1, 1));
-    assert_ok(ck_optim_step(opt, 0.5, 1, 2));
-    ck_optim_zero_grads(opt);
+    assert_ok(ck_optimizer_new(&opt, param, PARAMS, &o));
+    assert_ok(ck_optimizer_step(opt, 0.5, 1, 1));
+    assert_ok(ck_optimizer_step(opt, 0.5, 1, 2));
+    ck_optimizer_zero_grads(opt);
     for (int i = 0; i < PARAMS; i++) {
         assert_int_equal(param[i].version, i == RUNNING ? 0 : 2);
         for (int64_t j = 0; param[i].grad && j < param[i].size; j++)
             assert_true(param[i].grad[j] == 0);
     }
-    ck_optim_free(opt);
+    ck_optimizer_free(opt);
     destroy(param);
 }
 
-static void run(struct ck_param *param, int first, int last, struct ck_optim *opt)
+static void run(struct ck_param *param, int first, int last, struct ck_optimizer *opt)
 {
     for (int step = first; step < last; step++) {
         make_gradients(param, step);
-        assert_ok(ck_optim_step(opt, rate_of(step), 0.3, step));
+        assert_ok(ck_optimizer_step(opt, rate_of(step), 0.3, step));
     }
 }
 
@@ -278,20 +280,20 @@ static void any_number_of_threads_gives_the_same_bytes(void **state)
 {
     (void)state;
     struct ck_param one[PARAMS], more[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *opt;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *opt;
     coke_set_threads(1);
     make(one);
-    assert_ok(ck_optim_new(&opt, one, PARAMS, &o));
+    assert_ok(ck_optimizer_new(&opt, one, PARAMS, &o));
     run(one, 0, STEPS, opt);
-    ck_optim_free(opt);
+    ck_optimizer_free(opt);
     for (int threads = 2; threads <= 3; threads++) {
         coke_set_threads(threads);
         make(more);
-        assert_ok(ck_optim_new(&opt, more, PARAMS, &o));
+        assert_ok(ck_optimizer_new(&opt, more, PARAMS, &o));
         run(more, 0, STEPS, opt);
         same_values(one, more);
-        ck_optim_free(opt);
+        ck_optimizer_free(opt);
         destroy(more);
     }
     coke_set_threads(0);
@@ -302,39 +304,39 @@ static void saved_and_loaded_momentum_continues_with_the_same_bytes(void **state
 {
     (void)state;
     struct ck_param whole[PARAMS], part[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *a, *b, *c;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *a, *b, *c;
     struct ck_state s = {0};
     make(whole);
     make(part);
-    assert_ok(ck_optim_new(&a, whole, PARAMS, &o));
-    assert_ok(ck_optim_new(&b, part, PARAMS, &o));
+    assert_ok(ck_optimizer_new(&a, whole, PARAMS, &o));
+    assert_ok(ck_optimizer_new(&b, part, PARAMS, &o));
     run(whole, 0, STEPS, a);
     run(part, 0, 3, b);
     assert_ok(ck_state_add(&s, "fc.weight", CK_F32, 0, NULL, NULL)); /* someone else's */
-    assert_ok(ck_optim_save(b, &s));
+    assert_ok(ck_optimizer_save(b, &s));
     assert_int_equal(s.ntensors, 1 + PARAMS - 1);
     assert_string_equal(s.tensor[1].name, "momentum.layer1.0.conv1.weight");
     assert_int_equal(s.tensor[1].ndim, 4);
-    assert_ok(ck_optim_new(&c, part, PARAMS, &o));
-    assert_ok(ck_optim_load(c, &s));
+    assert_ok(ck_optimizer_new(&c, part, PARAMS, &o));
+    assert_ok(ck_optimizer_load(c, &s));
     run(part, 3, STEPS, c);
     same_values(whole, part);
     ck_state_release(&s);
-    ck_optim_free(a);
-    ck_optim_free(b);
-    ck_optim_free(c);
+    ck_optimizer_free(a);
+    ck_optimizer_free(b);
+    ck_optimizer_free(c);
     destroy(whole);
     destroy(part);
 }
 
-static void refuse_load(struct ck_optim *o, struct ck_state *s, const char *words)
+static void refuse_load(struct ck_optimizer *o, struct ck_state *s, const char *words)
 {
     struct ck_state before = {0};
-    assert_ok(ck_optim_save(o, &before));
+    assert_ok(ck_optimizer_save(o, &before));
     const float *conv = before.tensor[0].data;
     float first = conv[0];
-    assert_fails(ck_optim_load(o, s), COKE_EFORMAT, words);
+    assert_fails(ck_optimizer_load(o, s), COKE_EFORMAT, words);
     assert_true(conv[0] == first); /* where it was, and as it was */
     ck_state_release(&before);
 }
@@ -343,14 +345,14 @@ static void state_that_does_not_fit_is_refused_and_nothing_loaded(void **state)
 {
     (void)state;
     struct ck_param param[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *opt, *other;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *opt, *other;
     struct ck_state s = {0};
     make(param);
-    assert_ok(ck_optim_new(&opt, param, PARAMS, &o));
-    assert_ok(ck_optim_new(&other, param, PARAMS, &o));
+    assert_ok(ck_optimizer_new(&opt, param, PARAMS, &o));
+    assert_ok(ck_optimizer_new(&other, param, PARAMS, &o));
     run(param, 0, 1, opt);
-    assert_ok(ck_optim_save(other, &s));
+    assert_ok(ck_optimizer_save(other, &s));
     s.tensor[3].shape[0] = 6;
     refuse_load(opt, &s, "tensor 'momentum.fc.bias': dimension 0 is 6, not 5");
     s.tensor[3].shape[0] = 5;
@@ -358,12 +360,12 @@ static void state_that_does_not_fit_is_refused_and_nothing_loaded(void **state)
         ck_state_add(&s, "momentum.fc2.bias", CK_F32, 1, param[BIAS].shape, param[BIAS].value));
     refuse_load(opt, &s, "tensor 'momentum.fc2.bias' belongs to no parameter");
     memcpy(s.tensor[4].name, "elsewhere", 10);
-    assert_ok(ck_optim_load(opt, &s));
+    assert_ok(ck_optimizer_load(opt, &s));
     memcpy(s.tensor[3].name, "elsewhere", 10);
     refuse_load(opt, &s, "tensor 'momentum.fc.bias' is missing");
     ck_state_release(&s);
-    ck_optim_free(opt);
-    ck_optim_free(other);
+    ck_optimizer_free(opt);
+    ck_optimizer_free(other);
     destroy(param);
 }
 
@@ -373,8 +375,8 @@ static void every_allocation_may_fail_and_a_step_makes_none(void **state)
 {
     (void)state;
     struct ck_param param[PARAMS];
-    struct ck_optim_options o = ck_optim_options_default();
-    struct ck_optim *opt = NULL;
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    struct ck_optimizer *opt = NULL;
     struct ck_state s = {0};
     make(param);
     make_gradients(param, 0);
@@ -382,21 +384,21 @@ static void every_allocation_may_fail_and_a_step_makes_none(void **state)
     int rc = COKE_ENOMEM;
     for (int64_t nth = 1; rc; nth++) {
         ck_mem_fail_at(nth);
-        rc = ck_optim_new(&opt, param, PARAMS, &o);
+        rc = ck_optimizer_new(&opt, param, PARAMS, &o);
         ck_mem_fail_at(0);
         assert_true(rc == COKE_OK || (rc == COKE_ENOMEM && ck_mem_stats().live == live));
     }
     int64_t calls = ck_mem_stats().calls;
-    assert_ok(ck_optim_step(opt, 0.5, 1, 1));
+    assert_ok(ck_optimizer_step(opt, 0.5, 1, 1));
     assert_int_equal(ck_mem_stats().calls, calls);
-    assert_ok(ck_optim_save(opt, &s));
+    assert_ok(ck_optimizer_save(opt, &s));
     ck_mem_fail_at(1);
-    assert_int_equal(ck_optim_load(opt, &s), COKE_ENOMEM);
+    assert_int_equal(ck_optimizer_load(opt, &s), COKE_ENOMEM);
     ck_mem_fail_at(1);
-    assert_int_equal(ck_optim_save(opt, &s), COKE_ENOMEM);
+    assert_int_equal(ck_optimizer_save(opt, &s), COKE_ENOMEM);
     ck_state_release(&s);
-    ck_optim_free(opt);
-    ck_optim_free(NULL);
+    ck_optimizer_free(opt);
+    ck_optimizer_free(NULL);
     assert_int_equal(ck_mem_stats().live, live);
     destroy(param);
 }

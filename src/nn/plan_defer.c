@@ -1,8 +1,8 @@
-/* plan_share.c - which results of batch norms are left to convolutions (enum ck_norm_share).
+/* plan_defer.c - which results of batch norms are left to convolutions (enum ck_deferred).
  *
  * Made by who reads them first, they are read from a cache: a pass over memory less. They are
  * made later than the batch norm's turn is, so what they are made from must live longer. */
-#include "nn/plan_share.h"
+#include "nn/plan_defer.h"
 
 /* The op that reads a value first; NULL = none. */
 static struct ck_op *first_reader(struct ck_plan *p, int value)
@@ -13,10 +13,10 @@ static struct ck_op *first_reader(struct ck_plan *p, int value)
     return NULL;
 }
 
-static int leave(struct ck_op *norm, enum ck_norm_share what, struct ck_op *conv,
+static int leave(struct ck_op *norm, enum ck_deferred what, struct ck_op *conv,
                  enum ck_conv_pass pass)
 {
-    if (conv->class != &ck_op_conv || !ck_conv_makes_shares(conv, pass))
+    if (conv->class != &ck_op_conv || !ck_conv_can_produce(conv, pass))
         return 0;
     norm->share[what] = conv;
     conv->share[what] = norm;
@@ -51,7 +51,7 @@ static void leave_din(struct ck_op *norm)
         ck_plan_live_until(p, norm->dout[i], ck_plan_backward_step(conv));
 }
 
-void ck_plan_share(struct ck_plan *p)
+void ck_plan_defer(struct ck_plan *p)
 {
     for (int i = 0; i < p->nops; i++)
         if (p->op[i].class == &ck_op_norm) {

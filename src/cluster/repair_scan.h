@@ -1,7 +1,7 @@
-/* repair_pass.h - a pass over all rows at fixed prices, in chunks, for repair.c; several
+/* repair_scan.h - a pass over all rows at fixed prices, in chunks, for repair.c; several
  * processes may share it (repair_share.c). */
-#ifndef CK_REPAIR_PASS_H
-#define CK_REPAIR_PASS_H
+#ifndef CK_REPAIR_SCAN_H
+#define CK_REPAIR_SCAN_H
 
 #include "cluster/exact.h"
 #include "cluster/repair.h"
@@ -9,61 +9,62 @@
 #include <stdatomic.h>
 
 enum {
-    CK_PASS_CHUNK = 1024, /* rows a thread takes at a time; results are merged in this order */
-    CK_PASS_CALM = 8,     /* a calm price may rise by this part of the margin */
+    CK_REPAIR_CHUNK =
+        1024,           /* rows a thread takes at a time; results are merged in this order */
+    CK_REPAIR_CALM = 8, /* a calm price may rise by this part of the margin */
 };
 
-struct ck_pass_active {
+struct ck_repair_active {
     int64_t id;
     int32_t label;
     float score; /* x.c */
 };
 
-struct ck_pass_found {
+struct ck_repair_found {
     int64_t n, room;
-    struct ck_pass_active *item;
+    struct ck_repair_active *item;
     int64_t narcs, arcs_room;
-    struct ck_pass_arc {
+    struct ck_repair_arc {
         int32_t point; /* within its chunk */
         int32_t k;
         float score;
     } * arc;
 };
 
-struct ck_pass_part {
+struct ck_repair_part {
     int worker;
     int64_t first, n, first_arc, narcs;
     double primal, nearest, weight;
 };
 
-struct ck_pass_worker {
+struct ck_repair_worker {
     float *x; /* [CK_ASSIGN_BLOCK + CK_TILE][ld] */
     struct ck_near_list near;
-    struct ck_pass_found found;
+    struct ck_repair_found found;
     int64_t *size; /* [k] rows without a choice */
 };
 
-struct ck_pass {
+struct ck_repair_scan {
     struct ck_repair *r;
     float margin;
     int only_far; /* second look: nearest centers of rows whose label's price exceeds the margin
                    */
     int workers;
-    struct ck_pass_worker *worker;
-    struct ck_pass_part *part;
+    struct ck_repair_worker *worker;
+    struct ck_repair_part *part;
     int64_t chunks, first_chunk;
     int rank, size; /* of the processes that share them */
     float *bias;    /* [k] prices of this pass */
     float *fall;    /* [k] how far they may fall */
-    float *rise;    /* [k] how far they may rise beyond margin / CK_PASS_CALM */
+    float *rise;    /* [k] how far they may rise beyond margin / CK_REPAIR_CALM */
     uint8_t *calm;  /* [k] price 0, and likely to stay there */
     float reach;    /* at most this many margins */
     float *look;    /* [k] how far behind rows look for their nearest center */
     float *push;    /* [k] how far the box moves on */
     float lowest;   /* of them */
     int full_passes;
-    double share;          /* of the rows that are looked at; 1 = all */
-    int64_t *least, *most; /* [k] bounds for that share */
+    double share;                 /* of the rows that are looked at; 1 = all */
+    int64_t *min_size, *max_size; /* [k] bounds for that share */
     _Atomic int rc;
     char *error; /* the sentence of the thread that failed */
     /* merged */
@@ -75,22 +76,22 @@ struct ck_pass {
     struct ck_choice *choice;
 };
 
-int ck_pass_init(struct ck_pass *p, struct ck_repair *r);
-void ck_pass_release(struct ck_pass *p);
-/* The widest margin (a power of two) at which a row has at most `most` centers within it on
+int ck_repair_scan_init(struct ck_repair_scan *p, struct ck_repair *r);
+void ck_repair_scan_release(struct ck_repair_scan *p);
+/* The widest margin (a power of two) at which a row has at most `limit` centers within it on
  * average. */
-int ck_pass_choose_margin(struct ck_pass *p, double most);
-int ck_pass_run(struct ck_pass *p);
+int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit);
+int ck_repair_scan_run(struct ck_repair_scan *p);
 /* After a pass: similarities of all rows to their nearest centers, without prices. */
-int ck_pass_look_for_nearest(struct ck_pass *p);
+int ck_repair_scan_nearest(struct ck_repair_scan *p);
 
-/* ---- between repair_pass.c and repair_share.c ---- */
+/* ---- between repair_scan.c and repair_share.c ---- */
 
-void ck_pass_release_found(struct ck_pass *p);
+void ck_repair_scan_release_found(struct ck_repair_scan *p);
 
 /* Several processes have a run of chunks each: those of process `rank` begin here. */
-int64_t ck_pass_chunks_before(const struct ck_pass *p, int rank);
+int64_t ck_repair_scan_chunks_before(const struct ck_repair_scan *p, int rank);
 /* After all have run theirs: every process gets what one alone would have found. */
-int ck_pass_share(struct ck_pass *p);
+int ck_repair_scan_merge_ranks(struct ck_repair_scan *p);
 
 #endif

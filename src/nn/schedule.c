@@ -1,20 +1,20 @@
-/* sched.c - the learning rate of every step. */
-#include "nn/sched.h"
+/* schedule.c - the learning rate of every step. */
+#include "nn/schedule.h"
 #include "core/error.h"
 
 #include <math.h>
 
-int64_t ck_sched_default_warmup(int64_t epochs)
+int64_t ck_schedule_default_warmup(int64_t epochs)
 {
     int64_t tenth = (epochs - 1) / 10;
     return tenth < 1 ? 1 : tenth > 10 ? 10 : tenth;
 }
 
-int ck_sched_init(struct ck_sched *s, double rate, int64_t epochs, int64_t warmup,
-                  int64_t steps)
+int ck_schedule_init(struct ck_schedule *s, double rate, int64_t epochs, int64_t warmup,
+                     int64_t steps)
 {
     if (warmup < 0)
-        warmup = ck_sched_default_warmup(epochs);
+        warmup = ck_schedule_default_warmup(epochs);
     if (!(rate >= 0 && isfinite(rate)))
         return ck_fail(COKE_EUSAGE, "learning rate: %g is not a number from 0 on", rate);
     if (steps < 1)
@@ -25,11 +25,11 @@ int ck_sched_init(struct ck_sched *s, double rate, int64_t epochs, int64_t warmu
                        "%lld epochs: epoch 0 and %lld of warm-up leave none to train; at least "
                        "%lld are needed",
                        (long long)epochs, (long long)warmup, (long long)warmup + 2);
-    *s = (struct ck_sched){.rate = rate, .epochs = epochs, .warmup = warmup, .steps = steps};
+    *s = (struct ck_schedule){.rate = rate, .epochs = epochs, .warmup = warmup, .steps = steps};
     return COKE_OK;
 }
 
-double ck_sched_rate(const struct ck_sched *s, int64_t epoch, int64_t step)
+double ck_schedule_rate(const struct ck_schedule *s, int64_t epoch, int64_t step)
 {
     double n = (double)s->steps, c = (double)epoch * n + (double)step;
     double first = (double)(s->warmup + 1) * n; /* step of the cosine */

@@ -1,6 +1,6 @@
-/* repair_pass.c - one pass over all rows at fixed prices, on all threads: labels, and the rows
+/* repair_scan.c - one pass over all rows at fixed prices, on all threads: labels, and the rows
  * that have a choice with their choices. */
-#include "cluster/repair_pass.h"
+#include "cluster/repair_scan.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -31,10 +31,10 @@ static int grow(void **items, int64_t n, int64_t more, int64_t *room, size_t siz
     return COKE_OK;
 }
 
-static int keep_active(struct ck_pass_worker *w, struct ck_pass_part *part, int64_t id,
+static int keep_active(struct ck_repair_worker *w, struct ck_repair_part *part, int64_t id,
                        int32_t label, float score, const struct ck_near *near, int64_t n)
 {
-    struct ck_pass_found *f = &w->found;
+    struct ck_repair_found *f = &w->found;
     void *items = f->item, *arcs = f->arc;
     int rc = grow(&items, f->n, 1, &f->room, sizeof *f->item);
     f->item = items;
@@ -44,33 +44,33 @@ static int keep_active(struct ck_pass_worker *w, struct ck_pass_part *part, int6
     if (rc)
         return rc;
     for (int64_t i = 0; i < n; i++)
-        f->arc[f->narcs++] = (struct ck_pass_arc){(int32_t)part->n, near[i].k, near[i].score};
-    f->item[f->n++] = (struct ck_pass_active){id, label, score};
+        f->arc[f->narcs++] = (struct ck_repair_arc){(int32_t)part->n, near[i].k, near[i].score};
+    f->item[f->n++] = (struct ck_repair_active){id, label, score};
     part->n++;
     part->narcs += n;
     return COKE_OK;
 }
 
 /* May the nearest center of a row with this label lie further than it looked? */
-static int is_far(const struct ck_pass *p, int32_t label)
+static int is_far(const struct ck_repair_scan *p, int32_t label)
 {
     return p->look[label] < p->bias[label] - p->lowest;
 }
 
 /* Labels of n rows, and their near lists in w->near. */
-static int list_near(const struct ck_pass *p, struct ck_pass_worker *w, const int64_t *id,
-                     int n, int32_t *label, float *score)
+static int list_near(const struct ck_repair_scan *p, struct ck_repair_worker *w,
+                     const int64_t *id, int n, int32_t *label, float *score)
 {
     w->near.n = 0;
     int rc = ck_scan_get(p->r->scan, id, n, w->x);
     return rc ? rc
-              : ck_assign_near_block(p->r->assigner, w->x, n, p->margin / CK_PASS_CALM, label,
+              : ck_assign_near_block(p->r->assigner, w->x, n, p->margin / CK_REPAIR_CALM, label,
                                      score, &w->near);
 }
 
 /* Labels one block of rows and sorts them into those with a choice and those without. */
-static int label_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pass_part *part,
-                       const int64_t *id, int n)
+static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
+                       struct ck_repair_part *part, const int64_t *id, int n)
 {
     struct ck_repair *r = p->r;
     int32_t label[CK_ASSIGN_BLOCK];
@@ -97,8 +97,8 @@ static int label_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pa
     return rc;
 }
 
-static int far_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pass_part *part,
-                     const int64_t *id, int n)
+static int far_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
+                     struct ck_repair_part *part, const int64_t *id, int n)
 {
     int32_t label[CK_ASSIGN_BLOCK];
     float score[CK_ASSIGN_BLOCK];
@@ -111,7 +111,7 @@ static int far_block(struct ck_pass *p, struct ck_pass_worker *w, struct ck_pass
     return COKE_OK;
 }
 
-static int wanted(const struct ck_pass *p, int64_t i)
+static int wanted(const struct ck_repair_scan *p, int64_t i)
 {
     if (ck_scan_is_bad(p->r->scan, i))
         return 0;
@@ -120,30 +120,30 @@ static int wanted(const struct ck_pass *p, int64_t i)
     return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
-static void note_failure(struct ck_pass *p, int rc)
+static void note_failure(struct ck_repair_scan *p, int rc)
 {
     if (!atomic_exchange(&p->rc, rc))
         p->error = ck_strdup(coke_last_error());
 }
 
-static int failure(const struct ck_pass *p)
+static int failure(const struct ck_repair_scan *p)
 {
     return p->rc ? ck_fail(p->rc, "%s", p->error ? p->error : "out of memory") : COKE_OK;
 }
 
 static void run_chunk(void *arg, int64_t at, int worker)
 {
-    struct ck_pass *p = arg;
+    struct ck_repair_scan *p = arg;
     int64_t chunk = p->first_chunk + at, total = p->r->scan->rows->n;
-    struct ck_pass_worker *w = &p->worker[worker];
-    struct ck_pass_part *part = &p->part[chunk];
-    int64_t end = (chunk + 1) * CK_PASS_CHUNK < total ? (chunk + 1) * CK_PASS_CHUNK : total;
+    struct ck_repair_worker *w = &p->worker[worker];
+    struct ck_repair_part *part = &p->part[chunk];
+    int64_t end = (chunk + 1) * CK_REPAIR_CHUNK < total ? (chunk + 1) * CK_REPAIR_CHUNK : total;
     int64_t id[CK_ASSIGN_BLOCK];
     int n = 0, rc = COKE_OK;
     part->worker = worker;
     part->first = w->found.n;
     part->first_arc = w->found.narcs;
-    for (int64_t i = chunk * CK_PASS_CHUNK; i < end && !rc; i++) {
+    for (int64_t i = chunk * CK_REPAIR_CHUNK; i < end && !rc; i++) {
         if (wanted(p, i))
             id[n++] = i;
         if (n == CK_ASSIGN_BLOCK || (i == end - 1 && n > 0)) {
@@ -155,28 +155,28 @@ static void run_chunk(void *arg, int64_t at, int worker)
         note_failure(p, rc);
 }
 
-static int run_chunks(struct ck_pass *p, const char *phase)
+static int run_chunks(struct ck_repair_scan *p, const char *phase)
 {
     int64_t total = p->r->scan->rows->n;
-    int64_t from = ck_pass_chunks_before(p, p->rank),
-            end = ck_pass_chunks_before(p, p->rank + 1);
+    int64_t from = ck_repair_scan_chunks_before(p, p->rank),
+            end = ck_repair_scan_chunks_before(p, p->rank + 1);
     for (p->first_chunk = from; p->first_chunk < end; p->first_chunk += ROUND_CHUNKS) {
         int64_t left = end - p->first_chunk;
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
         int rc = failure(p);
         if (rc)
             return rc;
-        int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_PASS_CHUNK;
+        int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
         if (p->r->progress &&
             p->r->progress(p->r->user, phase, done < total ? done : total, total))
             return ck_fail(COKE_ESTOPPED, "stopped");
     }
-    return p->size > 1 ? ck_pass_share(p) : COKE_OK;
+    return p->size > 1 ? ck_repair_scan_merge_ranks(p) : COKE_OK;
 }
 
 /* ---- the pass ---- */
 
-static void release_merged(struct ck_pass *p)
+static void release_merged(struct ck_repair_scan *p)
 {
     ck_free(p->id);
     ck_free(p->start);
@@ -193,9 +193,9 @@ static void release_merged(struct ck_pass *p)
     p->arc = NULL;
 }
 
-void ck_pass_release(struct ck_pass *p)
+void ck_repair_scan_release(struct ck_repair_scan *p)
 {
-    ck_pass_release_found(p);
+    ck_repair_scan_release_found(p);
     release_merged(p);
     for (int i = 0; p->worker && i < p->workers; i++) {
         ck_free(p->worker[i].x);
@@ -210,21 +210,21 @@ void ck_pass_release(struct ck_pass *p)
     ck_free(p->rise);
     ck_free(p->calm);
     ck_free(p->look);
-    ck_free(p->least);
-    ck_free(p->most);
+    ck_free(p->min_size);
+    ck_free(p->max_size);
     ck_free(p->error);
 }
 
-int ck_pass_init(struct ck_pass *p, struct ck_repair *r)
+int ck_repair_scan_init(struct ck_repair_scan *p, struct ck_repair *r)
 {
     memset(p, 0, sizeof *p);
     p->r = r;
     p->share = 1;
     p->reach = 3;
     p->workers = ck_threads();
-    p->rank = r->comm ? ck_comm_rank(r->comm) : 0;
-    p->size = r->comm ? ck_comm_size(r->comm) : 1;
-    p->chunks = (r->scan->rows->n + CK_PASS_CHUNK - 1) / CK_PASS_CHUNK;
+    p->rank = r->group ? ck_group_rank(r->group) : 0;
+    p->size = r->group ? ck_group_size(r->group) : 1;
+    p->chunks = (r->scan->rows->n + CK_REPAIR_CHUNK - 1) / CK_REPAIR_CHUNK;
     p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
     p->part = ck_calloc_array((size_t)p->chunks, sizeof *p->part);
     p->bias = ck_calloc_array((size_t)r->k, sizeof *p->bias);
@@ -233,13 +233,13 @@ int ck_pass_init(struct ck_pass *p, struct ck_repair *r)
     p->rise = ck_calloc_array((size_t)r->k, sizeof *p->rise);
     p->calm = ck_calloc_array((size_t)r->k, sizeof *p->calm);
     p->look = ck_calloc_array((size_t)r->k, sizeof *p->look);
-    p->least = ck_calloc_array((size_t)r->k, sizeof *p->least);
-    p->most = ck_calloc_array((size_t)r->k, sizeof *p->most);
+    p->min_size = ck_calloc_array((size_t)r->k, sizeof *p->min_size);
+    p->max_size = ck_calloc_array((size_t)r->k, sizeof *p->max_size);
     if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->rise || !p->calm ||
-        !p->look || !p->least || !p->most)
+        !p->look || !p->min_size || !p->max_size)
         return COKE_ENOMEM;
     for (int i = 0; i < p->workers; i++) {
-        struct ck_pass_worker *w = &p->worker[i];
+        struct ck_repair_worker *w = &p->worker[i];
         w->x = ck_calloc_array(CK_ASSIGN_BLOCK + CK_TILE, (size_t)r->scan->ld * sizeof *w->x);
         w->size = ck_calloc_array((size_t)r->k, sizeof *w->size);
         if (!w->x || !w->size)
@@ -249,7 +249,7 @@ int ck_pass_init(struct ck_pass *p, struct ck_repair *r)
 }
 
 /* The threads' findings in the order of the rows; arcs by cluster. */
-static int merge(struct ck_pass *p)
+static int merge(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
     release_merged(p);
@@ -280,16 +280,16 @@ static int merge(struct ck_pass *p)
         p->start[k + 2] += p->start[k + 1];
     int64_t at = 0, arcs = 0;
     for (int64_t c = 0; c < p->chunks; c++) {
-        const struct ck_pass_part *part = &p->part[c];
-        const struct ck_pass_found *f = &p->worker[part->worker].found;
+        const struct ck_repair_part *part = &p->part[c];
+        const struct ck_repair_found *f = &p->worker[part->worker].found;
         for (int64_t i = 0; i < part->narcs; i++) {
-            const struct ck_pass_arc *a = &f->arc[part->first_arc + i];
+            const struct ck_repair_arc *a = &f->arc[part->first_arc + i];
             p->arc[p->start[a->k + 1]++] = (struct ck_arc){(int32_t)(at + a->point), a->score};
             p->choice[arcs++] = (struct ck_choice){a->k, a->score};
             p->choices[at + a->point + 1] = arcs;
         }
         for (int64_t i = 0; i < part->n; i++, at++) {
-            const struct ck_pass_active *x = &f->item[part->first + i];
+            const struct ck_repair_active *x = &f->item[part->first + i];
             p->id[at] = x->id;
             p->label[at] = x->label;
             p->score[at] = x->score;
@@ -298,14 +298,14 @@ static int merge(struct ck_pass *p)
     return COKE_OK;
 }
 
-static void clear_parts(struct ck_pass *p)
+static void clear_parts(struct ck_repair_scan *p)
 {
     memset(p->part, 0, (size_t)p->chunks * sizeof *p->part);
     for (int w = 0; w < p->workers; w++)
         memset(p->worker[w].size, 0, (size_t)p->r->k * sizeof *p->worker[w].size);
 }
 
-static int far_rows(const struct ck_pass *p)
+static int far_rows(const struct ck_repair_scan *p)
 {
     int any = 0;
     for (int64_t k = 0; k < p->r->k; k++)
@@ -315,7 +315,7 @@ static int far_rows(const struct ck_pass *p)
 
 /* Similarities to the nearest centers are known from the near lists unless a label's price is
  * higher than the margin; those rows are looked at again without prices. */
-int ck_pass_look_for_nearest(struct ck_pass *p)
+int ck_repair_scan_nearest(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
     for (int64_t c = 0; c < p->chunks; c++)
@@ -335,15 +335,16 @@ int ck_pass_look_for_nearest(struct ck_pass *p)
 
 /* The prices of this pass. Without upper bounds none is negative, and none at 0 can fall; the
  * others may, often to 0, so their rows are given longer lists. */
-static void use_prices(struct ck_pass *p)
+static void use_prices(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
     p->lowest = INFINITY;
     for (int64_t k = 0; k < r->k; k++) {
         float price = r->price[k];
         p->bias[k] = price;
-        p->fall[k] = fminf(r->most ? fmaxf(price, 0) + p->margin : price, p->reach * p->margin);
-        p->rise[k] = p->calm[k] ? 0 : p->margin - p->margin / CK_PASS_CALM;
+        p->fall[k] =
+            fminf(r->max_size ? fmaxf(price, 0) + p->margin : price, p->reach * p->margin);
+        p->rise[k] = p->calm[k] ? 0 : p->margin - p->margin / CK_REPAIR_CALM;
         p->lowest = fminf(p->lowest, price);
     }
     /* The nearest center is behind the label by the label's price at most. Where that is far,
@@ -357,7 +358,7 @@ static void use_prices(struct ck_pass *p)
     ck_assigner_settle(r->assigner, p->bias);
 }
 
-int ck_pass_run(struct ck_pass *p)
+int ck_repair_scan_run(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
     clear_parts(p);
@@ -365,7 +366,7 @@ int ck_pass_run(struct ck_pass *p)
     int rc = run_chunks(p, r->passes > 0 ? "repair" : "final");
     if (!rc)
         rc = merge(p);
-    ck_pass_release_found(p);
+    ck_repair_scan_release_found(p);
     if (rc)
         return rc;
     r->passes += p->share;
@@ -393,16 +394,16 @@ int ck_pass_run(struct ck_pass *p)
 /* ---- how wide to look ---- */
 
 struct near_count {
-    struct ck_pass *p;
+    struct ck_repair_scan *p;
     _Atomic int64_t rows, near;
 };
 
 static void count_chunk(void *arg, int64_t chunk, int worker)
 {
     struct near_count *count = arg;
-    struct ck_pass *p = count->p;
+    struct ck_repair_scan *p = count->p;
     struct ck_repair *r = p->r;
-    struct ck_pass_worker *w = &p->worker[worker];
+    struct ck_repair_worker *w = &p->worker[worker];
     int64_t total = r->scan->rows->n, id[CK_ASSIGN_BLOCK];
     int32_t label[CK_ASSIGN_BLOCK];
     float score[CK_ASSIGN_BLOCK];
@@ -421,7 +422,7 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
 }
 
 /* Centers that a row has on its list, on average over a sample of rows. */
-static int count_near(struct ck_pass *p, double *near)
+static int count_near(struct ck_repair_scan *p, double *near)
 {
     int64_t total = p->r->scan->rows->n, rows = total < SAMPLE ? total : SAMPLE;
     struct near_count count = {.p = p};
@@ -430,9 +431,9 @@ static int count_near(struct ck_pass *p, double *near)
     return failure(p);
 }
 
-/* The widest margin (a power of two) at which a row has at most `most` centers within it on
+/* The widest margin (a power of two) at which a row has at most `limit` centers within it on
  * average. */
-int ck_pass_choose_margin(struct ck_pass *p, double most)
+int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
 {
     /* at the widest every center is on every list */
     float margin = 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
@@ -442,7 +443,7 @@ int ck_pass_choose_margin(struct ck_pass *p, double most)
         p->margin = wider;
         use_prices(p);
         rc = count_near(p, &near);
-        if (near > most)
+        if (near > limit)
             break;
         margin = wider;
     }

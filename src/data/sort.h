@@ -1,11 +1,11 @@
-/* sort_out.h - images of a data set into a folder for each cluster. */
-#ifndef CK_SORT_OUT_H
-#define CK_SORT_OUT_H
+/* sort.h - images of a data set into a folder for each cluster. */
+#ifndef CK_SORT_H
+#define CK_SORT_H
 
 #include "data/fetch.h"
 
 struct ck_sort_job {
-    struct coke_data *data;
+    struct coke_dataset *data;
     const int32_t *cluster; /* [n] < clusters; negative = left out */
     int32_t clusters;
     const char *dir; /* made; or there and empty */
@@ -14,8 +14,8 @@ struct ck_sort_job {
 };
 
 /* Refuses what cannot be done, before any work; makes nothing. */
-int ck_sort_check(const struct coke_data *d, const char *dir, enum coke_sort_how how);
+int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort_how how);
 /* Nothing is ever overwritten. What was sorted before a failure stays. */
-int ck_sort_out(const struct ck_sort_job *job, struct coke_sorted *out);
+int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out);
 
 #endif
