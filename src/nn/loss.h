@@ -1,5 +1,5 @@
 /* loss.h - the discrimination loss: cross-entropy of unit vectors to the centers of every head
- * (docs/algorithm.md), and its gradient.
+ * (docs/networks.md), and its gradient.
  *
  * With p = softmax(x . centers / T) and a target t over the same centers, both rows of K
  * numbers, the loss of x is logsumexp - x . (t centers) / T and its gradient
