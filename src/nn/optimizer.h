@@ -1,6 +1,6 @@
-/* optim.h - LARS and SGD with momentum on a network's parameters (docs/networks.md). */
-#ifndef CK_OPTIM_H
-#define CK_OPTIM_H
+/* optimizer.h - LARS and SGD with momentum on a network's parameters (docs/networks.md). */
+#ifndef CK_OPTIMIZER_H
+#define CK_OPTIMIZER_H
 
 #include "core/state.h"
 #include "nn/param.h"
