@@ -8,8 +8,7 @@ GENERATOR := $(if $(shell command -v ninja),-G Ninja)
 new = $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR))
 
 DEV = -DCOKE_DEV=ON -DCMAKE_BUILD_TYPE=Debug
-# Threads that wait by spinning starve each other when several tests share the cores.
-RUN = OMP_WAIT_POLICY=passive $(CTEST) --output-on-failure -j $(JOBS)
+RUN = $(CTEST) --output-on-failure -j $(JOBS)
 
 .PHONY: all demo check check-long bench install clean help dev dev-clang
 
@@ -34,7 +33,7 @@ dev-clang:
 check:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory dev-clang
-	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
+	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
 	$(RUN) --test-dir build-clang -R '^((kernels|cluster|nn|image|data)/[a-z0-9_]*|tree/openmp)$$'
 	@$(MAKE) --no-print-directory dev
 	$(RUN) --test-dir build-dev -L 'unit|cli'

@@ -1,7 +1,7 @@
 """coke export against onnx, onnxruntime and the package safetensors: valid models, the same
 outputs, the same bits.
 
-usage: test_onnx_export.py COKE NN_DRIVER EXPORT_DRIVER PAGE   run by tests/with_python.sh
+usage: test_onnx_export.py COKE NN_DRIVER EXPORT_DRIVER PAGE   run by tests/support/with_python.sh
 """
 
 import json

@@ -1,6 +1,6 @@
 """Images decoded byte by byte as Pillow decodes them, and encoded so that Pillow can read them.
 
-usage: test_pillow_codecs.py PATH-OF-IMAGE_DRIVER     exit code 77: no Pillow here
+usage: test_pillow_codecs.py PATH-OF-CODEC_DRIVER     exit code 77: no Pillow here
 """
 
 import io

@@ -155,7 +155,7 @@ def main():
         with open("pages.json", "w", encoding="utf-8") as f:
             json.dump(pages, f)
         sys.stdout.flush()
-        code = subprocess.run(["node", os.path.join(SOURCE, "tests", "browser", "report.mjs"),
+        code = subprocess.run(["node", os.path.join(SOURCE, "tests", "py", "report.mjs"),
                                os.path.abspath(os.path.join(home, playwright)), browser,
                                "pages.json"], timeout=600).returncode
         os.chdir(home)

@@ -2,7 +2,7 @@
 stays under ACC .35, on any single statistic under .5, and neighbours or linear functions of raw
 pixels do not tell the classes apart.
 
-usage: test_synthetic_images.py PATH-OF-DATA_DRIVER     exit code 77: no numpy or scipy here
+usage: test_synthetic_images.py PATH-OF-DATASET_IMAGES_DRIVER     exit code 77: no numpy or scipy here
 """
 
 import subprocess

@@ -1,7 +1,7 @@
 """test_train_learns.py - the demo finds the classes of the built-in images, which k-means on their
 pixels does not, and nothing is said to go wrong on the way.
 
-usage: test_train_learns.py COKE DATA_DRIVER short|long     exit code 77: no numpy or scipy here"""
+usage: test_train_learns.py COKE DATASET_IMAGES_DRIVER short|long     exit code 77: no numpy or scipy here"""
 import json
 import os
 import subprocess

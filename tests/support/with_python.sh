@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # with_python.sh - runs a test with the Python of scripts/get-python.
 #
-# usage: tests/with_python.sh TREE DIR SCRIPT ARGUMENT...
+# usage: tests/support/with_python.sh TREE DIR SCRIPT ARGUMENT...
 set -u
 tree=$1 dir=$2
 shift 2

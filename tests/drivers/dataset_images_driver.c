@@ -1,6 +1,6 @@
-/* data_driver.c - images of a data set for tests in Python.
+/* dataset_images_driver.c - images of a data set for tests in Python.
  *
- * data_driver SOURCE N [test]
+ * dataset_images_driver SOURCE N [test]
  * writes to stdout: i32 n, height, width, channels; the first N images u8
  * [n][height][width][channels]; their labels i32 [n]. All images have one size. "test" takes
  * the images meant for testing. */
@@ -13,7 +13,7 @@
 
 static int fail(const char *words)
 {
-    fprintf(stderr, "data_driver: %s\n", words);
+    fprintf(stderr, "dataset_images_driver: %s\n", words);
     return 1;
 }
 
@@ -34,7 +34,7 @@ static int write_images(struct ck_dataset *d, int32_t n)
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        return fail("data_driver SOURCE N [test]");
+        return fail("dataset_images_driver SOURCE N [test]");
     struct ck_dataset_options o = {0};
     struct ck_dataset *d = NULL;
     if (argc > 3 && strcmp(argv[3], "test") == 0)

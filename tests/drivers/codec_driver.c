@@ -1,12 +1,12 @@
-/* image_driver.c - the image codecs as a program, for tests that compare them with others'.
+/* codec_driver.c - the image codecs as a program, for tests that compare them with others'.
  *
- * image_driver decode            each line of stdin "CHANNELS ORIENT SCALE FILE" is answered
- * with "WIDTH HEIGHT CHANNELS\n" and the pixels, or "error: ...\n" image_driver parts N FILE...
+ * codec_driver decode            each line of stdin "CHANNELS ORIENT SCALE FILE" is answered
+ * with "WIDTH HEIGHT CHANNELS\n" and the pixels, or "error: ...\n" codec_driver parts N FILE...
  * decodes N random parts at random scales of each file, which must have the bytes of the whole;
- * says how many were smaller image_driver encode KIND QUALITY IN OUT image_driver jpeg H V
+ * says how many were smaller codec_driver encode KIND QUALITY IN OUT codec_driver jpeg H V
  * RESTART PROGRESSIVE IN OUT a JPEG file of the kinds that the library reads but does not
  *                                write: sampling factors of the components, MCUs between
- * restart markers image_driver time N FILE...    milliseconds of processor time a file, mean of
+ * restart markers codec_driver time N FILE...    milliseconds of processor time a file, mean of
  * N rounds */
 #include "image/codec.h"
 #include "core/mem.h"
@@ -264,6 +264,6 @@ int main(int argc, char **argv)
         return make_jpeg(argv + 2);
     if (argc > 3 && strcmp(argv[1], "time") == 0)
         return time_files(atoi(argv[2]), argv + 3);
-    fprintf(stderr, "usage: see the head of image_driver.c\n");
+    fprintf(stderr, "usage: see the head of codec_driver.c\n");
     return 2;
 }

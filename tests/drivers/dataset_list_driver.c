@@ -1,6 +1,6 @@
-/* dataset_driver.c - lists a data set for tests in other languages.
+/* dataset_list_driver.c - lists a data set for tests in other languages.
  *
- * usage: dataset_driver [--one-pass] DATA
+ * usage: dataset_list_driver [--one-pass] DATA
  * Prints "kind n classes", then "name label size crc32" of each image, separated by tabs. */
 #include "data/dataset.h"
 #include "coke.h"
