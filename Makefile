@@ -50,12 +50,12 @@ check-long:
 bench:
 	@scripts/install-deps build bench
 	@$(MAKE) --no-print-directory all
-	bench/bench_cluster --fresh
+	bench/peers/bench_cluster --fresh
 	build/bench_step
 	build/bench_embed
 	build/bench_loader
 	build/bench_train
-	bench/bench_scaling
+	bench/micro/bench_scaling
 
 install: all
 	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)

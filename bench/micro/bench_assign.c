@@ -1,5 +1,5 @@
 /* bench_assign.c - one exact assignment pass: rows and centers from .npy, best of several runs.
- * Prints one JSON object; bench/bench_cluster compares it with the peers. */
+ * Prints one JSON object; bench/peers/bench_cluster compares it with the peers. */
 #include "cluster/assign.h"
 #include "core/clock.h"
 #include "core/mem.h"

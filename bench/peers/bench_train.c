@@ -1,5 +1,5 @@
 /* bench_train.c - images a second of a whole training, data loading included, against the same
- * training in PyTorch with torchvision on Pillow (bench/torch_train.py).
+ * training in PyTorch with torchvision on Pillow (bench/peers/torch_train.py).
  *
  *     build/bench_train [--cifar FOLDER] [--batch N] [--width W] [--seconds S] [--repeat N]
  *                       [--python PYTHON]
@@ -88,11 +88,11 @@ static double theirs(const char *file)
 {
     char command[2048], line[256];
     double rate = 0;
-    snprintf(
-        command, sizeof command,
-        "OMP_NUM_THREADS=2 %s bench/torch_train.py '%s' --batch %d --width %g --seconds %g "
-        "--repeat %d",
-        args.python, file, args.batch, args.width, args.seconds, args.repeat);
+    snprintf(command, sizeof command,
+             "OMP_NUM_THREADS=2 %s bench/peers/torch_train.py '%s' --batch %d --width %g "
+             "--seconds %g "
+             "--repeat %d",
+             args.python, file, args.batch, args.width, args.seconds, args.repeat);
     FILE *f = popen(command, "r");
     while (f && fgets(line, sizeof line, f))
         sscanf(line, "{\"rate\": %lf", &rate);

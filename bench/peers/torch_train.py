@@ -16,7 +16,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "tests", "py")]
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(TOP, "tests", "py")]
 import torch_loader as data  # noqa: E402
 import torch_weights as nets  # noqa: E402
 

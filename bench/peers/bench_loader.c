@@ -1,5 +1,5 @@
 /* bench_loader.c - augmented views a second, against torchvision's transforms on Pillow images
- * in PyTorch's DataLoader (bench/torch_loader.py), on the same files by the same recipe.
+ * in PyTorch's DataLoader (bench/peers/torch_loader.py), on the same files by the same recipe.
  *
  *     build/bench_loader [--cifar FOLDER] [--jpeg FOLDER] [--only cifar|jpeg224|packed224]
  *                        [--workers N] [--seconds S] [--repeat N] [--python PYTHON]
@@ -84,7 +84,7 @@ static double theirs(const char *kind, const char *source)
     char command[4096], line[256];
     double rate = 0;
     snprintf(command, sizeof command,
-             "OMP_NUM_THREADS=1 %s bench/torch_loader.py %s '%s' --workers %d --batch %d "
+             "OMP_NUM_THREADS=1 %s bench/peers/torch_loader.py %s '%s' --workers %d --batch %d "
              "--seconds %g --repeat %d",
              args.python, kind, source, args.workers, BATCH, args.seconds, args.repeat);
     FILE *f = popen(command, "r");

@@ -1,6 +1,6 @@
 /* bench_exact.c - the exact min-size assignment of rows to given centers, from nothing known
  * (all prices 0): frozen passes and solver, best of several runs. Prints one JSON object;
- * bench/bench_cluster compares it with LEMON's network simplex. */
+ * bench/peers/bench_cluster compares it with LEMON's network simplex. */
 #include "cluster/kmeans.h"
 #include "cluster/repair.h"
 #include "core/clock.h"

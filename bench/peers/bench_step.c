@@ -300,7 +300,8 @@ static void compare(const struct config *c, const char *precision)
 
 static int usage(const char *word)
 {
-    fprintf(stderr, "bench_step: what is %s? The head of bench/bench_step.c tells the usage.\n",
+    fprintf(stderr,
+            "bench_step: what is %s? The head of bench/peers/bench_step.c tells the usage.\n",
             word);
     return 2;
 }

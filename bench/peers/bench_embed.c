@@ -4,7 +4,7 @@
  * usage: build/bench_embed [--threads 2] [--steps 5] [--repeat 3] [--only NAME]
  *                          [--python PYTHON]
  *
- * The peer is bench/torch_step.py --inference: eval mode, inference_mode, the faster of its two
+ * The peer is bench/peers/torch_step.py --inference: eval mode, inference_mode, the faster of its two
  * memory layouts. Last come lines `ratio embed_NAME VALUE`, above 1 = we are faster. */
 #include "coke.h"
 #include "core/clock.h"
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
     enum { CONFIGS = sizeof configs / sizeof configs[0] };
     double ratio[CONFIGS] = {0};
     if (parse(argc, argv)) {
-        fprintf(stderr, "bench_embed: the head of bench/bench_embed.c tells the usage\n");
+        fprintf(stderr, "bench_embed: the head of bench/peers/bench_embed.c tells the usage\n");
         return 2;
     }
     for (int i = 0; i < CONFIGS; i++) {

@@ -6,10 +6,10 @@ memory is that configuration's. The only output is one line of JSON; what cannot
 gives {"error": "..."} and exit code 1.
 
 Any interpreter that can import torch will do; torchvision is not needed. Debian's PyTorch:
-    /usr/bin/python3 bench/torch_step.py --arch resnet18 --stem cifar --batch 128
+    /usr/bin/python3 bench/peers/torch_step.py --arch resnet18 --stem cifar --batch 128
 A current one beside it (5 GB: the package brings its GPU libraries and does not load without):
     python3 -m venv build/torch && build/torch/bin/pip install torch
-    build/torch/bin/python bench/torch_step.py --arch resnet18 --stem cifar --batch 128
+    build/torch/bin/python bench/peers/torch_step.py --arch resnet18 --stem cifar --batch 128
 """
 import argparse
 import json
