@@ -1,13 +1,17 @@
 /* codec_driver.c - the image codecs as a program, for tests that compare them with others'.
  *
- * codec_driver decode            each line of stdin "CHANNELS ORIENT SCALE FILE" is answered
- * with "WIDTH HEIGHT CHANNELS\n" and the pixels, or "error: ...\n" codec_driver parts N FILE...
- * decodes N random parts at random scales of each file, which must have the bytes of the whole;
- * says how many were smaller codec_driver encode KIND QUALITY IN OUT codec_driver jpeg H V
- * RESTART PROGRESSIVE IN OUT a JPEG file of the kinds that the library reads but does not
- *                                write: sampling factors of the components, MCUs between
- * restart markers codec_driver time N FILE...    milliseconds of processor time a file, mean of
- * N rounds */
+ * codec_driver decode
+ *     answers each line of stdin "CHANNELS ORIENT SCALE FILE" with "WIDTH HEIGHT CHANNELS\n" and
+ *     the pixels, or with "error: ...\n"
+ * codec_driver parts N FILE...
+ *     decodes N random parts of each file at random scales, which must have the bytes of the
+ *     whole; prints how many were smaller
+ * codec_driver encode KIND QUALITY IN OUT
+ * codec_driver jpeg H V RESTART PROGRESSIVE IN OUT
+ *     writes a JPEG file of the kinds that the library reads but does not write: sampling
+ *     factors of the components, MCUs between restart markers
+ * codec_driver time N FILE...
+ *     prints milliseconds of processor time per file, mean of N rounds */
 #include "image/codec.h"
 #include "core/mem.h"
 #include "core/rng.h"
