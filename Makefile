@@ -10,7 +10,7 @@ new = $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR))
 DEV = -DCOKE_DEV=ON -DCMAKE_BUILD_TYPE=Debug
 RUN = $(CTEST) --output-on-failure -j $(JOBS)
 
-.PHONY: all demo check check-long bench install clean help dev dev-clang
+.PHONY: all demo check check-long tidy bench install clean help dev dev-clang
 
 all:
 	@$(CMAKE) -S . -B build $(call new,build) $(CMAKE_FLAGS) || { scripts/install-deps --list build; exit 1; }
@@ -47,6 +47,12 @@ check-long:
 	@$(MAKE) --no-print-directory dev-clang
 	$(RUN) --test-dir build-clang -C long -R '^fuzz/'
 
+# The files are spread over the cores; any finding of .clang-tidy is an error.
+tidy:
+	@scripts/install-deps build tidy
+	@$(CMAKE) -S . -B build $(call new,build) $(CMAKE_FLAGS)
+	find src cli -name '*.c' | sort | xargs -n 8 -P $(JOBS) clang-tidy -p build --quiet
+
 bench:
 	@scripts/install-deps build bench
 	@$(MAKE) --no-print-directory all
@@ -68,6 +74,7 @@ help:
 	@echo 'make demo        installs what is missing, builds, runs coke demo'
 	@echo 'make check       installs what is missing, builds with gcc and clang, runs all tests'
 	@echo 'make check-long  tests that take minutes and gigabytes'
+	@echo 'make tidy        runs clang-tidy over src and cli'
 	@echo 'make bench       measures against faiss, scikit-learn, LEMON and PyTorch'
 	@echo 'make install     to prefix=$(prefix), below DESTDIR if that is set'
 	@echo 'make dev         build-dev: gcc, sanitizers, warnings are errors'
