@@ -296,7 +296,8 @@ static void bash_words(const struct command *const *cmd, int n, const char *firs
     size_t length = strlen(first);
     for (int i = 0; i < n; i++) {
         const char *word = cmd[i]->name + (length ? length + 1 : 0);
-        if (length && (strncmp(cmd[i]->name, first, length) || cmd[i]->name[length] != ' '))
+        if (length &&
+            (strncmp(cmd[i]->name, first, length) != 0 || cmd[i]->name[length] != ' '))
             continue;
         int size = (int)strcspn(word, " ");
         if ((int)strcspn(last, " ") != size || strncmp(word, last, (size_t)size) != 0)

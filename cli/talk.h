@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* Of several processes the first one talks; from the others only failures are heard. */
-void talk_as(int process);
+void talk_as(int number);
 int talk_is_heard(void);
 /* One line. Names and bytes of files may be in it: control characters do not get through. */
 void talk_line(const char *prefix, const char *line);

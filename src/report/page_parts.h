@@ -28,7 +28,7 @@ struct ck_map_frame {
 struct ck_map_frame ck_page_map_frame(const struct ck_report *r);
 
 /* page_clusters.c: the rows of the browser. */
-int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int head);
+int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int index);
 /* "cat", or "" where classes are not known. */
 const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_report_head *head,
                                  int64_t c);

@@ -55,7 +55,7 @@ struct ck_head_health {
     double dual_min, dual_max;
     int32_t kept; /* keep_best kept the last labels */
 };
-int ck_heads_health(const struct ck_heads *h, int head, struct ck_head_health *out);
+int ck_heads_health(const struct ck_heads *h, int i, struct ck_head_health *out);
 
 int ck_heads_save(const struct ck_heads *h, struct ck_state *s);
 int ck_heads_load(struct ck_heads *h, const struct ck_state *s);
