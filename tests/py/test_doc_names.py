@@ -2,7 +2,7 @@
 
 usage: test_doc_names.py TREE
 
-In README.md, CONTRIBUTING.md, docs/ and the READMEs of tests/ and bench/:
+In the pages of the top folder but CHANGELOG.md, of docs/, and the READMEs of tests/ and bench/:
 - every word that begins with ck_, coke_, CK_ or COKE_ is a word of the code, or the beginning of
   some when it ends with _ or *;
 - every other word with an underscore in backticks is a word of the code;
@@ -10,9 +10,12 @@ In README.md, CONTRIBUTING.md, docs/ and the READMEs of tests/ and bench/:
   WORD stand for anything; build/bench_x and build/tests/test_x are programs that the build makes;
 - every name.c and name.h, and `name.py` and the like in backticks, is the name of a file, or of a
   header that the code includes;
-- every link leads to a file."""
+- every link leads to a file;
+- CONTRIBUTING.md has a row for every door of scripts/check-layers."""
 import fnmatch
 import glob
+import importlib.machinery
+import importlib.util
 import os
 import re
 import sys
@@ -109,7 +112,25 @@ def wrong_paths(tree, text, folder):
 
 def check(tree, path, text):
     found = {*wrong_words(tree, text), *wrong_paths(tree, text, os.path.dirname(path))}
-    return ["%s:%d: %s" % (path, text.count("\n", 0, at) + 1, what) for at, what in sorted(found)]
+    lines = sorted({(text.count("\n", 0, at) + 1, what) for at, what in found})
+    return ["%s:%d: %s" % (path, line, what) for line, what in lines]
+
+
+def load(path):
+    loader = importlib.machinery.SourceFileLoader("check_layers", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_layers", loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+def missing_doors(tree, doors, page):
+    """Headers whose row in the page's table does not name the files that may include them."""
+    with open(os.path.join(tree.top, page), encoding="utf-8") as f:
+        rows = [set(QUOTED.findall(line)) for line in f if line.startswith("|")]
+    for header, files in doors.items():
+        if not any({header, *files} <= row for row in rows):
+            yield "%s: no row has %s and %s" % (page, header, ", ".join(files))
 
 
 # A page on which every line but the last has something wrong.
@@ -133,11 +154,14 @@ def main():
     if {int(line.split(":")[1]) for line in bad} != set(range(1, 11)):
         print("\n".join(["the check itself is wrong:"] + bad))
         return 1
-    pages = ["README.md", "CONTRIBUTING.md", "tests/README.md", "bench/README.md"]
+    pages = [p for p in sorted(os.listdir(tree.top)) if p.endswith(".md") and p != "CHANGELOG.md"]
+    pages += ["tests/README.md", "bench/README.md"]
     for base, _, names in os.walk(os.path.join(tree.top, "docs")):
         pages += [os.path.relpath(os.path.join(base, n), tree.top) for n in sorted(names)
                   if n.endswith(".md")]
-    found = []
+    doors = load(os.path.join(tree.top, "scripts", "check-layers")).DOORS
+    tree.names.update(doors)
+    found = list(missing_doors(tree, doors, "CONTRIBUTING.md"))
     for page in pages:
         with open(os.path.join(tree.top, page), encoding="utf-8") as f:
             found += check(tree, page, f.read())
