@@ -1,0 +1,24 @@
+/* vec.c - growable arrays: an array that its owner appends to, with the room it has. */
+#include "core/vec.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <string.h>
+
+enum { FIRST_BYTES = 4096 };
+
+int ck_vec_reserve(void *items, int64_t *room, int64_t need, size_t size)
+{
+    if (need <= *room)
+        return COKE_OK;
+    int64_t more = *room ? 2 * *room : (int64_t)(FIRST_BYTES / size);
+    more = more > need ? more : need;
+    void *old, *grown;
+    memcpy(&old, items, sizeof old); /* items is a T **: no pointer may alias it as a void ** */
+    grown = ck_realloc_array(old, (size_t)more, size);
+    if (!grown)
+        return COKE_ENOMEM;
+    memcpy(items, &grown, sizeof grown);
+    *room = more;
+    return COKE_OK;
+}

@@ -1,0 +1,21 @@
+/* vec.h - growable arrays: an array that its owner appends to, with the room it has. */
+#ifndef CK_VEC_H
+#define CK_VEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Makes room for `need` items of `size` bytes in the array that the pointer at `items` points
+ * to, and at least doubles it, so that appending n items copies O(n). New items are undefined.
+ * On COKE_ENOMEM the array and *room are as before. */
+int ck_vec_reserve(void *items, int64_t *room, int64_t need, size_t size);
+
+/* The same for a pointer `items` and its int64_t `room`, both lvalues:
+ *
+ *     CK_TRY(CK_VEC_RESERVE(list->v, list->room, list->n + 1));
+ *     list->v[list->n++] = item;
+ */
+#define CK_VEC_RESERVE(items, room, need)                                                      \
+    ck_vec_reserve(&(items), &(room), (int64_t)(need), sizeof *(items))
+
+#endif
