@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char sentence[1024];
+static _Thread_local char sentence[CK_SENTENCE];
 
 const char *coke_last_error(void)
 {

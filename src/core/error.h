@@ -4,6 +4,8 @@
 
 #include "coke.h"
 
+enum { CK_SENTENCE = 1024 }; /* bytes of an error sentence with its 0 */
+
 /* Stores the sentence for coke_last_error() and returns status. */
 __attribute__((format(printf, 2, 3))) int ck_fail(int status, const char *fmt, ...);
 
