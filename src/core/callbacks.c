@@ -1,0 +1,52 @@
+/* callbacks.c - calls the caller's callbacks: progress, choices made, warnings. */
+#include "core/callbacks.h"
+#include "coke.h"
+#include "core/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { LINE = 1024 };
+
+int ck_progress_ask(const struct coke_callbacks *cb, const struct coke_progress *p)
+{
+    return cb && cb->progress ? cb->progress(cb->user, p) : 0;
+}
+
+int ck_progress(const struct coke_callbacks *cb, const struct coke_progress *p)
+{
+    if (!ck_progress_ask(cb, p))
+        return COKE_OK;
+    if (p->epochs > 0)
+        return ck_fail(COKE_ESTOPPED, "stopped in epoch %lld", (long long)p->epoch);
+    return ck_fail(COKE_ESTOPPED, "stopped after %lld %s", (long long)p->done,
+                   p->unit ? p->unit : "rows");
+}
+
+static void send(void (*to)(void *user, const char *line), void *user, const char *fmt,
+                 va_list ap)
+{
+    char line[LINE];
+    vsnprintf(line, sizeof line, fmt, ap);
+    to(user, line);
+}
+
+void ck_say(const struct coke_callbacks *cb, const char *fmt, ...)
+{
+    if (!cb || !cb->say)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    send(cb->say, cb->user, fmt, ap);
+    va_end(ap);
+}
+
+void ck_warn(const struct coke_callbacks *cb, const char *fmt, ...)
+{
+    if (!cb || !cb->warn)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    send(cb->warn, cb->user, fmt, ap);
+    va_end(ap);
+}
