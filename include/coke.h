@@ -927,6 +927,36 @@ COKE_API int coke_import(const char *source, const char *path,
                          const struct coke_import_options *options, int force,
                          struct coke_exchanged *out);
 
+/* ---- JSON: results for other programs ---- */
+
+enum coke_json_style {
+    COKE_JSON_PRETTY, /* indented, reals with 15 digits */
+    COKE_JSON_LINE    /* one document per line, reals with 9 digits */
+};
+
+struct coke_json;
+
+/* Writes to a file as it goes, and borrows it until coke_json_close. The result may be NULL
+ * (out of memory): the other functions accept that, and coke_json_close reports it, so nothing
+ * has to be checked before. One thread at a time. */
+COKE_API struct coke_json *coke_json_open(FILE *to, enum coke_json_style style);
+/* key: its name in the object, NULL inside an array and at the top. A top-level value after
+ * another is the next document. Keys are not checked for duplicates. */
+COKE_API void coke_json_begin_object(struct coke_json *j, const char *key);
+COKE_API void coke_json_begin_array(struct coke_json *j, const char *key);
+COKE_API void coke_json_end(struct coke_json *j); /* the innermost object or array */
+COKE_API void coke_json_put_int(struct coke_json *j, const char *key, int64_t value);
+COKE_API void coke_json_put_real(struct coke_json *j, const char *key,
+                                 double value); /* NaN and infinity = null */
+COKE_API void coke_json_put_fixed(struct coke_json *j, const char *key, double value,
+                                  int decimals);
+COKE_API void coke_json_put_flag(struct coke_json *j, const char *key, int value);
+/* Bytes that are not UTF-8 become '?'. */
+COKE_API void coke_json_put_text(struct coke_json *j, const char *key, const char *value);
+/* Ends what is open, so that the document is whole also after a failure, and frees j; does not
+ * flush the file. Returns the first failure of all calls. */
+COKE_API int coke_json_close(struct coke_json *j);
+
 /* ---- several processes ---- */
 
 /* Under mpirun or srun: joins the other processes of the job, through the plug-in
