@@ -109,29 +109,33 @@ static void put_csv(const struct work *w, int64_t i, const char *name, FILE *to)
                 (double)w->margin[i]);
 }
 
-static void put_json(const struct work *w, int64_t i, const char *name, FILE *to)
+static void put_json(const struct work *w, int64_t i, const char *name, struct coke_json *j)
 {
-    fprintf(to, "{\"index\": %lld, \"name\": ", (long long)i);
-    emit_json_string(to, name);
-    fprintf(to, ", \"cluster\": %d", w->cluster[i]);
-    if (w->cluster[i] >= 0)
-        fprintf(to, ", \"similarity\": %.6f, \"margin\": %.6f", (double)w->similarity[i],
-                (double)w->margin[i]);
-    fputs("}\n", to);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_int(j, "index", i);
+    coke_json_put_text(j, "name", name);
+    coke_json_put_int(j, "cluster", w->cluster[i]);
+    if (w->cluster[i] >= 0) {
+        coke_json_put_fixed(j, "similarity", (double)w->similarity[i], 6);
+        coke_json_put_fixed(j, "margin", (double)w->margin[i], 6);
+    }
+    coke_json_end(j);
 }
 
-static void put_table(const struct work *w, FILE *to)
+static int put_table(const struct work *w, FILE *to)
 {
     char name[PATH_MAX + 64];
+    struct coke_json *j = w->o->t.json ? coke_json_open(to, COKE_JSON_LINE) : NULL;
     if (!w->o->t.json)
         fputs("name,cluster,similarity,margin\n", to);
     for (int64_t i = 0; i < w->n; i++) {
         coke_dataset_name(w->data, i, name, sizeof name);
         if (w->o->t.json)
-            put_json(w, i, name, to);
+            put_json(w, i, name, j);
         else
             put_csv(w, i, name, to);
     }
+    return w->o->t.json ? emit_close(j) : COKE_OK;
 }
 
 /* The table as a file, whole or not at all. */
@@ -139,14 +143,10 @@ static int write_table(const struct work *w)
 {
     char *text = NULL;
     size_t size = 0;
-    if (!w->o->output) {
-        put_table(w, stdout); /* main.c sees whether it arrived */
-        return COKE_OK;
-    }
+    if (!w->o->output)
+        return put_table(w, stdout); /* main.c sees whether it arrived */
     FILE *f = open_memstream(&text, &size);
-    if (f)
-        put_table(w, f);
-    int failed = !f || ferror(f);
+    int failed = !f || put_table(w, f) || ferror(f);
     if (f && fclose(f))
         failed = 1;
     int rc = failed ? COKE_ENOMEM : coke_file_write(w->o->output, text, size, w->o->force);

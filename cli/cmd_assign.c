@@ -124,31 +124,30 @@ static int write_files(const struct work *w, const struct options *o)
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-static void print_json(const struct work *w, FILE *to)
+static int print_json(const struct work *w, FILE *to)
 {
-    struct emit e = {.to = to};
-    emit_begin(&e, NULL, '{');
-    emit_int(&e, "n", w->summary.n);
-    emit_int(&e, "dim", w->summary.dim);
-    emit_int(&e, "skipped", w->summary.skipped);
-    emit_head(&e, &w->summary);
-    emit_end(&e, '}');
+    struct coke_json *j = coke_json_open(to, COKE_JSON_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_int(j, "n", w->summary.n);
+    coke_json_put_int(j, "dim", w->summary.dim);
+    coke_json_put_int(j, "skipped", w->summary.skipped);
+    emit_head(j, &w->summary);
+    return emit_close(j);
 }
 
-static void print_result(const struct work *w, const struct options *o)
+static int print_result(const struct work *w, const struct options *o)
 {
     const struct coke_head_summary *s = &w->summary;
     FILE *to = outputs_words(o->i.output);
-    if (o->i.t.json) {
-        print_json(w, to);
-        return;
-    }
+    if (o->i.t.json)
+        return print_json(w, to);
     fprintf(to, "%-12s%lld x %lld", "rows", (long long)s->n, (long long)s->dim);
     if (s->skipped)
         fprintf(to, "; %lld left out (label -1)", (long long)s->skipped);
     fprintf(to, "\n%-12s%lld\n", "clusters", (long long)s->k);
     emit_head_text(to, s);
     fprintf(to, "%-12s%s\n", "written to", o->i.output);
+    return COKE_OK;
 }
 
 static int label_vectors(const struct options *o, int n, const char *const *paths)
@@ -166,7 +165,7 @@ static int label_vectors(const struct options *o, int n, const char *const *path
     if (!rc)
         rc = write_files(&w, o);
     if (!rc)
-        print_result(&w, o);
+        rc = print_result(&w, o);
     release(&w);
     return rc;
 }

@@ -101,31 +101,30 @@ static int open_input(struct work *w, const struct options *o, int n, const char
 
 /* ---- output ---- */
 
-static void print_json(const struct work *w)
+static int print_json(const struct work *w)
 {
     const struct coke_cluster_timing *t = coke_cluster_timing(w->result);
-    struct emit e = {.to = stdout};
-    emit_begin(&e, NULL, '{');
-    emit_int(&e, "n", coke_rows_count(w->rows));
-    emit_int(&e, "dim", coke_rows_dim(w->rows));
-    emit_int(&e, "skipped", coke_cluster_summary(w->result, 0)->skipped);
-    emit_begin(&e, "heads", '[');
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_int(j, "n", coke_rows_count(w->rows));
+    coke_json_put_int(j, "dim", coke_rows_dim(w->rows));
+    coke_json_put_int(j, "skipped", coke_cluster_summary(w->result, 0)->skipped);
+    coke_json_begin_array(j, "heads");
     for (int h = 0; h < coke_cluster_heads(w->result); h++) {
-        emit_begin(&e, NULL, '{');
-        emit_head(&e, coke_cluster_summary(w->result, h));
-        emit_end(&e, '}');
+        coke_json_begin_object(j, NULL);
+        emit_head(j, coke_cluster_summary(w->result, h));
+        coke_json_end(j);
     }
-    emit_end(&e, ']');
-    emit_begin(&e, "timing", '{');
-    emit_int(&e, "threads", coke_threads());
-    emit_text(&e, "isa", coke_isa());
-    emit_real(&e, "init_seconds", t->init);
-    emit_real(&e, "epochs_seconds", t->epochs);
-    emit_real(&e, "final_seconds", t->final);
-    emit_real(&e, "total_seconds", t->total);
-    emit_real(&e, "vectors_per_second", t->vectors_per_second);
-    emit_end(&e, '}');
-    emit_end(&e, '}');
+    coke_json_end(j);
+    coke_json_begin_object(j, "timing");
+    coke_json_put_int(j, "threads", coke_threads());
+    coke_json_put_text(j, "isa", coke_isa());
+    coke_json_put_real(j, "init_seconds", t->init);
+    coke_json_put_real(j, "epochs_seconds", t->epochs);
+    coke_json_put_real(j, "final_seconds", t->final);
+    coke_json_put_real(j, "total_seconds", t->total);
+    coke_json_put_real(j, "vectors_per_second", t->vectors_per_second);
+    return emit_close(j);
 }
 
 static void print_epochs(const struct coke_head_summary *s)
@@ -162,12 +161,12 @@ static int finish(const struct work *w, const struct options *o)
     if (rc)
         return talk_fail_library(rc);
     if (o->json)
-        print_json(w);
+        rc = print_json(w);
     else
         print_table(w, o);
     if (!o->output && !o->quiet && talk_is_heard())
         fputs("nothing was written; -o DIR keeps labels, centers and model\n", stderr);
-    return COKE_OK;
+    return rc;
 }
 
 /* ---- the command ---- */

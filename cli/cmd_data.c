@@ -120,7 +120,7 @@ struct listing {
     struct progress bar;
     const struct coke_dataset *data;
     int json;
-    int64_t said;
+    struct coke_json *out;
 };
 
 static void print_clean_line(const char *text)
@@ -140,11 +140,19 @@ static void list_bad(void *user, int64_t i, const char *sentence)
         return;
     }
     coke_dataset_name(l->data, i, name, sizeof name);
-    printf("%s\n  {\"index\": %lld, \"name\": ", l->said++ ? "," : "", (long long)i);
-    emit_json_string(stdout, name);
-    printf(", \"error\": ");
-    emit_json_string(stdout, sentence);
-    putchar('}');
+    coke_json_begin_object(l->out, NULL);
+    coke_json_put_int(l->out, "index", i);
+    coke_json_put_text(l->out, "name", name);
+    coke_json_put_text(l->out, "error", sentence);
+    coke_json_end(l->out);
+}
+
+static int end_list(struct listing *l, const struct coke_dataset_verified *v)
+{
+    coke_json_end(l->out);
+    coke_json_put_int(l->out, "images", v->good + v->bad);
+    coke_json_put_int(l->out, "unreadable", v->bad);
+    return emit_close(l->out);
 }
 
 static int run_verify(const void *options, int n, const char *const *source)
@@ -160,18 +168,20 @@ static int run_verify(const void *options, int n, const char *const *source)
         return rc;
     }
     struct listing l = {.data = d, .json = o->json};
+    if (o->json)
+        l.out = coke_json_open(stdout, COKE_JSON_PRETTY);
     progress_init(&l.bar, o->quiet);
     struct coke_callbacks callbacks = progress_callbacks(&l.bar);
     callbacks.user = &l; /* begins with the bar */
-    if (o->json)
-        printf("{\"bad\": [");
+    coke_json_begin_object(l.out, NULL);
+    coke_json_begin_array(l.out, "bad");
     rc = coke_dataset_verify(d, &callbacks, list_bad, &v);
     progress_end(&l.bar);
-    if (o->json)
-        printf("%s], \"images\": %lld, \"unreadable\": %lld}\n", l.said ? "\n" : "",
-               (long long)(v.good + v.bad), (long long)v.bad);
+    int written = o->json ? end_list(&l, &v) : COKE_OK;
     if (rc)
         rc = fail_library(rc);
+    else if (written)
+        rc = written;
     else if (v.bad)
         rc = talk_fail(COKE_EFORMAT, "%lld of %lld images cannot be read", (long long)v.bad,
                        (long long)(v.good + v.bad));
@@ -237,10 +247,14 @@ static int judge_packed(const struct coke_packed *r)
 static int print_packed(const struct pack_options *o, const struct coke_packed *r)
 {
     if (o->json) {
-        printf("{\"images\": %lld, \"left_out\": %lld, \"shards\": %lld, \"bytes\": %lld}\n",
-               (long long)r->images, (long long)r->bad, (long long)r->shards,
-               (long long)r->bytes);
-        return judge_packed(r);
+        struct coke_json *j = coke_json_open(stdout, COKE_JSON_LINE);
+        coke_json_begin_object(j, NULL);
+        coke_json_put_int(j, "images", r->images);
+        coke_json_put_int(j, "left_out", r->bad);
+        coke_json_put_int(j, "shards", r->shards);
+        coke_json_put_int(j, "bytes", r->bytes);
+        int rc = emit_close(j);
+        return rc ? rc : judge_packed(r);
     }
     printf("%lld images in %lld shard%s, %.1f MB, as ", (long long)r->images,
            (long long)r->shards, r->shards == 1 ? "" : "s", 1e-6 * (double)r->bytes);

@@ -139,24 +139,24 @@ static int write_report(const struct options *o, const char *run, struct result 
 
 /* ---- printing ---- */
 
-static void print_json(const struct result *r)
+static int print_json(const struct result *r)
 {
-    struct emit e = {.to = stdout};
-    emit_begin(&e, NULL, '{');
-    emit_begin(&e, "pixels", '{');
-    emit_real(&e, "acc", r->pixels.accuracy);
-    emit_real(&e, "nmi", r->pixels.nmi);
-    emit_real(&e, "ari", r->pixels.ari);
-    emit_end(&e, '}');
-    emit_begin(&e, "coke", '{');
-    emit_real(&e, "acc", r->train.accuracy);
-    emit_real(&e, "nmi", r->train.nmi);
-    emit_real(&e, "ari", r->train.ari);
-    emit_real(&e, "knn20", r->train.knn20);
-    emit_real(&e, "seconds", r->train.seconds);
-    emit_end(&e, '}');
-    emit_text(&e, "report", r->page);
-    emit_end(&e, '}');
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_begin_object(j, "pixels");
+    coke_json_put_real(j, "acc", r->pixels.accuracy);
+    coke_json_put_real(j, "nmi", r->pixels.nmi);
+    coke_json_put_real(j, "ari", r->pixels.ari);
+    coke_json_end(j);
+    coke_json_begin_object(j, "coke");
+    coke_json_put_real(j, "acc", r->train.accuracy);
+    coke_json_put_real(j, "nmi", r->train.nmi);
+    coke_json_put_real(j, "ari", r->train.ari);
+    coke_json_put_real(j, "knn20", r->train.knn20);
+    coke_json_put_real(j, "seconds", r->train.seconds);
+    coke_json_end(j);
+    coke_json_put_text(j, "report", r->page);
+    return emit_close(j);
 }
 
 static void print_text(const struct options *o, const struct result *r)
@@ -197,9 +197,8 @@ static int run(const void *options, int n, const char *const *operands)
     if (rc)
         return talk_fail_library(rc);
     if (o->json)
-        print_json(&r);
-    else
-        print_text(o, &r);
+        return print_json(&r);
+    print_text(o, &r);
     return COKE_OK;
 }
 

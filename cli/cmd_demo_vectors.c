@@ -98,24 +98,23 @@ static int run_one(const struct options *o, struct coke_rows *rows, double ratio
 
 /* ---- printing ---- */
 
-static void print_json(const struct options *o, const struct result *r)
+static int print_json(const struct options *o, const struct result *r)
 {
-    struct emit e = {.to = stdout};
-    emit_begin(&e, NULL, '{');
-    emit_int(&e, "n", o->n);
-    emit_int(&e, "dim", o->dim);
-    emit_begin(&e, "runs", '[');
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_int(j, "n", o->n);
+    coke_json_put_int(j, "dim", o->dim);
+    coke_json_begin_array(j, "runs");
     for (int i = 0; i < RUNS; i++) {
-        emit_begin(&e, NULL, '{');
-        emit_real(&e, "ratio", ratios[i]);
-        emit_real(&e, "seconds", r[i].seconds);
-        emit_int(&e, "empty", r[i].empty);
-        emit_int(&e, "below_0.4", r[i].below);
-        emit_head(&e, &r[i].s);
-        emit_end(&e, '}');
+        coke_json_begin_object(j, NULL);
+        coke_json_put_real(j, "ratio", ratios[i]);
+        coke_json_put_real(j, "seconds", r[i].seconds);
+        coke_json_put_int(j, "empty", r[i].empty);
+        coke_json_put_int(j, "below_0.4", r[i].below);
+        emit_head(j, &r[i].s);
+        coke_json_end(j);
     }
-    emit_end(&e, ']');
-    emit_end(&e, '}');
+    return emit_close(j);
 }
 
 static void print_rows(const struct options *o, const struct result *r)
@@ -213,9 +212,8 @@ static int demonstrate(const struct options *o, float *x)
     if (rc)
         return rc;
     if (o->json)
-        print_json(o, result);
-    else
-        print_table(o, result);
+        return print_json(o, result);
+    print_table(o, result);
     return COKE_OK;
 }
 

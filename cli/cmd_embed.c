@@ -21,8 +21,8 @@ static const struct arg args[] = {
     ARGS_TRAINED(OWN),
 };
 
-static void print_result(const struct options *o, const struct coke_run *run,
-                         const struct coke_embedded *r)
+static int print_result(const struct options *o, const struct coke_run *run,
+                        const struct coke_embedded *r)
 {
     FILE *to = outputs_words(o->output);
     if (!o->t.json) {
@@ -30,17 +30,17 @@ static void print_result(const struct options *o, const struct coke_run *run,
                 o->output, coke_run_weights(run));
         if (r->bad)
             fprintf(to, "%lld images could not be read: their rows are 0\n", (long long)r->bad);
-        return;
+        return COKE_OK;
     }
-    struct emit e = {.to = to};
-    emit_begin(&e, NULL, '{');
-    emit_text(&e, "weights", coke_run_weights(run));
-    emit_int(&e, "epoch", coke_run_epoch(run));
-    emit_text(&e, "output", o->output);
-    emit_int(&e, "images", r->images);
-    emit_int(&e, "dim", r->dim);
-    emit_int(&e, "bad", r->bad);
-    emit_end(&e, '}');
+    struct coke_json *j = coke_json_open(to, COKE_JSON_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_text(j, "weights", coke_run_weights(run));
+    coke_json_put_int(j, "epoch", coke_run_epoch(run));
+    coke_json_put_text(j, "output", o->output);
+    coke_json_put_int(j, "images", r->images);
+    coke_json_put_int(j, "dim", r->dim);
+    coke_json_put_int(j, "bad", r->bad);
+    return emit_close(j);
 }
 
 static int embed(struct coke_run *run, struct coke_dataset *d, const struct options *o)
@@ -54,8 +54,7 @@ static int embed(struct coke_run *run, struct coke_dataset *d, const struct opti
     progress_end(&bar);
     if (rc)
         return trained_fail(rc);
-    print_result(o, run, &result);
-    return COKE_OK;
+    return print_result(o, run, &result);
 }
 
 static int run(const void *options, int n, const char *const *operands)

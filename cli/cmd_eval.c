@@ -17,28 +17,29 @@ static const struct arg knn_args[] = {
     ARGS_EXAM(struct knn_options),
 };
 
+static int print_knn_json(const struct exam *x, const struct knn_options *o,
+                          const struct coke_eval_knn *r)
+{
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+    exam_begin_json(j, x, &o->c, r->leave_one_out ? "knn, leave one out" : "knn");
+    coke_json_put_real(j, "temperature", o->o.temperature);
+    coke_json_put_int(j, "bank_images", r->bank);
+    coke_json_put_int(j, "test_images", r->asked);
+    coke_json_put_int(j, "bad", r->bad);
+    coke_json_put_int(j, "classes", r->classes);
+    coke_json_begin_object(j, "accuracy");
+    for (int i = 0; i < r->n; i++) {
+        char key[24];
+        snprintf(key, sizeof key, "%lld", (long long)r->k[i]);
+        coke_json_put_real(j, key, r->accuracy[i]);
+    }
+    return emit_close(j);
+}
+
 static void print_knn(const struct exam *x, const struct knn_options *o,
                       const struct coke_eval_knn *r)
 {
     const struct exam_options *c = &o->c;
-    if (c->t.json) {
-        struct emit e = {0};
-        exam_begin_json(&e, x, c, r->leave_one_out ? "knn, leave one out" : "knn");
-        emit_real(&e, "temperature", o->o.temperature);
-        emit_int(&e, "bank_images", r->bank);
-        emit_int(&e, "test_images", r->asked);
-        emit_int(&e, "bad", r->bad);
-        emit_int(&e, "classes", r->classes);
-        emit_begin(&e, "accuracy", '{');
-        for (int i = 0; i < r->n; i++) {
-            char key[24];
-            snprintf(key, sizeof key, "%lld", (long long)r->k[i]);
-            emit_real(&e, key, r->accuracy[i]);
-        }
-        emit_end(&e, '}');
-        emit_end(&e, '}');
-        return;
-    }
     exam_print_about(x);
     printf(": %lld images vote, %lld", (long long)r->bank, (long long)r->asked);
     if (r->leave_one_out)
@@ -66,6 +67,8 @@ static int run_knn(const void *options, int n, const char *const *operands)
         progress_end(&x.bar);
         if (rc)
             rc = trained_fail(rc);
+        else if (o->c.t.json)
+            rc = print_knn_json(&x, o, &result);
         else
             print_knn(&x, o, &result);
     }
@@ -179,44 +182,45 @@ static void print_trials(const struct trials *t)
     }
 }
 
-static void emit_cluster(struct emit *e, const struct exam *x, const struct exam_options *c,
-                         const char *split, const struct coke_eval_cluster *r)
+static void emit_cluster(struct coke_json *j, const struct exam *x,
+                         const struct exam_options *c, const char *split,
+                         const struct coke_eval_cluster *r)
 {
-    exam_begin_json(e, x, c, "cluster");
-    emit_text(e, "split", split);
-    emit_int(e, "images", r->images);
-    emit_int(e, "bad", r->bad);
-    emit_int(e, "classes", r->classes);
-    emit_int(e, "matched", r->matched);
-    emit_begin(e, "heads", '[');
+    exam_begin_json(j, x, c, "cluster");
+    coke_json_put_text(j, "split", split);
+    coke_json_put_int(j, "images", r->images);
+    coke_json_put_int(j, "bad", r->bad);
+    coke_json_put_int(j, "classes", r->classes);
+    coke_json_put_int(j, "matched", r->matched);
+    coke_json_begin_array(j, "heads");
     for (int h = 0; h < r->heads; h++) {
-        emit_begin(e, NULL, '{');
-        emit_int(e, "k", r->head[h].k);
+        coke_json_begin_object(j, NULL);
+        coke_json_put_int(j, "k", r->head[h].k);
         for (int m = 0; m < MEASURES; m++)
-            emit_real(e, measure_key[m], measure(&r->head[h], m));
-        emit_end(e, '}');
+            coke_json_put_real(j, measure_key[m], measure(&r->head[h], m));
+        coke_json_end(j);
     }
-    emit_end(e, ']');
-    emit_end(e, '}');
+    coke_json_end(j);
+    coke_json_end(j);
 }
 
-static void emit_trials(struct emit *e, const struct trials *t)
+static void emit_trials(struct coke_json *j, const struct trials *t)
 {
-    emit_begin(e, "mean", '[');
+    coke_json_begin_array(j, "mean");
     for (int h = 0; h < t->result[0].heads; h++) {
-        emit_begin(e, NULL, '{');
-        emit_int(e, "k", t->result[0].head[h].k);
+        coke_json_begin_object(j, NULL);
+        coke_json_put_int(j, "k", t->result[0].head[h].k);
         for (int m = 0; m < MEASURES; m++) {
             double mean, deviation;
             char key[32];
             sum_up(t, h, m, &mean, &deviation);
             snprintf(key, sizeof key, "%s_deviation", measure_key[m]);
-            emit_real(e, measure_key[m], mean);
-            emit_real(e, key, deviation);
+            coke_json_put_real(j, measure_key[m], mean);
+            coke_json_put_real(j, key, deviation);
         }
-        emit_end(e, '}');
+        coke_json_end(j);
     }
-    emit_end(e, ']');
+    coke_json_end(j);
 }
 
 /* The images to judge, and how the part is called. */
@@ -238,7 +242,7 @@ static int open_images(struct exam *x, const struct cluster_options *o, const ch
 }
 
 static int judge_run(const struct cluster_options *o, const char *run, const char *source,
-                     struct emit *e, struct coke_eval_cluster *out)
+                     struct coke_json *j, struct coke_eval_cluster *out)
 {
     struct exam x = {0};
     const char *operands[] = {run, source}, *split = "";
@@ -252,7 +256,7 @@ static int judge_run(const struct cluster_options *o, const char *run, const cha
         if (rc)
             rc = trained_fail(rc);
         else if (o->c.t.json)
-            emit_cluster(e, &x, &o->c, split, out);
+            emit_cluster(j, &x, &o->c, split, out);
         else
             print_cluster(&x, split, out);
     }
@@ -275,28 +279,28 @@ static int check_runs(const struct cluster_options *o, int n, const char *const 
 static int judge_all(const struct cluster_options *o, struct trials *t,
                      const char *const *operands)
 {
-    struct emit e = {.to = stdout};
     int rc = check_runs(o, t->runs, operands), several = t->runs > 1, json = o->c.t.json;
     if (rc)
         return rc;
+    struct coke_json *j = json ? coke_json_open(stdout, COKE_JSON_PRETTY) : NULL;
     if (several && json) {
-        emit_begin(&e, NULL, '{');
-        emit_begin(&e, "runs", '[');
+        coke_json_begin_object(j, NULL);
+        coke_json_begin_array(j, "runs");
     }
     for (int r = 0; r < t->runs && !rc; r++)
-        rc = judge_run(o, operands[r], operands[t->runs], &e, &t->result[r]);
+        rc = judge_run(o, operands[r], operands[t->runs], j, &t->result[r]);
     int mean = !rc && several && same_heads(t);
     if (several && json) {
-        emit_end(&e, ']');
+        coke_json_end(j);
         if (mean)
-            emit_trials(&e, t);
-        emit_end(&e, '}');
+            emit_trials(j, t);
     } else if (mean) {
         print_trials(t);
     }
     if (!rc && several && !mean)
         talk_line("coke: ", "no mean: the runs have not the same numbers of clusters");
-    return rc;
+    int written = json ? emit_close(j) : COKE_OK;
+    return rc ? rc : written;
 }
 
 static int run_cluster(const void *options, int n, const char *const *operands)

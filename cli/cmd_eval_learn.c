@@ -52,39 +52,39 @@ static void print_table(const struct exam *x, const struct exam_options *c,
         puts("the best one is chosen on the test images");
 }
 
-static void emit_row(struct emit *e, const struct coke_eval_row *r, int64_t trials)
+static void emit_row(struct coke_json *j, const struct coke_eval_row *r, int64_t trials)
 {
-    emit_begin(e, NULL, '{');
-    emit_real(e, "rate", r->rate);
-    emit_real(e, "weight_decay", r->weight_decay);
-    emit_real(e, "top1", r->top1);
-    emit_real(e, "top5", r->top5);
-    emit_real(e, "loss", r->loss);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_real(j, "rate", r->rate);
+    coke_json_put_real(j, "weight_decay", r->weight_decay);
+    coke_json_put_real(j, "top1", r->top1);
+    coke_json_put_real(j, "top5", r->top5);
+    coke_json_put_real(j, "loss", r->loss);
     if (trials > 1) {
-        emit_real(e, "top1_deviation", r->top1_deviation);
-        emit_real(e, "top5_deviation", r->top5_deviation);
-        emit_real(e, "loss_deviation", r->loss_deviation);
+        coke_json_put_real(j, "top1_deviation", r->top1_deviation);
+        coke_json_put_real(j, "top5_deviation", r->top5_deviation);
+        coke_json_put_real(j, "loss_deviation", r->loss_deviation);
     }
-    emit_end(e, '}');
+    coke_json_end(j);
 }
 
-static void emit_table(struct emit *e, const struct coke_eval_table *t)
+static int emit_table(struct coke_json *j, const struct coke_eval_table *t)
 {
-    emit_int(e, "seed", t->seed);
-    emit_int(e, "trials", t->trials);
-    emit_int(e, "train_images", t->train);
-    emit_int(e, "test_images", t->test);
-    emit_int(e, "bad", t->bad);
-    emit_int(e, "classes", t->classes);
-    emit_int(e, "epochs", t->epochs);
-    emit_int(e, "batch", t->batch);
-    emit_begin(e, "rows", '[');
+    coke_json_put_int(j, "seed", t->seed);
+    coke_json_put_int(j, "trials", t->trials);
+    coke_json_put_int(j, "train_images", t->train);
+    coke_json_put_int(j, "test_images", t->test);
+    coke_json_put_int(j, "bad", t->bad);
+    coke_json_put_int(j, "classes", t->classes);
+    coke_json_put_int(j, "epochs", t->epochs);
+    coke_json_put_int(j, "batch", t->batch);
+    coke_json_begin_array(j, "rows");
     for (int r = 0; r < t->n; r++)
-        emit_row(e, &t->row[r], t->trials);
-    emit_end(e, ']');
-    emit_int(e, "best", t->best);
-    emit_real(e, "top1", t->best < 0 ? (double)NAN : t->row[t->best].top1);
-    emit_end(e, '}');
+        emit_row(j, &t->row[r], t->trials);
+    coke_json_end(j);
+    coke_json_put_int(j, "best", t->best);
+    coke_json_put_real(j, "top1", t->best < 0 ? (double)NAN : t->row[t->best].top1);
+    return emit_close(j);
 }
 
 /* One of the protocols, with its own options o, from the operands to the table. */
@@ -105,9 +105,9 @@ static int judge(const struct exam_options *c, int n, const char *const *operand
     if (rc) {
         rc = trained_fail(rc);
     } else if (c->t.json) {
-        struct emit e = {0};
-        exam_begin_json(&e, &x, c, protocol);
-        emit_table(&e, &table);
+        struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+        exam_begin_json(j, &x, c, protocol);
+        rc = emit_table(j, &table);
     } else {
         print_table(&x, c, &table, protocol);
     }

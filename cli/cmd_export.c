@@ -77,8 +77,7 @@ static int run(const void *options, int n, const char *const *paths)
     rc = coke_export(paths[0], path, &e, o->force, &x);
     if (rc)
         return talk_fail_library(rc);
-    exchanged_print(&x, path, o->json, o->quiet);
-    return COKE_OK;
+    return exchanged_print(&x, path, o->json, o->quiet);
 }
 
 const struct command cmd_export = {

@@ -45,18 +45,18 @@ static int check_usage(const struct options *o, int n)
     return outputs_check_file(o->output, o->force);
 }
 
-static void print_json(const struct options *o, const struct coke_report_summary *s)
+static int print_json(const struct options *o, const struct coke_report_summary *s)
 {
-    struct emit e = {.to = outputs_words(o->output)};
-    emit_begin(&e, NULL, '{');
-    emit_text(&e, "page", o->output);
-    emit_int(&e, "page_bytes", s->page_bytes);
-    emit_int(&e, "heads", s->heads);
-    emit_int(&e, "clusters", s->clusters);
-    emit_int(&e, "pictures", s->pictures);
-    emit_int(&e, "picture_side", s->picture_side);
-    emit_int(&e, "picture_bytes", s->picture_bytes);
-    emit_end(&e, '}');
+    struct coke_json *j = coke_json_open(outputs_words(o->output), COKE_JSON_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_text(j, "page", o->output);
+    coke_json_put_int(j, "page_bytes", s->page_bytes);
+    coke_json_put_int(j, "heads", s->heads);
+    coke_json_put_int(j, "clusters", s->clusters);
+    coke_json_put_int(j, "pictures", s->pictures);
+    coke_json_put_int(j, "picture_side", s->picture_side);
+    coke_json_put_int(j, "picture_bytes", s->picture_bytes);
+    return emit_close(j);
 }
 
 static void print_text(const struct options *o, const struct coke_report_summary *s)
@@ -83,9 +83,8 @@ static int write_page(const struct options *o, const struct coke_report_input *i
     if (rc)
         return talk_fail_library(rc);
     if (o->json)
-        print_json(o, &s);
-    else
-        print_text(o, &s);
+        return print_json(o, &s);
+    print_text(o, &s);
     return COKE_OK;
 }
 

@@ -1,5 +1,6 @@
 /* cmd_train.c - coke train: images in, an encoder and its clusters out. */
 #include "command.h"
+#include "emit.h"
 #include "progress.h"
 #include "talk.h"
 
@@ -56,18 +57,27 @@ static int apply_preset(void *options, const char *name)
     return strcmp(name, "list") == 0 ? COKE_OK : coke_train_preset(&o->o, name);
 }
 
-static void print_json(const struct coke_train_summary *s)
+static void put_summary(struct coke_json *j, const struct coke_train_summary *s)
 {
-    printf("{\"epochs\": %lld, \"images\": %lld, \"loss\": %.9g, \"seconds\": %.3f, "
-           "\"waited\": %.3f, \"saving\": %.3f, \"resumed\": %s",
-           (long long)s->epochs, (long long)s->images, s->loss, s->seconds, s->waited,
-           s->saving, s->resumed ? "true" : "false");
-    if (s->monitored)
-        printf(", \"knn20\": %.9g, \"knn200\": %.9g", s->knn20, s->knn200);
-    if (s->monitored && s->matched_head >= 0)
-        printf(", \"head\": %d, \"acc\": %.9g, \"nmi\": %.9g, \"ari\": %.9g", s->matched_head,
-               s->accuracy, s->nmi, s->ari);
-    putchar('}');
+    coke_json_begin_object(j, NULL);
+    coke_json_put_int(j, "epochs", s->epochs);
+    coke_json_put_int(j, "images", s->images);
+    coke_json_put_real(j, "loss", s->loss);
+    coke_json_put_fixed(j, "seconds", s->seconds, 3);
+    coke_json_put_fixed(j, "waited", s->waited, 3);
+    coke_json_put_fixed(j, "saving", s->saving, 3);
+    coke_json_put_flag(j, "resumed", s->resumed);
+    if (s->monitored) {
+        coke_json_put_real(j, "knn20", s->knn20);
+        coke_json_put_real(j, "knn200", s->knn200);
+    }
+    if (s->monitored && s->matched_head >= 0) {
+        coke_json_put_int(j, "head", s->matched_head);
+        coke_json_put_real(j, "acc", s->accuracy);
+        coke_json_put_real(j, "nmi", s->nmi);
+        coke_json_put_real(j, "ari", s->ari);
+    }
+    coke_json_end(j);
 }
 
 static void print_text(const char *run, const struct coke_train_summary *s)
@@ -87,7 +97,7 @@ static void print_text(const char *run, const struct coke_train_summary *s)
 }
 
 static int train_once(struct coke_dataset *d, const struct options *o, const char *run,
-                      struct coke_train_summary *s)
+                      struct coke_json *j, struct coke_train_summary *s)
 {
     struct progress bar;
     progress_init(&bar, o->quiet);
@@ -98,7 +108,7 @@ static int train_once(struct coke_dataset *d, const struct options *o, const cha
     if (rc)
         return talk_fail_library(rc);
     if (o->json)
-        print_json(s);
+        put_summary(j, s);
     else
         print_text(run, s);
     return COKE_OK;
@@ -122,20 +132,24 @@ static void count(struct figure *f, int known, double x)
     f->squares += x * x;
 }
 
-static void print_figure(const struct figure *f, int json)
+static void print_figure(const struct figure *f, const struct options *o, struct coke_json *j)
 {
     double mean = f->sum / f->n;
     double variance = f->n > 1 ? (f->squares - f->n * mean * mean) / (f->n - 1) : 0;
     double deviation = sqrt(fmax(variance, 0));
-    if (json)
-        printf(", \"%s\": {\"mean\": %.9g, \"deviation\": %.9g, \"n\": %d}", f->name, mean,
-               deviation, f->n);
-    else
+    if (!o->json) {
         printf("%-6s %.4f +- %.4f over %d trials\n", f->name, mean, deviation, f->n);
+        return;
+    }
+    coke_json_begin_object(j, f->name);
+    coke_json_put_real(j, "mean", mean);
+    coke_json_put_real(j, "deviation", deviation);
+    coke_json_put_int(j, "n", f->n);
+    coke_json_end(j);
 }
 
 /* RUN/trial-0 and so on, with seeds one after the other. */
-static int train_trials(struct coke_dataset *d, const struct options *o)
+static int train_trials(struct coke_dataset *d, const struct options *o, struct coke_json *j)
 {
     struct figure figure[] = {{.name = "loss"}, {.name = "knn20"}, {.name = "knn200"},
                               {.name = "acc"},  {.name = "nmi"},   {.name = "ari"}};
@@ -143,17 +157,15 @@ static int train_trials(struct coke_dataset *d, const struct options *o)
     char run[4096];
     if (mkdir(o->output, 0755) != 0 && errno != EEXIST)
         return talk_fail(COKE_EIO, "%s: %s", o->output, strerror(errno));
-    if (o->json)
-        printf("{\"trials\": [");
+    coke_json_begin_object(j, NULL);
+    coke_json_begin_array(j, "trials");
     for (int64_t t = 0; t < o->trials; t++) {
         struct coke_train_summary s;
         int n = snprintf(run, sizeof run, "%s/trial-%lld", o->output, (long long)t);
         if (n >= (int)sizeof run)
             return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
         one.o.loader.view.seed = o->o.loader.view.seed + t;
-        if (o->json && t)
-            printf(", ");
-        int rc = train_once(d, &one, run, &s);
+        int rc = train_once(d, &one, run, j, &s);
         if (rc)
             return rc;
         int known = s.monitored, head = known && s.matched_head >= 0;
@@ -164,25 +176,20 @@ static int train_trials(struct coke_dataset *d, const struct options *o)
         count(&figure[4], head, s.nmi);
         count(&figure[5], head, s.ari);
     }
-    if (o->json)
-        putchar(']');
+    coke_json_end(j);
     for (int i = 0; i < (int)(sizeof figure / sizeof figure[0]); i++)
         if (figure[i].n)
-            print_figure(&figure[i], o->json);
-    if (o->json)
-        puts("}");
+            print_figure(&figure[i], o, j);
     return COKE_OK;
 }
 
 static int train(struct coke_dataset *d, const struct options *o)
 {
     struct coke_train_summary s;
-    if (o->trials > 1)
-        return train_trials(d, o);
-    int rc = train_once(d, o, o->output, &s);
-    if (!rc && o->json)
-        putchar('\n');
-    return rc;
+    struct coke_json *j = o->json ? coke_json_open(stdout, COKE_JSON_LINE) : NULL;
+    int rc = o->trials > 1 ? train_trials(d, o, j) : train_once(d, o, o->output, j, &s);
+    int written = o->json ? emit_close(j) : COKE_OK;
+    return rc ? rc : written;
 }
 
 static int check_usage(const struct options *o, int n)

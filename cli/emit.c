@@ -1,129 +1,49 @@
 /* emit.c - results on stdout: the short table, or JSON. */
 #include "emit.h"
-
-#include <math.h>
+#include "talk.h"
 
 /* ---- JSON ---- */
 
-/* Bytes of the UTF-8 character at s, 0 if it is none. */
-static int utf8_length(const char *s)
+int emit_close(struct coke_json *j)
 {
-    unsigned char c = (unsigned char)*s;
-    int n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
-    if (c >= 0xf5 || (c >= 0x80 && c < 0xc2))
-        return 0;
-    for (int i = 1; i < n; i++)
-        if (((unsigned char)s[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
+    int rc = coke_json_close(j);
+    return rc == COKE_OK || rc == COKE_EIO ? COKE_OK : talk_fail_library(rc);
 }
 
-void emit_json_string(FILE *to, const char *text)
+static void emit_sizes(struct coke_json *j, const struct coke_head_summary *s)
 {
-    fputc('"', to);
-    while (*text) {
-        int n = utf8_length(text);
-        unsigned char c = (unsigned char)*text;
-        if (n == 1 && (c == '"' || c == '\\'))
-            fprintf(to, "\\%c", c);
-        else if (n == 1 && (c < ' ' || c == 127))
-            fprintf(to, "\\u%04x", c);
-        else if (n)
-            fprintf(to, "%.*s", n, text);
-        else
-            fputc('?', to);
-        text += n ? n : 1;
-    }
-    fputc('"', to);
+    coke_json_begin_object(j, "sizes");
+    coke_json_put_int(j, "min", s->size_min);
+    coke_json_put_int(j, "median", s->size_median);
+    coke_json_put_int(j, "max", s->size_max);
+    coke_json_put_int(j, "bound_min", s->bound_min);
+    coke_json_put_int(j, "bound_max", s->bound_max);
+    coke_json_put_int(j, "below_before_repair", s->below_before_repair);
+    coke_json_put_int(j, "above_before_repair", s->above_before_repair);
+    coke_json_put_int(j, "missing_before_repair", s->short_before_repair);
+    coke_json_end(j);
 }
 
-static void put_key(struct emit *e, const char *key)
+void emit_head(struct coke_json *j, const struct coke_head_summary *s)
 {
-    fprintf(e->to, "%s", e->items >> e->depth & 1 ? "," : "");
-    if (e->depth)
-        fprintf(e->to, "\n%*s", 2 * e->depth, "");
-    e->items |= 1 << e->depth;
-    if (!key)
-        return;
-    emit_json_string(e->to, key);
-    fputs(": ", e->to);
-}
-
-void emit_begin(struct emit *e, const char *key, char bracket)
-{
-    put_key(e, key);
-    fputc(bracket, e->to);
-    e->depth++;
-    e->items &= ~(1 << e->depth);
-}
-
-void emit_end(struct emit *e, char bracket)
-{
-    e->depth--;
-    fprintf(e->to, "\n%*s%c%s", 2 * e->depth, "", bracket, e->depth ? "" : "\n");
-}
-
-void emit_int(struct emit *e, const char *key, int64_t value)
-{
-    put_key(e, key);
-    fprintf(e->to, "%lld", (long long)value);
-}
-
-void emit_real(struct emit *e, const char *key, double value)
-{
-    put_key(e, key);
-    if (isfinite(value))
-        fprintf(e->to, "%.15g", value);
-    else
-        fputs("null", e->to);
-}
-
-void emit_flag(struct emit *e, const char *key, int value)
-{
-    put_key(e, key);
-    fputs(value ? "true" : "false", e->to);
-}
-
-void emit_text(struct emit *e, const char *key, const char *value)
-{
-    put_key(e, key);
-    emit_json_string(e->to, value);
-}
-
-static void emit_sizes(struct emit *e, const struct coke_head_summary *s)
-{
-    emit_begin(e, "sizes", '{');
-    emit_int(e, "min", s->size_min);
-    emit_int(e, "median", s->size_median);
-    emit_int(e, "max", s->size_max);
-    emit_int(e, "bound_min", s->bound_min);
-    emit_int(e, "bound_max", s->bound_max);
-    emit_int(e, "below_before_repair", s->below_before_repair);
-    emit_int(e, "above_before_repair", s->above_before_repair);
-    emit_int(e, "missing_before_repair", s->short_before_repair);
-    emit_end(e, '}');
-}
-
-void emit_head(struct emit *e, const struct coke_head_summary *s)
-{
-    emit_int(e, "k", s->k);
-    emit_int(e, "epochs", s->epochs);
-    emit_flag(e, "converged", s->converged);
-    emit_real(e, "passes", s->passes);
-    emit_real(e, "eta", s->eta);
-    emit_real(e, "objective", s->objective);
-    emit_real(e, "labels_objective", s->labels_objective);
-    emit_sizes(e, s);
-    emit_flag(e, "repaired", s->repaired);
+    coke_json_put_int(j, "k", s->k);
+    coke_json_put_int(j, "epochs", s->epochs);
+    coke_json_put_flag(j, "converged", s->converged);
+    coke_json_put_real(j, "passes", s->passes);
+    coke_json_put_real(j, "eta", s->eta);
+    coke_json_put_real(j, "objective", s->objective);
+    coke_json_put_real(j, "labels_objective", s->labels_objective);
+    emit_sizes(j, s);
+    coke_json_put_flag(j, "repaired", s->repaired);
     if (!s->repaired)
         return;
-    emit_begin(e, "certificate", '{');
-    emit_real(e, "primal", s->primal);
-    emit_real(e, "dual", s->dual);
-    emit_real(e, "gap", s->gap);
-    emit_int(e, "moved", s->moved);
-    emit_int(e, "bytes", s->repair_bytes);
-    emit_end(e, '}');
+    coke_json_begin_object(j, "certificate");
+    coke_json_put_real(j, "primal", s->primal);
+    coke_json_put_real(j, "dual", s->dual);
+    coke_json_put_real(j, "gap", s->gap);
+    coke_json_put_int(j, "moved", s->moved);
+    coke_json_put_int(j, "bytes", s->repair_bytes);
+    coke_json_end(j);
 }
 
 /* ---- text ---- */

@@ -81,18 +81,17 @@ static int64_t image_size(const struct exam *x)
     return coke_run_image_size(x->run, x->in.train ? x->in.train : x->in.test);
 }
 
-void exam_begin_json(struct emit *e, const struct exam *x, const struct exam_options *c,
+void exam_begin_json(struct coke_json *j, const struct exam *x, const struct exam_options *c,
                      const char *protocol)
 {
-    e->to = stdout;
-    emit_begin(e, NULL, '{');
-    emit_text(e, "protocol", protocol);
-    emit_text(e, "weights", coke_run_weights(x->run));
-    emit_int(e, "epoch", coke_run_epoch(x->run));
-    emit_int(e, "image_size", image_size(x));
-    emit_text(e, "data", x->source);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_text(j, "protocol", protocol);
+    coke_json_put_text(j, "weights", coke_run_weights(x->run));
+    coke_json_put_int(j, "epoch", coke_run_epoch(x->run));
+    coke_json_put_int(j, "image_size", image_size(x));
+    coke_json_put_text(j, "data", x->source);
     if (x->in.test)
-        emit_text(e, "test", test_name(x, c));
+        coke_json_put_text(j, "test", test_name(x, c));
 }
 
 void exam_print_about(const struct exam *x)

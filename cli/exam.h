@@ -54,7 +54,7 @@ int exam_open_split(struct coke_dataset **out, const struct exam_options *c,
                     const struct coke_run *run, const char *source, enum coke_split split);
 
 /* Which weights, data and protocol, as JSON and for people; these end within a line. */
-void exam_begin_json(struct emit *e, const struct exam *x, const struct exam_options *c,
+void exam_begin_json(struct coke_json *j, const struct exam *x, const struct exam_options *c,
                      const char *protocol);
 void exam_print_about(const struct exam *x);
 void exam_print_bad(int64_t bad);

@@ -15,26 +15,25 @@ static int is_shown(const struct coke_exchanged *x, const char *name)
     return strcmp(name, "dim") != 0 || x->encoder.head != COKE_PROJECTOR_NONE;
 }
 
-static void print_json(const struct coke_exchanged *x, const char *path, int64_t bytes,
-                       FILE *to)
+static int print_json(const struct coke_exchanged *x, const char *path, int64_t bytes, FILE *to)
 {
     char value[64];
-    struct emit e = {.to = to};
-    emit_begin(&e, NULL, '{');
-    emit_text(&e, "read", x->weights);
-    emit_text(&e, "written", path);
-    emit_int(&e, "tensors", x->tensors);
-    emit_int(&e, "numbers", x->numbers);
-    emit_int(&e, "bytes", bytes);
-    emit_begin(&e, "encoder", '{');
+    struct coke_json *j = coke_json_open(to, COKE_JSON_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_text(j, "read", x->weights);
+    coke_json_put_text(j, "written", path);
+    coke_json_put_int(j, "tensors", x->tensors);
+    coke_json_put_int(j, "numbers", x->numbers);
+    coke_json_put_int(j, "bytes", bytes);
+    coke_json_begin_object(j, "encoder");
     for (int i = 0; i < OPTIONS; i++)
         if (is_shown(x, options[i]) &&
             !coke_options_get(coke_encoder_option_table(), &x->encoder, options[i], value,
                               sizeof value))
-            emit_text(&e, options[i], value);
-    emit_end(&e, '}');
-    emit_text(&e, "note", x->note);
-    emit_end(&e, '}');
+            coke_json_put_text(j, options[i], value);
+    coke_json_end(j);
+    coke_json_put_text(j, "note", x->note);
+    return emit_close(j);
 }
 
 static void print_text(const struct coke_exchanged *x, const char *path, int64_t bytes,
@@ -57,7 +56,7 @@ static void print_text(const struct coke_exchanged *x, const char *path, int64_t
     fputc('\n', to);
 }
 
-void exchanged_print(const struct coke_exchanged *x, const char *path, int json, int quiet)
+int exchanged_print(const struct coke_exchanged *x, const char *path, int json, int quiet)
 {
     struct stat st;
     int64_t bytes = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
@@ -65,7 +64,7 @@ void exchanged_print(const struct coke_exchanged *x, const char *path, int json,
     if (x->note[0] && !quiet)
         talk_line("", x->note);
     if (json)
-        print_json(x, path, bytes, to);
-    else
-        print_text(x, path, bytes, to);
+        return print_json(x, path, bytes, to);
+    print_text(x, path, bytes, to);
+    return COKE_OK;
 }
