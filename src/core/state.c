@@ -2,6 +2,7 @@
 #include "core/state.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,26 +44,10 @@ void ck_state_release(struct ck_state *s)
     memset(s, 0, sizeof *s);
 }
 
-static int grow(void **items, int n, int *room, size_t size)
-{
-    if (n < *room)
-        return COKE_OK;
-    int more = *room ? 2 * *room : 16;
-    void *p = ck_realloc_array(*items, (size_t)more, size);
-    if (!p)
-        return COKE_ENOMEM;
-    *items = p;
-    *room = more;
-    return COKE_OK;
-}
-
 int ck_state_add(struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
                  const int64_t *shape, const void *data)
 {
-    void *items = s->tensor;
-    if (grow(&items, s->ntensors, &s->room_tensors, sizeof *s->tensor))
-        return COKE_ENOMEM;
-    s->tensor = items;
+    CK_RETURN_IF(CK_VEC_RESERVE(s->tensor, s->room_tensors, s->ntensors + 1));
     struct ck_tensor t = {.dtype = dtype, .ndim = ndim, .data = data};
     for (int i = 0; i < ndim; i++)
         t.shape[i] = shape[i];
@@ -75,10 +60,7 @@ int ck_state_add(struct ck_state *s, const char *name, enum ck_dtype dtype, int 
 
 int ck_state_add_meta(struct ck_state *s, const char *key, const char *value)
 {
-    void *items = s->meta;
-    if (grow(&items, s->nmeta, &s->room_meta, sizeof *s->meta))
-        return COKE_ENOMEM;
-    s->meta = items;
+    CK_RETURN_IF(CK_VEC_RESERVE(s->meta, s->room_meta, s->nmeta + 1));
     struct ck_meta m = {.key = ck_strdup(key), .value = ck_strdup(value)};
     if (!m.key || !m.value) {
         ck_free(m.key);

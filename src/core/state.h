@@ -41,9 +41,11 @@ struct ck_meta {
 
 struct ck_state {
     struct ck_tensor *tensor;
-    int ntensors, room_tensors;
+    int ntensors;
+    int64_t room_tensors;
     struct ck_meta *meta;
-    int nmeta, room_meta;
+    int nmeta;
+    int64_t room_meta;
     void *backing; /* mapped file, or NULL */
     void (*release_backing)(void *);
 };
