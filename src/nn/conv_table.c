@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/file.h"
 
 #include <stdio.h>
@@ -52,7 +53,8 @@ struct entry {
 static struct {
     char *path; /* NULL = nothing is measured */
     struct entry *v;
-    int n, room, changed;
+    int n, changed;
+    int64_t room;
 } tuning;
 
 static const char *const way_name[CK_CONV_WAYS] = {"direct", "winograd"};
@@ -77,14 +79,7 @@ static struct entry *find(const char *key)
 
 static int add(const char *key, enum ck_conv_way way)
 {
-    if (tuning.n == tuning.room) {
-        int more = tuning.room ? 2 * tuning.room : 64;
-        struct entry *v = ck_realloc_array(tuning.v, (size_t)more, sizeof *v);
-        if (!v)
-            return COKE_ENOMEM;
-        tuning.v = v;
-        tuning.room = more;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(tuning.v, tuning.room, tuning.n + 1));
     snprintf(tuning.v[tuning.n].key, LINE, "%s", key);
     tuning.v[tuning.n++].way = way;
     return COKE_OK;

@@ -2,6 +2,7 @@
 #include "nn/copies.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 
 #include <string.h>
 
@@ -16,7 +17,8 @@ struct copy {
 
 struct ck_copies {
     struct copy *v;
-    int n, room;
+    int n;
+    int64_t room;
 };
 
 void ck_copies_free(struct ck_copies *c)
@@ -75,14 +77,7 @@ int ck_copies_get(struct ck_net *net, int param, const struct ck_format *format,
     int at = find(c, param, format);
     if (at >= 0)
         return at;
-    if (c->n == c->room) {
-        int more = c->room ? 2 * c->room : 32;
-        struct copy *v = ck_realloc_array(c->v, (size_t)more, sizeof *v);
-        if (!v)
-            return COKE_ENOMEM;
-        c->v = v;
-        c->room = more;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(c->v, c->room, c->n + 1));
     struct copy *v = &c->v[c->n];
     *v = (struct copy){.param = param};
     int rc = make(v, &net->param[param], format, oc, ic);

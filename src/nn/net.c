@@ -2,32 +2,18 @@
 #include "nn/net.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "nn/copies.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- growing lists ---- */
+/* ---- parameters and buffers ---- */
 
-static int grow(void **list, int n, int *room, size_t size)
-{
-    if (n < *room)
-        return COKE_OK;
-    int more = *room ? *room * 2 : 32;
-    void *p = ck_realloc_array(*list, (size_t)more, size);
-    if (!p)
-        return COKE_ENOMEM;
-    *list = p;
-    *room = more;
-    return COKE_OK;
-}
-
-static int add_tensor(struct ck_param **list, int *n, int *room, const char *layer,
+static int add_tensor(struct ck_param **list, int *n, int64_t *room, const char *layer,
                       const char *what, int ndim, const int64_t *shape, int learned)
 {
-    int rc = grow((void **)list, *n, room, sizeof **list);
-    if (rc)
-        return rc;
+    CK_RETURN_IF(CK_VEC_RESERVE(*list, *room, *n + 1));
     struct ck_param *p = &(*list)[*n];
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "%s.%s", layer, what);
@@ -88,7 +74,7 @@ void ck_net_release(struct ck_net *net)
 static struct ck_node *add_node(struct ck_net *net, enum ck_layer kind, const char *name, int a,
                                 int b)
 {
-    if (grow((void **)&net->node, net->nnodes, &net->room_nodes, sizeof *net->node))
+    if (CK_VEC_RESERVE(net->node, net->room_nodes, net->nnodes + 1))
         return NULL;
     struct ck_node *v = &net->node[net->nnodes];
     memset(v, 0, sizeof *v);
@@ -157,10 +143,7 @@ int ck_net_conv(struct ck_net *net, const char *name, int in, int64_t out, int64
 
 static int add_counter(struct ck_net *net, const char *layer)
 {
-    int rc =
-        grow((void **)&net->counter, net->ncounters, &net->room_counters, sizeof *net->counter);
-    if (rc)
-        return rc;
+    CK_RETURN_IF(CK_VEC_RESERVE(net->counter, net->room_counters, net->ncounters + 1));
     struct ck_counter *c = &net->counter[net->ncounters++];
     c->value = 0;
     snprintf(c->name, sizeof c->name, "%s.num_batches_tracked", layer);

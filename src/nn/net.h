@@ -45,13 +45,17 @@ struct ck_copies;
 
 struct ck_net {
     struct ck_node *node;
-    int nnodes, room_nodes;
+    int nnodes;
+    int64_t room_nodes;
     struct ck_param *param; /* learned */
-    int nparams, room_params;
+    int nparams;
+    int64_t room_params;
     struct ck_param *buffer; /* running mean and variance of each batch norm; grad is NULL */
-    int nbuffers, room_buffers;
+    int nbuffers;
+    int64_t room_buffers;
     struct ck_counter *counter; /* num_batches_tracked */
-    int ncounters, room_counters;
+    int ncounters;
+    int64_t room_counters;
     struct ck_copies *copies; /* the parameters in layouts that plans asked for */
 };
 

@@ -2,6 +2,7 @@
 #include "nn/plan_build.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "nn/plan_defer.h"
 
 #include <string.h>
@@ -271,14 +272,7 @@ int ck_plan_backward_step(const struct ck_op *op)
 
 int ck_plan_buffer(struct ck_plan *p, size_t bytes, int first, int last)
 {
-    if (p->nbuffers == p->room_buffers) {
-        int more = p->room_buffers ? 2 * p->room_buffers : 256;
-        struct ck_buffer *b = ck_realloc_array(p->buffer, (size_t)more, sizeof *b);
-        if (!b)
-            return COKE_ENOMEM;
-        p->buffer = b;
-        p->room_buffers = more;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(p->buffer, p->room_buffers, p->nbuffers + 1));
     p->buffer[p->nbuffers] = (struct ck_buffer){{bytes, first, last, 0}, NULL};
     return p->nbuffers++;
 }

@@ -90,7 +90,8 @@ struct ck_plan {
     struct ck_op *op;
     int nops;
     struct ck_buffer *buffer;
-    int nbuffers, room_buffers;
+    int nbuffers;
+    int64_t room_buffers;
     unsigned char *arena, *scratch;
     size_t arena_bytes, scratch_bytes;
 };
