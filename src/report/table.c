@@ -2,12 +2,13 @@
 #include "report/table.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 
 #include <string.h>
 
 static int grow(struct ck_table *t, int columns)
 {
-    int64_t room = t->room ? 2 * t->room : 64;
+    int64_t room = t->room;
     if (!t->column) {
         t->column = ck_calloc_array((size_t)columns, sizeof *t->column);
         if (!t->column)
@@ -15,10 +16,8 @@ static int grow(struct ck_table *t, int columns)
         t->columns = columns;
     }
     for (int c = 0; c < columns; c++) {
-        double *more = ck_realloc_array(t->column[c], (size_t)room, sizeof *more);
-        if (!more)
-            return COKE_ENOMEM;
-        t->column[c] = more;
+        room = t->room; /* all columns have the same, or t->room stays */
+        CK_RETURN_IF(CK_VEC_RESERVE(t->column[c], room, t->rows + 1));
     }
     t->room = room;
     return COKE_OK;
