@@ -5,6 +5,7 @@
 #include "io/npy.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -20,14 +21,7 @@ struct list {
 
 static int append(struct list *l, double x)
 {
-    if (l->n == l->room) {
-        int64_t room = l->room ? 2 * l->room : 256;
-        double *v = ck_realloc_array(l->v, (size_t)room, sizeof *v);
-        if (!v)
-            return COKE_ENOMEM;
-        l->v = v;
-        l->room = room;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(l->v, l->room, l->n + 1));
     l->v[l->n++] = x;
     return COKE_OK;
 }

@@ -5,6 +5,7 @@
 #include "io/pickle.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/pickle_names.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ struct machine {
     size_t at;
     int32_t *stack, *mark, *memo; /* marks are heights of the stack */
     int32_t height, marks, memos;
-    int32_t room_stack, room_marks, room_memo;
+    int64_t room_stack, room_marks, room_memo;
     int ended;
 };
 
@@ -58,22 +59,9 @@ static int fail_at(const struct machine *m, const char *words)
     return ck_fail(COKE_EFORMAT, "%s: byte %zu of its pickle: %s", m->p->path, m->at, words);
 }
 
-static int grow(void **list, int32_t n, int32_t *room, size_t size)
-{
-    if (n < *room)
-        return COKE_OK;
-    int32_t more = n < 32 ? 64 : 2 * n;
-    void *grown = ck_realloc_array(*list, (size_t)more, size);
-    if (!grown)
-        return COKE_ENOMEM;
-    *list = grown;
-    *room = more;
-    return COKE_OK;
-}
-
 static int push(struct machine *m, int32_t node)
 {
-    int rc = grow((void **)&m->stack, m->height, &m->room_stack, sizeof *m->stack);
+    int rc = CK_VEC_RESERVE(m->stack, m->room_stack, m->height + 1);
     if (!rc)
         m->stack[m->height++] = node;
     return rc;
@@ -82,7 +70,7 @@ static int push(struct machine *m, int32_t node)
 static int push_new(struct machine *m, struct ck_pickle_node node)
 {
     struct ck_pickle *p = m->p;
-    int rc = grow((void **)&p->node, p->nodes, &p->room_nodes, sizeof *p->node);
+    int rc = CK_VEC_RESERVE(p->node, p->room_nodes, p->nodes + 1);
     if (rc)
         return rc;
     p->node[p->nodes] = node;
@@ -101,7 +89,7 @@ static int append(struct machine *m, int32_t to, int32_t key, int32_t value)
     struct ck_pickle *p = m->p;
     if ((size_t)p->items > p->size)
         return fail_at(m, "it has more items than bytes");
-    int rc = grow((void **)&p->item, p->items, &p->room_items, sizeof *p->item);
+    int rc = CK_VEC_RESERVE(p->item, p->room_items, p->items + 1);
     if (rc)
         return rc;
     struct ck_pickle_node *v = &p->node[to];
@@ -282,7 +270,7 @@ static int make_tuple(struct machine *m, int32_t n)
 
 static int push_mark(struct machine *m)
 {
-    int rc = grow((void **)&m->mark, m->marks, &m->room_marks, sizeof *m->mark);
+    int rc = CK_VEC_RESERVE(m->mark, m->room_marks, m->marks + 1);
     if (!rc)
         m->mark[m->marks++] = m->height;
     return rc;
@@ -388,7 +376,7 @@ static int memo_put(struct machine *m, uint64_t i)
     if (i > m->p->size) /* every number takes a byte or more to say */
         return fail_at(m, "a memo larger than the pickle");
     for (; (uint64_t)m->memos <= i; m->memos++) {
-        int rc = grow((void **)&m->memo, m->memos, &m->room_memo, sizeof *m->memo);
+        int rc = CK_VEC_RESERVE(m->memo, m->room_memo, m->memos + 1);
         if (rc)
             return rc;
         m->memo[m->memos] = -1;

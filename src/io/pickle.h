@@ -44,7 +44,8 @@ struct ck_pickle {
     size_t size;
     struct ck_pickle_node *node;
     struct ck_pickle_item *item;
-    int32_t nodes, room_nodes, items, room_items;
+    int32_t nodes, items;
+    int64_t room_nodes, room_items;
     int32_t root;
 };
 

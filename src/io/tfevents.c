@@ -5,6 +5,7 @@
 #include "io/tfevents.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/crc32c.h"
 #include "io/file.h"
 #include "io/protobuf.h"
@@ -89,27 +90,12 @@ static void fill_event(struct ck_proto *s, const void *event)
 
 /* ---- records ---- */
 
-static int reserve(struct ck_tfevents *t, size_t more)
-{
-    if (more <= t->room - t->used)
-        return COKE_OK;
-    size_t room = 2 * t->room + more;
-    unsigned char *grown = ck_realloc_array(t->buffer, room, 1);
-    if (!grown)
-        return COKE_ENOMEM;
-    t->buffer = grown;
-    t->room = room;
-    return COKE_OK;
-}
-
 static int append(struct ck_tfevents *t, const struct event *e)
 {
     struct ck_proto counted = {0};
     fill_event(&counted, e);
     uint64_t length = counted.n;
-    int rc = reserve(t, HEAD + counted.n + TAIL);
-    if (rc)
-        return rc;
+    CK_RETURN_IF(CK_VEC_RESERVE(t->buffer, t->room, t->used + HEAD + counted.n + TAIL));
     unsigned char *p = t->buffer + t->used;
     struct ck_proto s = {.at = p + HEAD};
     uint32_t crc = ck_crc32c_masked(&length, sizeof length);

@@ -20,7 +20,8 @@ struct ck_tfevents {
     int fd;
     int64_t written; /* bytes in the file: whole records */
     unsigned char *buffer;
-    size_t used, room;
+    size_t used;
+    int64_t room;
 };
 
 /* A new file in dir, DIR/events.out.tfevents.SECONDS.HOST.PID.0, whose name sorts behind those

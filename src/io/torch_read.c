@@ -2,6 +2,7 @@
  * it. */
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/convert.h"
 #include "io/pickle.h"
 #include "io/torch_file.h"
@@ -15,7 +16,8 @@
 struct backing {
     struct ck_map map;
     void **copy; /* of tensors that lie scattered in the file */
-    int copies, room;
+    int copies;
+    int64_t room;
     size_t copied;
 };
 
@@ -177,14 +179,7 @@ static int copy_scattered(struct reader *r, const char *name, const struct ck_pi
     size_t bytes = (size_t)n * ck_dtype_size(t->storage.dtype);
     if (n > t->storage.elements || bytes > b->map.size - b->copied)
         return fail_tensor(r, name, "has more elements than its storage");
-    if (b->copies == b->room) {
-        int room = b->room ? 2 * b->room : 16;
-        void *grown = ck_realloc_array(b->copy, (size_t)room, sizeof *b->copy);
-        if (!grown)
-            return COKE_ENOMEM;
-        b->copy = grown;
-        b->room = room;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(b->copy, b->room, b->copies + 1));
     unsigned char *copy = ck_alloc_array(bytes, 1);
     if (!copy)
         return COKE_ENOMEM;

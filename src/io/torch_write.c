@@ -2,6 +2,7 @@
  * of every tensor. The pickle has no floats in it, so that weights_only takes it. */
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/torch_file.h"
 #include "io/zip.h"
 
@@ -11,24 +12,17 @@
 /* A pickle being written; the first failure is kept. */
 struct pickle {
     unsigned char *data;
-    size_t n, room;
+    size_t n;
+    int64_t room;
     int status;
 };
 
 static void put(struct pickle *p, const void *data, size_t n)
 {
+    if (!p->status)
+        p->status = CK_VEC_RESERVE(p->data, p->room, p->n + n);
     if (p->status)
         return;
-    if (n > p->room - p->n) {
-        size_t room = 2 * p->room + n + 4096;
-        unsigned char *grown = ck_realloc_array(p->data, room, 1);
-        if (!grown) {
-            p->status = COKE_ENOMEM;
-            return;
-        }
-        p->data = grown;
-        p->room = room;
-    }
     memcpy(p->data + p->n, data, n);
     p->n += n;
 }

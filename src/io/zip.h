@@ -42,7 +42,8 @@ struct ck_zip_out {
     struct ck_writer *file;
     uint64_t at; /* bytes written */
     struct ck_zip_made *made;
-    int n, room;
+    int n;
+    int64_t room;
 };
 
 int ck_zip_add(struct ck_zip_out *z, const char *name, const void *data, size_t size);

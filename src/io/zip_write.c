@@ -1,6 +1,7 @@
 /* zip_write.c - writes zip archives whose entries are stored, each at a multiple of 64. */
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/zip.h"
 
 #include <string.h>
@@ -46,14 +47,7 @@ static unsigned char *put_common(unsigned char *p, const struct ck_zip_made *m, 
 
 static int remember(struct ck_zip_out *z, const struct ck_zip_made *m)
 {
-    if (z->n == z->room) {
-        int room = z->room ? 2 * z->room : 64;
-        void *grown = ck_realloc_array(z->made, (size_t)room, sizeof *z->made);
-        if (!grown)
-            return COKE_ENOMEM;
-        z->made = grown;
-        z->room = room;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(z->made, z->room, z->n + 1));
     char *name = ck_strdup(m->name);
     if (!name)
         return COKE_ENOMEM;
