@@ -2,7 +2,7 @@
 #include "image/codec.h"
 #include "image/codecs.h"
 #include "core/error.h"
-#include "core/mem.h"
+#include "core/vec.h"
 
 #include <string.h>
 
@@ -153,15 +153,7 @@ void ck_decoder_release(struct ck_decoder *d)
 
 int ck_sink_reserve(struct ck_sink *s, size_t more)
 {
-    if (more <= s->capacity - s->size)
-        return COKE_OK;
-    size_t capacity = 2 * s->capacity > s->size + more ? 2 * s->capacity : s->size + more;
-    uint8_t *data = ck_realloc_array(s->data, capacity, 1);
-    if (!data)
-        return COKE_ENOMEM;
-    s->data = data;
-    s->capacity = capacity;
-    return COKE_OK;
+    return CK_VEC_RESERVE(s->data, s->capacity, s->size + more);
 }
 
 int ck_sink_append(struct ck_sink *s, const void *bytes, size_t n)

@@ -43,7 +43,8 @@ int ck_codec_cut_short(const struct ck_bytes *in, enum ck_codec_kind kind);
 /* Bytes that grow as an encoder writes; zeroed = empty. */
 struct ck_sink {
     uint8_t *data;
-    size_t size, capacity;
+    size_t size;
+    int64_t capacity;
 };
 int ck_sink_reserve(struct ck_sink *s, size_t more); /* room for `more` bytes beyond size */
 int ck_sink_append(struct ck_sink *s, const void *bytes, size_t n);

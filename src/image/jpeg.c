@@ -439,12 +439,12 @@ static void offer_room(j_compress_ptr c)
         jump_with((j_common_ptr)c, "out of memory");
     }
     s->destination.next_output_byte = s->sink.data + s->sink.size;
-    s->destination.free_in_buffer = s->sink.capacity - s->sink.size;
+    s->destination.free_in_buffer = (size_t)s->sink.capacity - s->sink.size;
 }
 
 static boolean take_full(j_compress_ptr c)
 {
-    compressor_of(c)->sink.size = compressor_of(c)->sink.capacity;
+    compressor_of(c)->sink.size = (size_t)compressor_of(c)->sink.capacity;
     offer_room(c);
     return TRUE;
 }
@@ -452,7 +452,7 @@ static boolean take_full(j_compress_ptr c)
 static void take_rest(j_compress_ptr c)
 {
     struct compressor *s = compressor_of(c);
-    s->sink.size = s->sink.capacity - s->destination.free_in_buffer;
+    s->sink.size = (size_t)s->sink.capacity - s->destination.free_in_buffer;
 }
 
 static void set_parameters(struct compressor *s, const struct ck_image *im, int quality)
