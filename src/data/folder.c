@@ -5,6 +5,7 @@
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +23,8 @@ struct folder {
 /* A path that grows and shrinks with the descent. */
 struct path {
     char *text;
-    size_t length, room;
+    size_t length;
+    int64_t room;
 };
 
 /* The folders above, to know a loop by. */
@@ -48,15 +50,8 @@ struct scan {
 /* Appends a name of n bytes, and '/' for a folder; *before is for drop_name. */
 static int push_name(struct path *p, const char *name, size_t n, int slash, size_t *before)
 {
-    size_t need = p->length + n + 2;
     *before = p->length;
-    if (need > p->room) {
-        char *text = ck_realloc_array(p->text, need * 2, 1);
-        if (!text)
-            return COKE_ENOMEM;
-        p->text = text;
-        p->room = need * 2;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(p->text, p->room, p->length + n + 2));
     memcpy(p->text + p->length, name, n);
     p->length += n;
     if (slash && p->text[p->length - 1] != '/')
@@ -158,7 +153,7 @@ static int add_image(struct scan *s, const char *name)
     CK_RETURN_IF(push_name(&s->path, name, strlen(name), 0, &before));
     CK_RETURN_IF(ck_names_add(&f->names, s->path.text + s->root, s->path.length - s->root));
     drop_name(&s->path, before);
-    CK_RETURN_IF(ck_grow(&f->base.label, &s->labels, f->base.n, sizeof *f->base.label));
+    CK_RETURN_IF(CK_VEC_RESERVE(f->base.label, s->labels, f->base.n + 1));
     f->base.label[f->base.n++] = (int32_t)s->classes.n - 1;
     return COKE_OK;
 }

@@ -6,6 +6,7 @@
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/load.h"
 
 #include <errno.h>
@@ -93,7 +94,7 @@ static int add_label(struct parse *p, char *text)
     text += strspn(text, " ");
     if (!*text)
         return COKE_OK;
-    int rc = ck_grow(&p->mark, &p->room, p->marks, sizeof *p->mark);
+    int rc = CK_VEC_RESERVE(p->mark, p->room, p->marks + 1);
     if (rc)
         return rc;
     struct mark *m = &p->mark[p->marks++];
@@ -132,7 +133,7 @@ static int parse_line(struct parse *p, char *line)
     if (label)
         CK_RETURN_IF(add_label(p, label));
     CK_RETURN_IF(ck_names_add(&l->names, line, strlen(line)));
-    CK_RETURN_IF(ck_grow(&l->line, &l->lines, l->base.n, sizeof *l->line));
+    CK_RETURN_IF(CK_VEC_RESERVE(l->line, l->lines, l->base.n + 1));
     l->line[l->base.n++] = p->line;
     return COKE_OK;
 }

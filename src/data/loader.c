@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/thread.h"
+#include "core/vec.h"
 #include "core/workers.h"
 #include "data/data_options.h"
 #include "data/loader.h"
@@ -84,14 +85,7 @@ struct coke_loader {
 static int add_fault(struct fault **list, int64_t *n, int64_t *room, int64_t index,
                      const char *sentence)
 {
-    if (*n == *room) {
-        int64_t more = *room ? 2 * *room : 4;
-        struct fault *p = ck_realloc_array(*list, (size_t)more, sizeof *p);
-        if (!p)
-            return COKE_ENOMEM;
-        *list = p;
-        *room = more;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(*list, *room, *n + 1));
     struct fault *f = &(*list)[(*n)++];
     f->index = index;
     snprintf(f->sentence, sizeof f->sentence, "%s", sentence);

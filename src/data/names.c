@@ -2,6 +2,7 @@
 #include "data/names.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/load.h"
 
 #include <stdlib.h>
@@ -9,39 +10,10 @@
 
 enum { TEXT_MOST = 16 << 20 };
 
-int ck_grow(void *p, int64_t *room, int64_t n, size_t size)
-{
-    if (n < *room)
-        return COKE_OK;
-    int64_t more = *room ? *room * 2 : 64;
-    void *old, *grown;
-    memcpy(&old, p, sizeof old);
-    grown = ck_realloc_array(old, (size_t)more, size);
-    if (!grown)
-        return COKE_ENOMEM;
-    memcpy(p, &grown, sizeof grown);
-    *room = more;
-    return COKE_OK;
-}
-
-static int grow_text(struct ck_names *s, size_t length)
-{
-    size_t need = s->used + length + 1;
-    if (need <= s->room)
-        return COKE_OK;
-    size_t room = need + s->room + 1024;
-    char *text = ck_realloc_array(s->text, room, 1);
-    if (!text)
-        return COKE_ENOMEM;
-    s->text = text;
-    s->room = room;
-    return COKE_OK;
-}
-
 int ck_names_add(struct ck_names *s, const char *text, size_t length)
 {
-    CK_RETURN_IF(ck_grow(&s->at, &s->places, s->n, sizeof *s->at));
-    CK_RETURN_IF(grow_text(s, length));
+    CK_RETURN_IF(CK_VEC_RESERVE(s->at, s->places, s->n + 1));
+    CK_RETURN_IF(CK_VEC_RESERVE(s->text, s->room, s->used + length + 1));
     memcpy(s->text + s->used, text, length);
     s->text[s->used + length] = 0;
     s->at[s->n++] = s->used;

@@ -8,7 +8,8 @@
 /* Zeroed = empty. */
 struct ck_names {
     char *text; /* the names, each with its final zero */
-    size_t used, room;
+    size_t used;
+    int64_t room;
     size_t *at; /* [n] where each begins */
     int64_t n, places;
 };
@@ -22,8 +23,5 @@ int ck_names_load(struct ck_names *s, const char *path);
 
 /* Sorted by code point: the order of UTF-8's bytes. */
 int ck_names_sort(struct ck_names *s);
-
-/* Room for one more element in *p [*room] of which n are used; doubles. */
-int ck_grow(void *p, int64_t *room, int64_t n, size_t size);
 
 #endif

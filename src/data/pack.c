@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/option.h"
+#include "core/vec.h"
 #include "core/workers.h"
 #include "data/sweep.h"
 #include "image/resize.h"
@@ -261,15 +262,9 @@ static int close_shard(struct pack *p)
 static int open_shard(struct pack *p)
 {
     char path[PATH];
-    if (p->result->shards == p->room) {
-        int64_t room = p->room ? 2 * p->room : 16;
-        struct ck_writer *more = ck_realloc_array(p->shard, (size_t)room, sizeof *more);
-        if (!more)
-            return COKE_ENOMEM;
-        memset(more + p->room, 0, (size_t)(room - p->room) * sizeof *more);
-        p->shard = more;
-        p->room = room;
-    }
+    int64_t before = p->room;
+    CK_RETURN_IF(CK_VEC_RESERVE(p->shard, p->room, p->result->shards + 1));
+    memset(p->shard + before, 0, (size_t)(p->room - before) * sizeof *p->shard);
     shard_name(p, p->result->shards, path, sizeof path);
     int rc = ck_writer_open(open_writer(p), path, p->force);
     p->open = !rc;

@@ -6,6 +6,7 @@
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "io/file.h"
 #include "io/hash.h"
 #include "io/load.h"
@@ -194,7 +195,7 @@ done:
 
 static int add_sample(struct ck_shard_index *x, const struct ck_sample *s)
 {
-    int rc = ck_grow(&x->record, &x->room, x->n, sizeof *x->record);
+    int rc = CK_VEC_RESERVE(x->record, x->room, x->n + 1);
     if (!rc)
         rc = ck_names_add(&x->keys, s->key, strlen(s->key));
     if (!rc)

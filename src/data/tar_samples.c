@@ -3,6 +3,7 @@
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,14 +101,9 @@ static enum rank rank_by_name(const struct ck_samples *s)
 
 static int grow(struct ck_item *item, size_t used)
 {
-    if (used < item->capacity)
-        return COKE_OK;
-    size_t room = item->capacity ? item->capacity * 2 : FIRST_ROOM;
-    unsigned char *buffer = ck_realloc_array(item->buffer, room, 1);
-    if (!buffer)
-        return COKE_ENOMEM;
-    item->buffer = buffer;
-    item->capacity = room;
+    int64_t room = (int64_t)item->capacity;
+    CK_RETURN_IF(CK_VEC_RESERVE(item->buffer, room, used ? used + 1 : FIRST_ROOM));
+    item->capacity = (size_t)room;
     return COKE_OK;
 }
 
