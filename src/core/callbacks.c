@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LINE = 1024 };
+enum { LINE = 2048 };
 
 int ck_progress_ask(const struct coke_callbacks *cb, const struct coke_progress *p)
 {
@@ -21,6 +21,13 @@ int ck_progress(const struct coke_callbacks *cb, const struct coke_progress *p)
         return ck_fail(COKE_ESTOPPED, "stopped in epoch %lld", (long long)p->epoch);
     return ck_fail(COKE_ESTOPPED, "stopped after %lld %s", (long long)p->done,
                    p->unit ? p->unit : "rows");
+}
+
+int ck_progress_count(const struct coke_callbacks *cb, const char *phase, int64_t done,
+                      int64_t total, const char *unit)
+{
+    return ck_progress(cb, &(struct coke_progress){
+                               .phase = phase, .done = done, .total = total, .unit = unit});
 }
 
 static void send(void (*to)(void *user, const char *line), void *user, const char *fmt,

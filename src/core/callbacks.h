@@ -5,6 +5,8 @@
 #ifndef CK_CALLBACKS_H
 #define CK_CALLBACKS_H
 
+#include <stdint.h>
+
 struct coke_callbacks;
 struct coke_progress;
 
@@ -15,6 +17,10 @@ int ck_progress_ask(const struct coke_callbacks *cb, const struct coke_progress 
 /* COKE_OK, or COKE_ESTOPPED with a sentence that says how far it came, if the answer is not 0.
  */
 int ck_progress(const struct coke_callbacks *cb, const struct coke_progress *p);
+
+/* The same for a phase outside of epochs: done of total (0 = unknown) images, rows, ... */
+int ck_progress_count(const struct coke_callbacks *cb, const char *phase, int64_t done,
+                      int64_t total, const char *unit);
 
 /* One line of text without a newline. */
 __attribute__((format(printf, 2, 3))) void ck_say(const struct coke_callbacks *cb,

@@ -5,7 +5,7 @@
 struct heard {
     int answer;
     int64_t done;
-    char said[2000], warned[2000];
+    char said[3000], warned[3000];
 };
 
 static int progress(void *user, const struct coke_progress *p)
@@ -17,12 +17,12 @@ static int progress(void *user, const struct coke_progress *p)
 
 static void say(void *user, const char *line)
 {
-    snprintf(((struct heard *)user)->said, 2000, "%s", line);
+    snprintf(((struct heard *)user)->said, 3000, "%s", line);
 }
 
 static void warn(void *user, const char *line)
 {
-    snprintf(((struct heard *)user)->warned, 2000, "%s", line);
+    snprintf(((struct heard *)user)->warned, 3000, "%s", line);
 }
 
 static void callbacks_may_be_missing(void **state)
@@ -50,6 +50,9 @@ static void a_stop_says_how_far_it_came(void **state)
     h.answer = 2;
     assert_int_equal(ck_progress_ask(&cb, &p), 2);
     assert_fails(ck_progress(&cb, &p), COKE_ESTOPPED, "stopped after 30 images");
+    assert_fails(ck_progress_count(&cb, "sort", 7, 9, "files"), COKE_ESTOPPED,
+                 "stopped after 7 files");
+    assert_int_equal(h.done, 7);
     p.unit = NULL;
     assert_fails(ck_progress(&cb, &p), COKE_ESTOPPED, "stopped after 30 rows");
     p.epoch = 4;
@@ -68,7 +71,7 @@ static void lines_are_formatted_and_cut(void **state)
     ck_say(&cb, "%d of %s", 3, "five");
     assert_string_equal(h.said, "3 of five");
     ck_warn(&cb, "%s", text);
-    assert_int_equal(strlen(h.warned), 1023);
+    assert_int_equal(strlen(h.warned), 2047);
     assert_string_equal(h.said, "3 of five");
 }
 
