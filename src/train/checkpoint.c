@@ -1,6 +1,7 @@
 /* checkpoint.c - a training on disk: everything that a later process needs to go on as if
  * nothing had happened. */
 #include "train/checkpoint.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
@@ -139,19 +140,16 @@ static int get_real(const struct ck_state *s, const char *path, const char *key,
 }
 
 /* A difference: an error, or with `anyway` a line for the log. */
-static int differ(int anyway, ck_say *say, void *user, const char *path, const char *what,
-                  const char *then, const char *now)
+static int differ(int anyway, const struct coke_callbacks *cb, const char *path,
+                  const char *what, const char *then, const char *now)
 {
-    char line[1600];
     if (!anyway)
         return ck_fail(COKE_EUSAGE,
                        "%s: %s was %s and is now %s: the result would not be that of "
                        "one run; --resume-anyway goes on",
                        path, what, then ? then : "(unknown)", now);
-    snprintf(line, sizeof line, "resumed although %s was %s and is now %s", what,
-             then ? then : "(unknown)", now);
-    if (say)
-        say(user, line);
+    ck_say(cb, "resumed although %s was %s and is now %s", what, then ? then : "(unknown)",
+           now);
     return COKE_OK;
 }
 
@@ -159,8 +157,7 @@ struct check {
     const struct ck_state *state;
     const char *path;
     int anyway;
-    ck_say *say;
-    void *user;
+    const struct coke_callbacks *cb;
 };
 
 static int same(const struct check *c, const char *what, const char *key, const char *now)
@@ -170,7 +167,7 @@ static int same(const struct check *c, const char *what, const char *key, const 
         then = "1";
     if (then && strcmp(then, now) == 0)
         return COKE_OK;
-    return differ(c->anyway, c->say, c->user, c->path, what, then, now);
+    return differ(c->anyway, c->cb, c->path, what, then, now);
 }
 
 static int check_options(const struct check *c, const struct coke_train_options *o)
@@ -265,10 +262,10 @@ static int load_sum(struct ck_session *s, const struct ck_state *all, const char
 }
 
 int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_position *at,
-                       int anyway, ck_say *say, void *user)
+                       int anyway, const struct coke_callbacks *cb)
 {
     struct ck_state state = {0};
-    struct check c = {&state, path, anyway, say, user};
+    struct check c = {&state, path, anyway, cb};
     int rc = COKE_OK;
     CK_TRY(ck_safetensors_read(path, &state));
     if (!ck_checkpoint_is(&state))

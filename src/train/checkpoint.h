@@ -26,7 +26,7 @@ int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s)
 /* Continues from it. Another data set, other options, threads or versions are errors in words;
  * anyway: of these only what makes it impossible. What differs then goes to say. */
 int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_position *at,
-                       int anyway, ck_say *say, void *user);
+                       int anyway, const struct coke_callbacks *cb);
 
 /* Parts of a checkpoint, for those who want no training from it. */
 int ck_checkpoint_is(const struct ck_state *s);

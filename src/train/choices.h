@@ -4,6 +4,6 @@
 
 #include "train/session.h"
 
-void ck_choices_say(const struct ck_session *s, ck_say *say, void *user);
+void ck_choices_say(const struct ck_session *s, const struct coke_callbacks *cb);
 
 #endif

@@ -1,8 +1,8 @@
 /* health.c - does a training go well? Warnings that say what is seen and what to try. */
 #include "train/health.h"
+#include "core/callbacks.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* A cluster with more than this share of the images has swallowed others (of more than two). */
 static const double giant_share = 0.5;
@@ -20,8 +20,7 @@ enum kind { GIANT, EMPTY, DUPLICATES, DUALS, FLAT, CLIMB, CONSTANT };
 
 struct talk {
     struct ck_health *w;
-    void (*warn)(void *user, const char *line);
-    void *user;
+    const struct coke_callbacks *cb;
 };
 
 static int is_new(struct talk *t, enum kind k)
@@ -34,65 +33,56 @@ static int is_new(struct talk *t, enum kind k)
 static void check_sizes(struct talk *t, const struct ck_epoch_report *r, int h)
 {
     const struct ck_head_health *s = &r->health[h];
-    char line[CK_WARNING_TEXT];
     double n = (double)r->images;
     if (s->k > 2 && (double)s->size_max > giant_share * n && is_new(t, GIANT)) {
-        snprintf(
-            line, sizeof line,
+        ck_warn(
+            t->cb,
             "epoch %lld: one cluster of head %d (k %lld) holds %.0f %% of the images: "
             "collapse. Try a larger --ratio or --eta, a lower --rate, a longer --warmup, or "
             "with two views a larger --alpha at first (--alpha-start)",
             (long long)r->epoch, h, (long long)s->k, 100 * (double)s->size_max / n);
-        t->warn(t->user, line);
     }
     if (r->epoch > 0 && s->bound > 0 && s->empty * 10 > s->k && is_new(t, EMPTY)) {
-        snprintf(line, sizeof line,
-                 "epoch %lld: %lld of %lld clusters of head %d are empty although each should "
-                 "have %lld images. Try a larger --eta",
-                 (long long)r->epoch, (long long)s->empty, (long long)s->k, h,
-                 (long long)s->bound);
-        t->warn(t->user, line);
+        ck_warn(t->cb,
+                "epoch %lld: %lld of %lld clusters of head %d are empty although each should "
+                "have %lld images. Try a larger --eta",
+                (long long)r->epoch, (long long)s->empty, (long long)s->k, h,
+                (long long)s->bound);
     }
     if (r->epoch > 0 && s->duplicates * 10 > s->k && is_new(t, DUPLICATES)) {
-        snprintf(line, sizeof line,
-                 "epoch %lld: %lld of %lld centers of head %d lie where another one is. Fewer "
-                 "clusters (-k) would do, or the features have collapsed",
-                 (long long)r->epoch, (long long)s->duplicates, (long long)s->k, h);
-        t->warn(t->user, line);
+        ck_warn(t->cb,
+                "epoch %lld: %lld of %lld centers of head %d lie where another one is. Fewer "
+                "clusters (-k) would do, or the features have collapsed",
+                (long long)r->epoch, (long long)s->duplicates, (long long)s->k, h);
     }
 }
 
 static void check_duals(struct talk *t, const struct ck_epoch_report *r, int h)
 {
     const struct ck_head_health *s = &r->health[h];
-    char line[CK_WARNING_TEXT];
     double range = s->dual_max - s->dual_min;
     if (range <= large_duals || !is_new(t, DUALS))
         return;
-    snprintf(
-        line, sizeof line,
-        "epoch %lld: the duals of head %d (k %lld) range over %.2f, more than similarities "
-        "differ: they decide the labels, not the features. Try a smaller --eta or --ratio",
-        (long long)r->epoch, h, (long long)s->k, range);
-    t->warn(t->user, line);
+    ck_warn(t->cb,
+            "epoch %lld: the duals of head %d (k %lld) range over %.2f, more than similarities "
+            "differ: they decide the labels, not the features. Try a smaller --eta or --ratio",
+            (long long)r->epoch, h, (long long)s->k, range);
 }
 
 static void check_loss(struct talk *t, const struct ck_epoch_report *r, int64_t warmup, int h)
 {
     const struct ck_head_health *s = &r->health[h];
-    char line[CK_WARNING_TEXT];
     double chance = log((double)s->k);
     int flat = r->epoch > warmup && s->loss > near_chance * chance;
     t->w->flat[h] = flat ? t->w->flat[h] + 1 : 0;
     if (t->w->flat[h] < FLAT_EPOCHS || !is_new(t, FLAT))
         return;
-    snprintf(
-        line, sizeof line,
+    ck_warn(
+        t->cb,
         "epoch %lld: the loss of head %d stands at %.3f, that of guessing is ln %lld = %.3f: "
         "nothing is learned. Try another --rate, a lower --temperature, a larger --alpha, or "
         "one view",
         (long long)r->epoch, h, s->loss, (long long)s->k, chance);
-    t->warn(t->user, line);
 }
 
 /* What too few epochs of the published setting do: one cluster takes over, the loss falls with
@@ -100,7 +90,6 @@ static void check_loss(struct talk *t, const struct ck_epoch_report *r, int64_t 
 static void check_climb(struct talk *t, const struct ck_epoch_report *r, int h)
 {
     const struct ck_head_health *s = &r->health[h];
-    char line[CK_WARNING_TEXT];
     double *least = &t->w->least[h];
     if (r->epoch == 0)
         return;
@@ -108,28 +97,24 @@ static void check_climb(struct talk *t, const struct ck_epoch_report *r, int h)
         *least = s->loss;
     if (s->loss < *least + climb * log((double)s->k) || !is_new(t, CLIMB))
         return;
-    snprintf(
-        line, sizeof line,
+    ck_warn(
+        t->cb,
         "epoch %lld: the loss of head %d (k %lld) has climbed from %.3f to %.3f: its labels "
         "are "
         "made by the duals rather than the features. Try a larger --alpha and --temperature, "
         "--form epoch, a lower --rate or a longer --warmup",
         (long long)r->epoch, h, (long long)s->k, *least, s->loss);
-    t->warn(t->user, line);
 }
 
 void ck_health_check(struct ck_health *w, const struct ck_epoch_report *r, int64_t warmup,
-                     void (*warn)(void *user, const char *line), void *user)
+                     const struct coke_callbacks *cb)
 {
-    struct talk t = {w, warn, user};
-    char line[CK_WARNING_TEXT];
+    struct talk t = {w, cb};
     if (r->epoch > 0 && r->feature_mean > same_features && is_new(&t, CONSTANT)) {
-        snprintf(
-            line, sizeof line,
-            "epoch %lld: all images have nearly the same projection (their mean has length "
-            "%.3f): collapse. Try a lower --rate or a longer --warmup",
-            (long long)r->epoch, r->feature_mean);
-        warn(user, line);
+        ck_warn(cb,
+                "epoch %lld: all images have nearly the same projection (their mean has length "
+                "%.3f): collapse. Try a lower --rate or a longer --warmup",
+                (long long)r->epoch, r->feature_mean);
     }
     for (int h = 0; h < r->heads; h++) {
         check_sizes(&t, r, h);

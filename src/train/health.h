@@ -4,16 +4,14 @@
 
 #include "train/journal.h"
 
-enum { CK_WARNING_TEXT = 400 };
-
 struct ck_health {
     int told;                     /* kinds that were told, as bits: each once */
     int flat[COKE_MAX_HEADS];     /* epochs in a row */
     double least[COKE_MAX_HEADS]; /* loss so far; 0 = none yet */
 };
 
-/* Looks at an epoch and calls warn for what is new. warmup: last epoch of the warm-up. */
+/* Looks at an epoch and warns of what is new. warmup: last epoch of the warm-up. */
 void ck_health_check(struct ck_health *w, const struct ck_epoch_report *r, int64_t warmup,
-                     void (*warn)(void *user, const char *line), void *user);
+                     const struct coke_callbacks *cb);
 
 #endif

@@ -1,4 +1,5 @@
 /* loop.c - a training from its first epoch, or its last checkpoint, to its end. */
+#include "core/callbacks.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -41,8 +42,9 @@ struct loop {
     const char *run;
     const struct coke_train_control *control;
     const struct coke_callbacks *callbacks;
-    int lock;   /* file descriptor; -1 = none */
-    int writer; /* of several processes one writes the run and talks */
+    const struct coke_callbacks *heard; /* the writer's callbacks; NULL in other processes */
+    int lock;                           /* file descriptor; -1 = none */
+    int writer;                         /* of several processes one writes the run and talks */
     struct coke_train_summary *out;
     double started, epoch_started, saved; /* seconds */
     double epoch_waited;
@@ -51,19 +53,6 @@ struct loop {
     int64_t steps_since_save;
     double saving; /* seconds spent on checkpoints in this epoch */
 };
-
-static void say(struct loop *l, const char *line)
-{
-    if (l->writer && l->callbacks && l->callbacks->say)
-        l->callbacks->say(l->callbacks->user, line);
-}
-
-static void warn(void *user, const char *line)
-{
-    struct loop *l = user;
-    if (l->writer && l->callbacks && l->callbacks->warn)
-        l->callbacks->warn(l->callbacks->user, line);
-}
 
 static void path_of(const struct loop *l, const char *name, char *path)
 {
@@ -110,20 +99,13 @@ static int make_run(const struct loop *l)
     return COKE_OK;
 }
 
-static void say_line(void *user, const char *line)
-{
-    say(user, line);
-}
-
 static int resume(struct loop *l)
 {
-    char path[PATH], line[160];
+    char path[PATH];
     path_of(l, "last.safetensors", path);
-    CK_RETURN_IF(
-        ck_checkpoint_read(path, &l->s, &l->at, l->control->resume_anyway, say_line, l));
-    snprintf(line, sizeof line, "continuing at epoch %lld, step %lld", (long long)l->at.epoch,
-             (long long)l->at.step);
-    say(l, line);
+    CK_RETURN_IF(ck_checkpoint_read(path, &l->s, &l->at, l->control->resume_anyway, l->heard));
+    ck_say(l->heard, "continuing at epoch %lld, step %lld", (long long)l->at.epoch,
+           (long long)l->at.step);
     l->out->resumed = 1;
     l->out->epochs = l->at.epoch;
     return COKE_OK;
@@ -179,7 +161,8 @@ static int check_same(struct loop *l, const char *when)
 static void say_monitor(struct loop *l)
 {
     if (l->watch && !ck_monitor_has_classes(l->watch))
-        say(l,
+        ck_say(
+            l->heard,
             "the images have no classes: clusters are shown to TensorBoard, k-NN and ACC are "
             "not known");
 }
@@ -205,7 +188,7 @@ static int begin(struct loop *l)
 {
     int32_t resumes = 0;
     CK_RETURN_IF(choose_start(l, &resumes));
-    ck_choices_say(&l->s, say_line, l);
+    ck_choices_say(&l->s, l->heard);
     say_monitor(l);
     l->at = (struct ck_position){.best = -HUGE_VAL};
     if (resumes) {
@@ -228,13 +211,11 @@ static int begin(struct loop *l)
 
 /* ---- epochs ---- */
 
-static int tell(struct loop *l, const struct ck_step *step)
+static int ask(struct loop *l, const struct ck_step *step)
 {
     char detail[128];
     double spent = ck_clock_seconds() - l->epoch_started;
     double waited = coke_loader_waited(l->s.loader) - l->epoch_waited;
-    if (!l->callbacks || !l->callbacks->progress)
-        return 0;
     snprintf(detail, sizeof detail, "loss %.4f, rate %.4g, %.0f %% waiting for data",
              l->at.loss_sum / fmax((double)l->at.images, 1), step->rate,
              100 * waited / fmax(spent, 1e-9));
@@ -245,7 +226,7 @@ static int tell(struct loop *l, const struct ck_step *step)
                               .total = l->s.data->set->n,
                               .unit = "images",
                               .detail = detail};
-    return l->callbacks->progress(l->callbacks->user, &p);
+    return ck_progress_ask(l->callbacks, &p);
 }
 
 static int add_step(struct loop *l, const struct ck_step *step)
@@ -274,7 +255,7 @@ static int run_step(struct loop *l)
     l->steps_since_save++;
     if (l->writer && b.step % (1 + l->s.steps / STEP_LINES) == 0)
         CK_TRY(add_step(l, &step));
-    int wish = tell(l, &step);
+    int wish = ask(l, &step);
     CK_TRY(ck_ranks_agree(&l->s.ranks, &wish));
     if (wish && wish != COKE_SAVE) {
         CK_TRY(save(l));
@@ -346,7 +327,7 @@ static void copy_monitored(struct coke_train_summary *o, const struct ck_epoch_r
 static void summarise(struct loop *l, const struct ck_epoch_report *r)
 {
     struct coke_train_summary *o = l->out;
-    char line[320], more[96] = "", talk[48] = "";
+    char more[96] = "", talk[48] = "";
     o->epochs = r->epoch + 1;
     o->images = r->images;
     o->loss = r->loss;
@@ -361,13 +342,12 @@ static void summarise(struct loop *l, const struct ck_epoch_report *r)
         snprintf(talk, sizeof talk, ", %.0f %% waiting for processes",
                  100 * r->talk.seconds / fmax(r->seconds, 1e-9));
     const struct ck_head_health *h = &r->health[0];
-    snprintf(line, sizeof line,
-             "epoch %lld: loss %.4f, sizes %lld..%lld of %lld, %.0f %% of labels new%s, %.0f "
-             "images/s%s",
-             (long long)r->epoch, r->loss, (long long)h->size_min, (long long)h->size_max,
-             (long long)h->k, 100 * h->changed, more, (double)r->timed / fmax(r->seconds, 1e-9),
-             talk);
-    say(l, line);
+    ck_say(l->heard,
+           "epoch %lld: loss %.4f, sizes %lld..%lld of %lld, %.0f %% of labels new%s, %.0f "
+           "images/s%s",
+           (long long)r->epoch, r->loss, (long long)h->size_min, (long long)h->size_max,
+           (long long)h->k, 100 * h->changed, more, (double)r->timed / fmax(r->seconds, 1e-9),
+           talk);
 }
 
 static int look(struct loop *l, struct ck_epoch_report *r)
@@ -407,7 +387,7 @@ static int end_epoch(struct loop *l)
     CK_TRY(ck_journal_epoch(&l->journal, r));
     CK_TRY(ck_events_monitor(&l->events, r, steps_done(l)));
     CK_TRY(ck_tfevents_flush(&l->events));
-    ck_health_check(&l->warnings, r, l->s.sched.warmup, warn, l);
+    ck_health_check(&l->warnings, r, l->s.sched.warmup, l->heard);
     summarise(l, r);
     int best = update_best(l, r);
     l->at = (struct ck_position){
@@ -512,6 +492,7 @@ int coke_train_run(struct coke_dataset *data, const struct coke_train_options *o
     l->out = out;
     l->started = l->saved = ck_clock_seconds();
     l->writer = ck_group_rank(ck_group()) == 0;
+    l->heard = l->writer ? callbacks : NULL;
     CK_TRY(ck_session_init(&l->s, data, options));
     if (l->writer)
         CK_TRY(ck_monitor_new(&l->watch, &l->s));

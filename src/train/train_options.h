@@ -4,9 +4,6 @@
 
 #include "coke.h"
 
-/* What was chosen for the user, and why: lines for the log. */
-typedef void ck_say(void *user, const char *line);
-
 /* Everything that can be wrong before a file is opened. */
 int ck_train_options_check(const struct coke_train_options *o);
 

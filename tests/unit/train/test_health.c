@@ -4,7 +4,7 @@
 
 struct heard {
     int n;
-    char last[CK_WARNING_TEXT];
+    char last[512];
 };
 
 static void hear(void *user, const char *line)
@@ -39,7 +39,8 @@ static struct ck_epoch_report healthy(int64_t epoch)
 
 static void check(struct ck_health *w, const struct ck_epoch_report *r, struct heard *h)
 {
-    ck_health_check(w, r, 2, hear, h);
+    const struct coke_callbacks cb = {.user = h, .warn = hear};
+    ck_health_check(w, r, 2, &cb);
 }
 
 static void healthy_training_is_left_in_peace(void **state)
