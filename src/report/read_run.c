@@ -1,6 +1,7 @@
 /* read_run.c - the files of a training, also of one that still runs. */
 #include "report/report.h"
 #include "cluster/kmeans.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "eval/features.h"
@@ -188,13 +189,13 @@ static int make_features(struct ck_report *r, const struct ck_report_request *q,
         CK_FAIL(COKE_ENOMEM, "out of memory for the features of %lld images",
                 (long long)r->rows);
     for (int64_t at = 0; at < r->rows; at += BATCH) {
-        CK_TRY(ck_report_progress(q, "features", at, r->rows, "images"));
+        CK_TRY(ck_progress_count(q->callbacks, "features", at, r->rows, "images"));
         int64_t n = r->rows - at < BATCH ? r->rows - at : BATCH;
         CK_TRY(get_features(r, f, at, n, &bad));
     }
     if (bad)
-        ck_report_warn(q, "%lld of %lld images could not be read", (long long)bad,
-                       (long long)r->rows);
+        ck_warn(q->callbacks, "%lld of %lld images could not be read", (long long)bad,
+                (long long)r->rows);
 done:
     ck_features_free(f);
     return rc;
@@ -221,9 +222,9 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
     if (!rc && (q->images || run.data[0]))
         rc = ck_report_open_images(r, q, q->images ? q->images : run.data, &run.o.data);
     else if (!rc)
-        ck_report_warn(q,
-                       "no pictures: %s has no run.json that names its images; --images does",
-                       q->source);
+        ck_warn(q->callbacks,
+                "no pictures: %s has no run.json that names its images; --images does",
+                q->source);
     if (!rc && r->data)
         rc = make_features(r, q, &run);
     place_steps(&r->steps);

@@ -1,5 +1,6 @@
 /* report.c - from the files of a run or a clustering to the numbers of a page. */
 #include "report/report.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -9,7 +10,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,28 +50,6 @@ void ck_report_release(struct ck_report *r)
     memset(r, 0, sizeof *r);
 }
 
-void ck_report_warn(const struct ck_report_request *q, const char *fmt, ...)
-{
-    char line[1024];
-    va_list args;
-    if (!q->callbacks || !q->callbacks->warn)
-        return;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    q->callbacks->warn(q->callbacks->user, line);
-}
-
-int ck_report_progress(const struct ck_report_request *q, const char *phase, int64_t done,
-                       int64_t total, const char *unit)
-{
-    struct coke_progress p = {.phase = phase, .done = done, .total = total, .unit = unit};
-    if (q->callbacks && q->callbacks->progress &&
-        q->callbacks->progress(q->callbacks->user, &p))
-        return ck_fail(COKE_ESTOPPED, "stopped");
-    return COKE_OK;
-}
-
 void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size)
 {
     if (r->data)
@@ -95,7 +73,8 @@ int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q
 done:
     if (rc == COKE_OK || q->images || rc == COKE_ENOMEM)
         return rc;
-    ck_report_warn(q, "no pictures: %s; --images says where they are now", coke_last_error());
+    ck_warn(q->callbacks, "no pictures: %s; --images says where they are now",
+            coke_last_error());
     coke_dataset_free(r->data);
     r->data = NULL;
     return COKE_OK;
@@ -361,8 +340,8 @@ static int make_pictures(struct ck_report *r, const struct ck_report_request *q,
                 q->o.budget);
     }
     if (r->sheets.bad)
-        ck_report_warn(q, "%lld of %lld pictures could not be read and are grey",
-                       (long long)r->sheets.bad, (long long)r->sheets.n);
+        ck_warn(q->callbacks, "%lld of %lld pictures could not be read and are grey",
+                (long long)r->sheets.bad, (long long)r->sheets.n);
     return COKE_OK;
 }
 
@@ -430,7 +409,7 @@ int ck_report_read(struct ck_report *r, const struct ck_report_request *q)
         r->truth = r->data->set->label;
     }
     for (int h = 0; h < r->heads; h++) {
-        CK_TRY(ck_report_progress(q, "clusters", h, r->heads, "heads"));
+        CK_TRY(ck_progress_count(q->callbacks, "clusters", h, r->heads, "heads"));
         CK_TRY(count_sizes(r, &r->head[h], h));
         CK_TRY(compare_classes(r, &r->head[h]));
         CK_TRY(look_at_clusters(r, &r->head[h]));

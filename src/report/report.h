@@ -125,11 +125,6 @@ int ck_report_read(struct ck_report *r, const struct ck_report_request *q);
 int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
                           const char *source, const struct coke_dataset_options *o);
 int ck_report_choose_rows(struct ck_report *r, int64_t most);
-void ck_report_warn(const struct ck_report_request *q, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Non-zero: the caller wants to stop. */
-int ck_report_progress(const struct ck_report_request *q, const char *phase, int64_t done,
-                       int64_t total, const char *unit);
 /* The name of row i of the n. */
 void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size);
 

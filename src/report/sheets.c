@@ -1,5 +1,6 @@
 /* sheets.c - small pictures of some images of a data set, many to a sheet. */
 #include "report/sheets.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
@@ -172,11 +173,8 @@ int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
     if (!s->sheet)
         CK_FAIL(COKE_ENOMEM, "out of memory for %lld pictures", (long long)s->n);
     for (int64_t at = 0; at < s->n; at += CK_SHEET_TILES) {
-        struct coke_progress p = {
-            .phase = "pictures", .done = at, .total = s->n, .unit = "pictures"};
         int64_t n = s->n - at < CK_SHEET_TILES ? s->n - at : CK_SHEET_TILES;
-        if (callbacks && callbacks->progress && callbacks->progress(callbacks->user, &p))
-            CK_FAIL(COKE_ESTOPPED, "stopped");
+        CK_TRY(ck_progress_count(callbacks, "pictures", at, s->n, "pictures"));
         struct ck_sheet *sheet = &s->sheet[s->sheets++];
         CK_TRY(make_sheet(&m, s->image + at, n, sheet));
         s->bytes += (int64_t)sheet->size;
