@@ -2,6 +2,7 @@
  *
  * A file goes by the last part of its name alone, so that no name leads out of the folder. */
 #include "data/sort.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/dataset_kinds.h"
@@ -226,14 +227,15 @@ static int sort_one(struct sort *s, int64_t i)
     return COKE_OK;
 }
 
-static int tell(const struct ck_sort_job *job, int64_t done)
+static int report(const struct ck_sort_job *job, int64_t done)
 {
-    const struct coke_callbacks *c = job->callbacks;
     int64_t n = job->data->set->n;
-    struct coke_progress p = {.phase = "sort", .done = done, .total = n, .unit = "images"};
-    if ((done % EVERY && done < n) || !c || !c->progress || !c->progress(c->user, &p))
+    if (done % EVERY && done < n)
         return COKE_OK;
-    return ck_fail(COKE_ESTOPPED, "stopped; %lld images are in %s", (long long)done, job->dir);
+    int rc = ck_progress_count(job->callbacks, "sort", done, n, "images");
+    if (!rc)
+        return COKE_OK;
+    return ck_fail(rc, "stopped; %lld images are in %s", (long long)done, job->dir);
 }
 
 int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out)
@@ -249,7 +251,7 @@ int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out)
         CK_FAIL(COKE_EIO, "%s: %s", job->dir, strerror(errno));
     for (int64_t i = 0; i < job->data->set->n; i++) {
         CK_TRY(sort_one(&s, i));
-        CK_TRY(tell(job, i + 1));
+        CK_TRY(report(job, i + 1));
     }
 done:
     ck_free(s.made);

@@ -1,5 +1,6 @@
 /* sweep.c - every image of a data set once: worked on by all threads, handed over in order. */
 #include "data/sweep.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
@@ -49,17 +50,6 @@ static int take_all(const struct block *b)
     return COKE_OK;
 }
 
-static int tell(const struct ck_sweep *s, int64_t done, int64_t total)
-{
-    if (!s->callbacks || !s->callbacks->progress)
-        return COKE_OK;
-    struct coke_progress p = {
-        .phase = s->phase, .done = done, .total = total, .unit = "images"};
-    if (s->callbacks->progress(s->callbacks->user, &p))
-        return ck_fail(COKE_ESTOPPED, "stopped after %lld images", (long long)done);
-    return COKE_OK;
-}
-
 int ck_sweep_run(const struct ck_sweep *s)
 {
     int rc = COKE_OK, threads = ck_threads();
@@ -79,7 +69,8 @@ int ck_sweep_run(const struct ck_sweep *s)
             break;
         CK_TRY(take_all(b));
         b->first += b->count;
-        CK_TRY(tell(s, b->first, end < 0 ? 0 : end));
+        CK_TRY(
+            ck_progress_count(s->callbacks, s->phase, b->first, end < 0 ? 0 : end, "images"));
     }
     if (b->first == 0)
         CK_FAIL(COKE_EFORMAT, "%s: no images in it", s->data->set->source);
