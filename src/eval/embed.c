@@ -1,5 +1,6 @@
 /* embed.c - features of a whole data set, to a file or into memory. */
 #include "eval/embed.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "io/npy.h"
@@ -14,16 +15,6 @@ struct piece {
     int64_t nbad;
 };
 
-static int tell(const struct ck_embed_job *job, int64_t done)
-{
-    const struct coke_callbacks *c = job->callbacks;
-    struct coke_progress p = {
-        .phase = job->phase, .done = done, .total = job->n, .unit = "images"};
-    if (!c || !c->progress || !c->progress(c->user, &p))
-        return COKE_OK;
-    return ck_fail(COKE_ESTOPPED, "stopped after %lld images", (long long)done);
-}
-
 /* Images from..from+count-1 to x. */
 static int get(const struct ck_embed_job *job, struct piece *p, int64_t from, int64_t count,
                float *x)
@@ -36,7 +27,9 @@ static int get(const struct ck_embed_job *job, struct piece *p, int64_t from, in
                              job->skip ? p->bad : NULL);
     for (int64_t i = 0; i < count; i++)
         p->nbad += p->bad[i];
-    return rc ? rc : tell(job, from + count);
+    if (rc)
+        return rc;
+    return ck_progress_count(job->callbacks, job->phase, from + count, job->n, "images");
 }
 
 int ck_embed_memory(const struct ck_embed_job *job, float *x, uint8_t *bad, int64_t *nbad)

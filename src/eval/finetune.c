@@ -1,6 +1,7 @@
 /* finetune.c - the whole network as a classifier, beginning with the encoder's weights: every
  * learning rate with every weight decay. */
 #include "eval/finetune.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "eval/embed.h"
@@ -91,13 +92,13 @@ static int learn(struct finetune *f, int row, int64_t trial)
         CK_TRY(ck_classifier_step(f->classifier, b.x[0], b.label, b.n,
                                   ck_cosine_rate(t->row[row].rate, b.epoch, t->epochs),
                                   &score));
-        CK_TRY(ck_trials_tell(job->callbacks, (struct coke_progress){.phase = "finetune",
-                                                                     .epoch = b.epoch,
-                                                                     .epochs = t->epochs,
-                                                                     .done = b.step + 1,
-                                                                     .total = steps,
-                                                                     .unit = "steps",
-                                                                     .detail = detail}));
+        CK_TRY(ck_progress(job->callbacks, &(struct coke_progress){.phase = "finetune",
+                                                                   .epoch = b.epoch,
+                                                                   .epochs = t->epochs,
+                                                                   .done = b.step + 1,
+                                                                   .total = steps,
+                                                                   .unit = "steps",
+                                                                   .detail = detail}));
     }
 done:
     coke_loader_free(loader);

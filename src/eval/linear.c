@@ -3,6 +3,7 @@
  * Without augmentation the features are computed once. All learning rates of a sweep learn side
  * by side from the same batches. */
 #include "eval/linear.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -122,15 +123,15 @@ static int cached_epoch(struct linear *l, int64_t epoch, uint64_t seed)
     return COKE_OK;
 }
 
-static int tell(const struct linear *l, int64_t epoch, int64_t done, int64_t total,
-                const char *unit)
+static int report(const struct linear *l, int64_t epoch, int64_t done, int64_t total,
+                  const char *unit)
 {
-    return ck_trials_tell(l->job->callbacks, (struct coke_progress){.phase = "probe",
-                                                                    .epoch = epoch,
-                                                                    .epochs = l->out->epochs,
-                                                                    .done = done,
-                                                                    .total = total,
-                                                                    .unit = unit});
+    return ck_progress(l->job->callbacks, &(struct coke_progress){.phase = "probe",
+                                                                  .epoch = epoch,
+                                                                  .epochs = l->out->epochs,
+                                                                  .done = done,
+                                                                  .total = total,
+                                                                  .unit = unit});
 }
 
 static int augmented_epoch(struct linear *l, struct coke_loader *loader, int64_t epoch)
@@ -141,7 +142,7 @@ static int augmented_epoch(struct linear *l, struct coke_loader *loader, int64_t
         CK_RETURN_IF(ck_features_run(l->job->train_features, b.x[0], b.n, l->x, NULL));
         memcpy(l->label, b.label, (size_t)b.n * sizeof *l->label);
         CK_RETURN_IF(step_all(l, b.n, epoch));
-        CK_RETURN_IF(tell(l, epoch, step + 1, b.steps, "steps"));
+        CK_RETURN_IF(report(l, epoch, step + 1, b.steps, "steps"));
     }
     return COKE_OK;
 }
@@ -178,7 +179,7 @@ static int learn(struct linear *l, int64_t seed)
     for (int64_t e = 0; e < l->out->epochs; e++) {
         CK_TRY(loader ? augmented_epoch(l, loader, e) : cached_epoch(l, e, (uint64_t)seed));
         if (!loader)
-            CK_TRY(tell(l, e, e + 1, l->out->epochs, "epochs"));
+            CK_TRY(report(l, e, e + 1, l->out->epochs, "epochs"));
     }
 done:
     coke_loader_free(loader);

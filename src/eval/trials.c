@@ -48,10 +48,3 @@ int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
     o.max_bad = 1;
     return ck_loader_new_like(out, d, &o, like);
 }
-
-int ck_trials_tell(const struct coke_callbacks *c, struct coke_progress p)
-{
-    if (!c || !c->progress || !c->progress(c->user, &p))
-        return COKE_OK;
-    return ck_fail(COKE_ESTOPPED, "stopped in epoch %lld", (long long)p.epoch);
-}

@@ -25,6 +25,4 @@ double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs);
 int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
                      const struct ck_recipe *like, int64_t batch, int skip, int64_t seed);
 
-int ck_trials_tell(const struct coke_callbacks *c, struct coke_progress p);
-
 #endif
