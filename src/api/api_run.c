@@ -1,6 +1,7 @@
 /* api_run.c - public functions of trained encoders: open, embed, assign, sort. */
 #include "api/api_run.h"
 #include "cluster/kmeans.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/sort.h"
@@ -132,15 +133,6 @@ static int assign_piece(struct assignment *a, int64_t from, int64_t n, int skip,
     return COKE_OK;
 }
 
-static int tell(const struct coke_callbacks *c, int64_t done, int64_t total)
-{
-    struct coke_progress p = {
-        .phase = "assign", .done = done, .total = total, .unit = "images"};
-    if (!c || !c->progress || !c->progress(c->user, &p))
-        return COKE_OK;
-    return ck_fail(COKE_ESTOPPED, "stopped after %lld images", (long long)done);
-}
-
 static int check_head(const struct coke_run *r, int head)
 {
     if (r->r.heads == 0)
@@ -170,7 +162,7 @@ int coke_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
         int64_t count = n - at < PIECE ? n - at : PIECE;
         CK_TRY(assign_piece(&a, at, count, r->o.bad, cluster + at,
                             similarity ? similarity + at : NULL, margin ? margin + at : NULL));
-        CK_TRY(tell(callbacks, at + count, n));
+        CK_TRY(ck_progress_count(callbacks, "assign", at + count, n, "images"));
     }
 done:
     ck_features_free(a.features);
