@@ -7,10 +7,8 @@
 
 enum { FIRST_BYTES = 4096 };
 
-int ck_vec_reserve(void *items, int64_t *room, int64_t need, size_t size)
+int ck_vec_grow(void *items, int64_t *room, int64_t need, size_t size)
 {
-    if (need <= *room)
-        return COKE_OK;
     int64_t more = *room ? 2 * *room : (int64_t)(FIRST_BYTES / size);
     more = more > need ? more : need;
     void *old, *grown;

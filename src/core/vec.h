@@ -5,10 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Makes room for `need` items of `size` bytes in the array that the pointer at `items` points
- * to, and at least doubles it, so that appending n items copies O(n). New items are undefined.
- * On COKE_ENOMEM the array and *room are as before. */
-int ck_vec_reserve(void *items, int64_t *room, int64_t need, size_t size);
+/* Called by ck_vec_reserve when there is not enough room. */
+int ck_vec_grow(void *items, int64_t *room, int64_t need, size_t size);
+
+/* Makes room for `need` items of `size` bytes in the array that the pointer at `items` points to.
+ * It at least doubles, so that appending n items copies O(n). New items are undefined. On
+ * COKE_ENOMEM the array and *room are as before. */
+static inline int ck_vec_reserve(void *items, int64_t *room, int64_t need, size_t size)
+{
+    return need <= *room ? 0 : ck_vec_grow(items, room, need, size);
+}
 
 /* The same for a pointer `items` and its int64_t `room`, both lvalues:
  *
