@@ -1,6 +1,7 @@
 /* scan.c - rows from a source, normalised, weighed and checked. */
 #include "cluster/scan.h"
 #include "core/error.h"
+#include "core/first_error.h"
 #include "core/mem.h"
 #include "core/workers.h"
 
@@ -35,20 +36,13 @@ static int check_weights(struct ck_scan *s)
 struct find_bad {
     struct ck_scan *s;
     _Atomic int64_t nbad;
-    _Atomic int rc;
-    char *error; /* the sentence of the thread that failed first */
+    struct ck_first_error error;
 };
 
 static int usable(const struct ck_scan *s, float *x)
 {
     double length = ck_normalize(s->kn, x, s->ld);
     return length > 0 && isfinite(length);
-}
-
-static void fail_once(struct find_bad *f, int rc)
-{
-    if (!atomic_exchange(&f->rc, rc))
-        f->error = ck_strdup(coke_last_error());
 }
 
 static void find_bad_chunk(void *arg, int64_t chunk, int worker)
@@ -60,11 +54,11 @@ static void find_bad_chunk(void *arg, int64_t chunk, int worker)
     int64_t end = (chunk + 1) * 4096 < s->rows->n ? (chunk + 1) * 4096 : s->rows->n;
     float *x = ck_alloc_array((size_t)s->ld, sizeof *x);
     if (!x)
-        fail_once(f, COKE_ENOMEM);
-    for (int64_t i = chunk * 4096; x && i < end && !f->rc; i++) {
+        ck_first_error_keep(&f->error, COKE_ENOMEM);
+    for (int64_t i = chunk * 4096; x && i < end && !f->error.status; i++) {
         int rc = s->rows->get(s->rows, &i, 1, x, s->ld);
         if (rc)
-            fail_once(f, rc);
+            ck_first_error_keep(&f->error, rc);
         else if (!usable(s, x)) {
             s->bad[i >> 3] = (uint8_t)(s->bad[i >> 3] | 1 << (i & 7));
             f->nbad++;
@@ -98,12 +92,10 @@ int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kern
     struct find_bad f = {.s = s};
     ck_parallel((rows->n + 4095) / 4096, find_bad_chunk, &f);
     s->nbad = f.nbad;
-    if (f.rc) {
+    int rc = ck_first_error_raise(&f.error);
+    if (rc)
         ck_scan_release(s);
-        ck_fail(f.rc, "%s", f.error ? f.error : "out of memory");
-    }
-    ck_free(f.error);
-    return f.rc;
+    return rc;
 }
 
 void ck_scan_release(struct ck_scan *s)
