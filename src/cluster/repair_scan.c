@@ -120,17 +120,6 @@ static int wanted(const struct ck_repair_scan *p, int64_t i)
     return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
-static void note_failure(struct ck_repair_scan *p, int rc)
-{
-    if (!atomic_exchange(&p->rc, rc))
-        p->error = ck_strdup(coke_last_error());
-}
-
-static int failure(const struct ck_repair_scan *p)
-{
-    return p->rc ? ck_fail(p->rc, "%s", p->error ? p->error : "out of memory") : COKE_OK;
-}
-
 static void run_chunk(void *arg, int64_t at, int worker)
 {
     struct ck_repair_scan *p = arg;
@@ -151,8 +140,7 @@ static void run_chunk(void *arg, int64_t at, int worker)
             n = 0;
         }
     }
-    if (rc)
-        note_failure(p, rc);
+    ck_first_error_keep(&p->error, rc);
 }
 
 static int run_chunks(struct ck_repair_scan *p, const char *phase)
@@ -163,9 +151,7 @@ static int run_chunks(struct ck_repair_scan *p, const char *phase)
     for (p->first_chunk = from; p->first_chunk < end; p->first_chunk += ROUND_CHUNKS) {
         int64_t left = end - p->first_chunk;
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
-        int rc = failure(p);
-        if (rc)
-            return rc;
+        CK_RETURN_IF(ck_first_error_raise(&p->error));
         int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
         if (p->r->progress &&
             p->r->progress(p->r->user, phase, done < total ? done : total, total))
@@ -212,7 +198,6 @@ void ck_repair_scan_release(struct ck_repair_scan *p)
     ck_free(p->look);
     ck_free(p->min_size);
     ck_free(p->max_size);
-    ck_free(p->error);
 }
 
 int ck_repair_scan_init(struct ck_repair_scan *p, struct ck_repair *r)
@@ -415,8 +400,7 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
             id[n++] = row;
     }
     int rc = list_near(p, w, id, n, label, score);
-    if (rc)
-        note_failure(p, rc);
+    ck_first_error_keep(&p->error, rc);
     count->rows += n;
     count->near += w->near.n;
 }
@@ -428,7 +412,7 @@ static int count_near(struct ck_repair_scan *p, double *near)
     struct near_count count = {.p = p};
     ck_parallel((rows + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, count_chunk, &count);
     *near = (double)count.near / fmax(1, (double)count.rows);
-    return failure(p);
+    return ck_first_error_raise(&p->error);
 }
 
 /* The widest margin (a power of two) at which a row has at most `limit` centers within it on

@@ -5,6 +5,7 @@
 
 #include "cluster/exact.h"
 #include "cluster/repair.h"
+#include "core/first_error.h"
 
 #include <stdatomic.h>
 
@@ -65,8 +66,7 @@ struct ck_repair_scan {
     int full_passes;
     double share;                 /* of the rows that are looked at; 1 = all */
     int64_t *min_size, *max_size; /* [k] bounds for that share */
-    _Atomic int rc;
-    char *error; /* the sentence of the thread that failed */
+    struct ck_first_error error;  /* of the team */
     /* merged */
     int64_t n, narcs;
     int64_t *id, *start, *base, *choices;
