@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 #include "core/workers.h"
 
 #include <math.h>
@@ -271,14 +272,7 @@ struct block {
 static int keep_near(struct block *b, int row, int64_t k, float score)
 {
     struct ck_near_list *list = b->near;
-    if (list->n == list->room) {
-        int64_t room = list->room ? 2 * list->room : 1024;
-        void *p = ck_realloc_array(list->item, (size_t)room, sizeof *list->item);
-        if (!p)
-            return COKE_ENOMEM;
-        list->item = p;
-        list->room = room;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(list->item, list->room, list->n + 1));
     list->item[list->n++] = (struct ck_near){.row = row, .k = (int32_t)k, .score = score};
     return COKE_OK;
 }

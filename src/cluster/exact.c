@@ -9,6 +9,7 @@
 #include "cluster/exact.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/vec.h"
 
 #include <math.h>
 #include <string.h>
@@ -150,14 +151,7 @@ static int before(struct ck_heap_item a, struct ck_heap_item b)
 
 static int push(struct ck_exact *e, double dist, int32_t node)
 {
-    if (e->nheap == e->room) {
-        int64_t room = e->room ? 2 * e->room : 1024;
-        void *p = ck_realloc_array(e->heap, (size_t)room, sizeof *e->heap);
-        if (!p)
-            return COKE_ENOMEM;
-        e->heap = p;
-        e->room = room;
-    }
+    CK_RETURN_IF(CK_VEC_RESERVE(e->heap, e->room, e->nheap + 1));
     struct ck_heap_item it = {dist, node};
     int64_t at = e->nheap++;
     for (; at > 0 && before(it, e->heap[(at - 1) / 2]); at = (at - 1) / 2)

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
+#include "core/vec.h"
 #include "core/workers.h"
 
 #include <math.h>
@@ -18,31 +19,12 @@ static const float FAR = 0.1f;
 
 /* ---- one thread's share of the pass ---- */
 
-static int grow(void **items, int64_t n, int64_t more, int64_t *room, size_t size)
-{
-    if (n + more <= *room)
-        return COKE_OK;
-    int64_t want = 2 * (n + more) + 256;
-    void *p = ck_realloc_array(*items, (size_t)want, size);
-    if (!p)
-        return COKE_ENOMEM;
-    *items = p;
-    *room = want;
-    return COKE_OK;
-}
-
 static int keep_active(struct ck_repair_worker *w, struct ck_repair_part *part, int64_t id,
                        int32_t label, float score, const struct ck_near *near, int64_t n)
 {
     struct ck_repair_found *f = &w->found;
-    void *items = f->item, *arcs = f->arc;
-    int rc = grow(&items, f->n, 1, &f->room, sizeof *f->item);
-    f->item = items;
-    if (!rc)
-        rc = grow(&arcs, f->narcs, n, &f->arcs_room, sizeof *f->arc);
-    f->arc = arcs;
-    if (rc)
-        return rc;
+    CK_RETURN_IF(CK_VEC_RESERVE(f->item, f->room, f->n + 1));
+    CK_RETURN_IF(CK_VEC_RESERVE(f->arc, f->arcs_room, f->narcs + n));
     for (int64_t i = 0; i < n; i++)
         f->arc[f->narcs++] = (struct ck_repair_arc){(int32_t)part->n, near[i].k, near[i].score};
     f->item[f->n++] = (struct ck_repair_active){id, label, score};
