@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,8 +199,7 @@ static void label_rows(void *arg, int64_t chunk, int worker)
         ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
     int rc = ck_scan_get(&j->c->scan, j->id + at, n, x);
     if (rc) {
-        if (!atomic_exchange(&j->rc, rc))
-            j->error = ck_strdup(coke_last_error());
+        ck_first_error_keep(&j->error, rc);
         return;
     }
     for (int h = 0; h < j->c->heads; h++)
@@ -247,8 +245,7 @@ static int run_batch(struct ck_job *j)
             label_rows(j, i, 0);
     else
         ck_parallel(chunks, label_rows, j);
-    if (j->rc)
-        return ck_fail(j->rc, "%s", j->error ? j->error : "out of memory");
+    CK_RETURN_IF(ck_first_error_raise(&j->error));
     int rc = j->size > 1 ? ck_job_exchange(j) : COKE_OK;
     for (int h = 0; h < c->heads && !rc; h++) {
         struct coke_kmeans *km = c->head[h];
@@ -461,7 +458,6 @@ int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input 
     ck_free(j.score);
     ck_free(j.bytes);
     ck_free(j.sum);
-    ck_free(j.error);
     if (rc) {
         coke_cluster_free(c);
         return rc;

@@ -6,6 +6,7 @@
 #include "cluster/order.h"
 #include "dist/group.h"
 
+#include "core/first_error.h"
 #include <stdatomic.h>
 
 struct ck_job {
@@ -27,11 +28,10 @@ struct ck_job {
     /* of several processes, what this one does */
     struct ck_group *group;
     int rank, size;
-    int64_t from, to; /* rows of the batch that it labels */
-    int64_t *bytes;   /* [size] */
-    int64_t *sum;     /* [most k][ld]; NULL = alone */
-    _Atomic int rc;
-    char *error;
+    int64_t from, to;            /* rows of the batch that it labels */
+    int64_t *bytes;              /* [size] */
+    int64_t *sum;                /* [most k][ld]; NULL = alone */
+    struct ck_first_error error; /* of the team that labels a batch */
     /* one epoch */
     double objective[COKE_MAX_HEADS];
     int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
