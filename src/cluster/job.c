@@ -1,6 +1,7 @@
 /* job.c - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
 #include "cluster/job_run.h"
 #include "cluster/start.h"
+#include "core/callbacks.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -8,52 +9,18 @@
 #include "core/workers.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- talking ---- */
-
-static void tell(const struct ck_job *j, void (*to)(void *, const char *), const char *fmt,
-                 va_list ap)
-{
-    char line[512];
-    if (!to)
-        return;
-    vsnprintf(line, sizeof line, fmt, ap);
-    to(j->cb->user, line);
-}
-
-__attribute__((format(printf, 2, 3))) static void say(const struct ck_job *j, const char *fmt,
-                                                      ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    tell(j, j->cb ? j->cb->say : NULL, fmt, ap);
-    va_end(ap);
-}
-
-__attribute__((format(printf, 2, 3))) static void warn(const struct ck_job *j, const char *fmt,
-                                                       ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    tell(j, j->cb ? j->cb->warn : NULL, fmt, ap);
-    va_end(ap);
-}
 
 int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective)
 {
-    struct coke_progress p = {.phase = phase,
-                              .epoch = epoch,
-                              .epochs = epochs,
-                              .done = done,
-                              .total = total,
-                              .objective = objective};
-    if (j->cb && j->cb->progress && j->cb->progress(j->cb->user, &p))
-        return ck_fail(COKE_ESTOPPED, "stopped");
-    return COKE_OK;
+    return ck_progress(j->cb, &(struct coke_progress){.phase = phase,
+                                                      .epoch = epoch,
+                                                      .epochs = epochs,
+                                                      .done = done,
+                                                      .total = total,
+                                                      .objective = objective});
 }
 
 /* ---- options that choose themselves ---- */
@@ -131,12 +98,13 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
         return o->eta;
     if (o->tau > 0) {
         double eta = o->tau / sqrt(2 * (double)j->usable);
-        say(j, "k=%lld: eta %.4g = tau/sqrt(2n)", (long long)k, eta);
+        ck_say(j->cb, "k=%lld: eta %.4g = tau/sqrt(2n)", (long long)k, eta);
         return eta;
     }
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
     if (o->ratio > 0 || o->max_ratio > 0 || j->input->min_sizes || j->input->max_sizes)
-        say(j,
+        ck_say(
+            j->cb,
             "k=%lld: eta %.4g: a quarter of the median lead %.4g of the best center over the "
             "second, "
             "for batches of %lld, %.3g rows a cluster and batch, %.3g a cluster and epoch",
@@ -325,10 +293,10 @@ static void warn_if_sorted(const struct ck_job *j)
         expected += pow((double)count[k] / (double)j->usable, 2);
     double seen = (double)j->same_as_last / (double)j->pairs;
     if (seen > 3 * expected && seen > expected + 0.1)
-        warn(j,
-             "the rows look sorted: %.0f %% of neighbours share a cluster, %.1f %% would by "
-             "chance; use --shuffle full, or shuffle the file",
-             100 * seen, 100 * expected);
+        ck_warn(j->cb,
+                "the rows look sorted: %.0f %% of neighbours share a cluster, %.1f %% would by "
+                "chance; use --shuffle full, or shuffle the file",
+                100 * seen, 100 * expected);
 done:
     ck_free(count);
 }
@@ -358,13 +326,14 @@ static int run_epochs(struct ck_job *j)
         c->summary[h].passes = (double)epoch;
     }
     if (c->o.epochs)
-        say(j, "ended after %lld epochs, as asked", (long long)epoch);
+        ck_say(j->cb, "ended after %lld epochs, as asked", (long long)epoch);
     else if (calm == 2)
-        say(j, "ended after %lld epochs: the objective gained less than %g of itself twice",
-            (long long)epoch, c->o.tolerance);
+        ck_say(j->cb,
+               "ended after %lld epochs: the objective gained less than %g of itself twice",
+               (long long)epoch, c->o.tolerance);
     else
-        warn(
-            j,
+        ck_warn(
+            j->cb,
             "ended at the limit of %lld epochs (--max-epochs) before the objective stood still",
             (long long)epoch);
 done:
@@ -389,9 +358,10 @@ static int prepare(struct ck_job *j)
         return rc;
     j->usable = c->n - c->scan.nbad;
     if (c->scan.nbad)
-        warn(j,
-             "%lld of %lld rows have NaN, infinity or only zeros and are left out (label -1)",
-             (long long)c->scan.nbad, (long long)c->n);
+        ck_warn(
+            j->cb,
+            "%lld of %lld rows have NaN, infinity or only zeros and are left out (label -1)",
+            (long long)c->scan.nbad, (long long)c->n);
     for (int h = 0; h < c->heads; h++)
         most_k = c->o.k.v[h] > most_k ? c->o.k.v[h] : most_k;
     if (most_k > j->usable)
