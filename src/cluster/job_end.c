@@ -3,9 +3,9 @@
 #include "cluster/repair.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to)
@@ -25,12 +25,6 @@ static int repair_report(void *user, const char *phase, int64_t done, int64_t to
     return ck_job_report(p->j, phase, p->epochs, p->epochs, done, total, 0);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int summarise(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
@@ -47,14 +41,14 @@ static int summarise(struct ck_job *j, int h)
         return COKE_ENOMEM;
     }
     memcpy(sorted, c->size[h], (size_t)km->k * sizeof *sorted);
-    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
-    s->size_min = sorted[0];
-    s->size_median = sorted[km->k / 2];
-    s->size_max = sorted[km->k - 1];
+    struct ck_spread sizes = ck_spread_sort(sorted, km->k);
+    s->size_min = sizes.min;
+    s->size_median = sizes.median;
+    s->size_max = sizes.max;
     memcpy(sorted, km->min_size, (size_t)km->k * sizeof *sorted);
-    qsort(sorted, (size_t)km->k, sizeof *sorted, by_size);
-    s->bound_min = sorted[0];
-    s->bound_max = sorted[km->k - 1];
+    struct ck_spread bounds = ck_spread_sort(sorted, km->k);
+    s->bound_min = bounds.min;
+    s->bound_max = bounds.max;
     ck_free(sorted);
     ck_job_compact(km->prev, km->k, km->ld, c->dim, c->center[h]);
     return COKE_OK;
