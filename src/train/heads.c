@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
+#include "core/stats.h"
 #include "core/workers.h"
 
 #include <math.h>
@@ -224,12 +225,6 @@ int ck_heads_epoch_end(struct ck_heads *h)
     return COKE_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void measure_sizes(int64_t *size, struct ck_head_health *out, double total)
 {
     out->entropy = 0;
@@ -240,10 +235,10 @@ static void measure_sizes(int64_t *size, struct ck_head_health *out, double tota
         out->entropy -= p > 0 ? p * log(p) : 0;
     }
     out->entropy /= log((double)out->k);
-    qsort(size, (size_t)out->k, sizeof *size, by_size);
-    out->size_min = size[0];
-    out->size_median = size[out->k / 2];
-    out->size_max = size[out->k - 1];
+    struct ck_spread s = ck_spread_sort(size, out->k);
+    out->size_min = s.min;
+    out->size_median = s.median;
+    out->size_max = s.max;
 }
 
 struct twins {
