@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/state.h"
+#include "core/stats.h"
 #include "io/safetensors.h"
 
 #include <math.h>
@@ -147,23 +148,6 @@ int32_t coke_model_dim(const struct coke_model *m)
 
 /* ---- labelling ---- */
 
-struct progress {
-    const struct coke_callbacks *cb;
-};
-
-static int tell(void *user, const char *phase, int64_t done, int64_t total)
-{
-    const struct coke_callbacks *cb = ((struct progress *)user)->cb;
-    struct coke_progress p = {.phase = phase, .done = done, .total = total};
-    return cb && cb->progress ? cb->progress(cb->user, &p) : 0;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void summarise(const struct coke_model *m, const struct ck_repair *r, int64_t skipped,
                       struct coke_head_summary *s)
 {
@@ -188,10 +172,10 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, int
         s->bound_min = r->min_size[i] < s->bound_min ? r->min_size[i] : s->bound_min;
         s->bound_max = r->min_size[i] > s->bound_max ? r->min_size[i] : s->bound_max;
     }
-    qsort(r->size, (size_t)m->k, sizeof *r->size, by_size);
-    s->size_min = r->size[0];
-    s->size_median = r->size[m->k / 2];
-    s->size_max = r->size[m->k - 1];
+    struct ck_spread sizes = ck_spread_sort(r->size, m->k);
+    s->size_min = sizes.min;
+    s->size_median = sizes.median;
+    s->size_max = sizes.max;
 }
 
 /* The model's bounds for n rows: the same shares, rounded towards what can be met. */
@@ -212,7 +196,6 @@ int coke_model_assign(const struct coke_model *m, struct coke_rows *rows, int co
 {
     struct ck_scan scan = {0};
     struct ck_labels store = {0};
-    struct progress progress = {callbacks};
     int64_t *min_size = NULL, *max_size = NULL, *size = NULL;
     float *price = NULL;
     struct ck_assigner *a = NULL;
@@ -249,8 +232,7 @@ int coke_model_assign(const struct coke_model *m, struct coke_rows *rows, int co
                           .max_size = max_size,
                           .exact = constrained,
                           .sample = 1,
-                          .progress = tell,
-                          .user = &progress,
+                          .callbacks = callbacks,
                           .price = price,
                           .labels = &store,
                           .scores = scores,

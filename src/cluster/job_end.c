@@ -14,17 +14,6 @@ void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to)
         memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
 }
 
-struct repair_progress {
-    const struct ck_job *j;
-    int64_t epochs;
-};
-
-static int repair_report(void *user, const char *phase, int64_t done, int64_t total)
-{
-    const struct repair_progress *p = user;
-    return ck_job_report(p->j, phase, p->epochs, p->epochs, done, total, 0);
-}
-
 static int summarise(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
@@ -86,7 +75,6 @@ int ck_job_finish_head(struct ck_job *j, int h)
     struct coke_kmeans *km = c->head[h];
     struct coke_head_summary *s = &c->summary[h];
     int bounded = has_bounds(km);
-    struct repair_progress progress = {j, s->epochs};
     struct ck_repair r = {.scan = &c->scan,
                           .assigner = km->assigner,
                           .k = km->k,
@@ -94,8 +82,8 @@ int ck_job_finish_head(struct ck_job *j, int h)
                           .max_size = km->max_size,
                           .exact = bounded && c->o.repair,
                           .sample = c->o.seed,
-                          .progress = repair_report,
-                          .user = &progress,
+                          .callbacks = j->cb,
+                          .epochs = s->epochs,
                           .group = j->group,
                           .expected = c->size[h],
                           .price = c->price[h],

@@ -14,8 +14,8 @@ struct ck_repair {
     const int64_t *min_size, *max_size; /* [k]; most may be NULL */
     int exact;                          /* 0: only the frozen pass */
     int64_t sample;                     /* seed of the sample that sizes the search */
-    int (*progress)(void *user, const char *phase, int64_t done, int64_t total);
-    void *user;
+    const struct coke_callbacks *callbacks;
+    int64_t epochs;         /* that were run before, for the progress */
     struct ck_group *group; /* processes that share the rows; NULL = this one has all */
 
     const int64_t *expected; /* [k] about how large the clusters will be, or NULL; read first */

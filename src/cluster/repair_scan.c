@@ -1,6 +1,7 @@
 /* repair_scan.c - one pass over all rows at fixed prices, on all threads: labels, and the rows
  * that have a choice with their choices. */
 #include "cluster/repair_scan.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -125,6 +126,15 @@ static void run_chunk(void *arg, int64_t at, int worker)
     ck_first_error_keep(&p->error, rc);
 }
 
+static int report(const struct ck_repair *r, const char *phase, int64_t done, int64_t total)
+{
+    return ck_progress(r->callbacks, &(struct coke_progress){.phase = phase,
+                                                             .epoch = r->epochs,
+                                                             .epochs = r->epochs,
+                                                             .done = done,
+                                                             .total = total});
+}
+
 static int run_chunks(struct ck_repair_scan *p, const char *phase)
 {
     int64_t total = p->r->scan->rows->n;
@@ -135,9 +145,7 @@ static int run_chunks(struct ck_repair_scan *p, const char *phase)
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
         CK_RETURN_IF(ck_first_error_raise(&p->error));
         int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
-        if (p->r->progress &&
-            p->r->progress(p->r->user, phase, done < total ? done : total, total))
-            return ck_fail(COKE_ESTOPPED, "stopped");
+        CK_RETURN_IF(report(p->r, phase, done < total ? done : total, total));
     }
     return p->size > 1 ? ck_repair_scan_merge_ranks(p) : COKE_OK;
 }

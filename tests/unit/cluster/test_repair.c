@@ -391,9 +391,9 @@ static void versions_and_threads_agree(void **state)
     drop(&first);
 }
 
-static int stop(void *user, const char *phase, int64_t done, int64_t total)
+static int stop(void *user, const struct coke_progress *p)
 {
-    (void)phase, (void)done, (void)total;
+    (void)p;
     return ++*(int *)user >= 1;
 }
 
@@ -401,6 +401,7 @@ static void a_caller_can_stop_it(void **state)
 {
     (void)state;
     int calls = 0;
+    const struct coke_callbacks callbacks = {.user = &calls, .progress = stop};
     struct problem p = make(300, 3, 4, 4);
     struct coke_rows *rows;
     struct ck_scan scan;
@@ -417,8 +418,7 @@ static void a_caller_can_stop_it(void **state)
                           .k = 3,
                           .min_size = p.min_size,
                           .exact = 1,
-                          .progress = stop,
-                          .user = &calls,
+                          .callbacks = &callbacks,
                           .price = p.price,
                           .labels = &labels,
                           .size = p.size};
