@@ -3,54 +3,15 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "io/file.h"
+#include "io/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- a line of JSON ----
- * Keys are ours and values are numbers, so nothing has to be escaped. */
-
-enum { LINE = 64 << 10 };
-
-struct ck_line {
-    size_t n;
-    char text[LINE];
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct ck_line *l, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(l->text + l->n, LINE - l->n, fmt, args);
-    va_end(args);
-    l->n += n > 0 && (size_t)n < LINE - l->n ? (size_t)n : 0;
-}
-
-static void put_real(struct ck_line *l, const char *key, double v)
-{
-    if (isfinite(v))
-        put(l, "\"%s\": %.9g, ", key, v);
-    else
-        put(l, "\"%s\": null, ", key);
-}
-
-static void put_int(struct ck_line *l, const char *key, int64_t v)
-{
-    put(l, "\"%s\": %lld, ", key, (long long)v);
-}
-
-static void put_end(struct ck_line *l, const char *end)
-{
-    if (l->n > 2 && l->text[l->n - 2] == ',')
-        l->n -= 2;
-    put(l, "%s", end);
-}
 
 /* ---- files ---- */
 
@@ -108,105 +69,114 @@ int ck_journal_sync(struct ck_journal *j)
     return COKE_OK;
 }
 
-static int add_metrics(struct ck_journal *j, const struct ck_line *l)
+/* Ends the line, appends it, adds its length to *bytes (or NULL) and releases it. */
+static int add_line(int fd, const char *path, struct ck_json *line, int64_t *bytes)
 {
-    int rc = ck_fd_write(j->metrics, j->metrics_path, l->text, l->n);
+    int rc = ck_json_finish(line);
     if (!rc)
-        j->metrics_bytes += (int64_t)l->n;
+        rc = ck_fd_write(fd, path, line->text, (size_t)line->n);
+    if (!rc && bytes)
+        *bytes += line->n;
+    ck_json_release(line);
     return rc;
+}
+
+static int add_metrics(struct ck_journal *j, struct ck_json *line)
+{
+    return add_line(j->metrics, j->metrics_path, line, &j->metrics_bytes);
 }
 
 /* ---- lines ---- */
 
+static void begin(struct ck_json *line)
+{
+    ck_json_init_style(line, CK_JSON_LINE);
+    ck_json_begin_object(line, NULL);
+}
+
 int ck_journal_step(struct ck_journal *j, const struct ck_step *s)
 {
-    struct ck_line l;
-    l.n = 0;
-    put(&l, "{");
-    put_int(&l, "epoch", s->epoch);
-    put_int(&l, "step", s->step);
-    put_real(&l, "loss", s->loss);
-    put_real(&l, "rate", s->rate);
-    put_end(&l, "}\n");
+    struct ck_json l;
+    begin(&l);
+    ck_json_put_int(&l, "epoch", s->epoch);
+    ck_json_put_int(&l, "step", s->step);
+    ck_json_put_real(&l, "loss", s->loss);
+    ck_json_put_real(&l, "rate", s->rate);
     return add_metrics(j, &l);
 }
 
-static void put_head(struct ck_line *l, const struct ck_head_health *h)
+static void put_head(struct ck_json *l, const struct ck_head_health *h)
 {
-    put(l, "{");
-    put_int(l, "k", h->k);
-    put_real(l, "loss", h->loss);
-    put_real(l, "accuracy", h->accuracy);
-    put_real(l, "objective", h->objective);
-    put_int(l, "size_min", h->size_min);
-    put_int(l, "size_median", h->size_median);
-    put_int(l, "size_max", h->size_max);
-    put_int(l, "bound", h->bound);
-    put_int(l, "below", h->below);
-    put_int(l, "violation", h->size_min < h->bound ? h->bound - h->size_min : 0);
-    put_int(l, "empty", h->empty);
-    put_int(l, "duplicates", h->duplicates);
-    put_real(l, "changed", h->changed);
-    put_real(l, "entropy", h->entropy);
-    put_real(l, "dual_min", h->dual_min);
-    put_real(l, "dual_max", h->dual_max);
-    put_int(l, "kept", h->kept);
-    put_end(l, "}, ");
+    ck_json_begin_object(l, NULL);
+    ck_json_put_int(l, "k", h->k);
+    ck_json_put_real(l, "loss", h->loss);
+    ck_json_put_real(l, "accuracy", h->accuracy);
+    ck_json_put_real(l, "objective", h->objective);
+    ck_json_put_int(l, "size_min", h->size_min);
+    ck_json_put_int(l, "size_median", h->size_median);
+    ck_json_put_int(l, "size_max", h->size_max);
+    ck_json_put_int(l, "bound", h->bound);
+    ck_json_put_int(l, "below", h->below);
+    ck_json_put_int(l, "violation", h->size_min < h->bound ? h->bound - h->size_min : 0);
+    ck_json_put_int(l, "empty", h->empty);
+    ck_json_put_int(l, "duplicates", h->duplicates);
+    ck_json_put_real(l, "changed", h->changed);
+    ck_json_put_real(l, "entropy", h->entropy);
+    ck_json_put_real(l, "dual_min", h->dual_min);
+    ck_json_put_real(l, "dual_max", h->dual_max);
+    ck_json_put_int(l, "kept", h->kept);
+    ck_json_end(l);
 }
 
 /* Bytes that the first process sent, and how long it waited for others. */
-static void put_talk(struct ck_line *l, const struct ck_epoch_report *r)
+static void put_talk(struct ck_json *l, const struct ck_epoch_report *r)
 {
-    put_int(l, "processes", r->processes);
-    put_real(l, "communicated", r->talk.seconds);
-    put_real(l, "gradients_hidden", r->talk.hidden);
-    put_real(l, "gradients_waited", r->talk.waited);
-    put_int(l, "sent_gradients", r->talk.reduced);
-    put_int(l, "sent_statistics", r->talk.summed);
-    put_int(l, "sent_features", r->talk.gathered);
+    ck_json_put_int(l, "processes", r->processes);
+    ck_json_put_real(l, "communicated", r->talk.seconds);
+    ck_json_put_real(l, "gradients_hidden", r->talk.hidden);
+    ck_json_put_real(l, "gradients_waited", r->talk.waited);
+    ck_json_put_int(l, "sent_gradients", r->talk.reduced);
+    ck_json_put_int(l, "sent_statistics", r->talk.summed);
+    ck_json_put_int(l, "sent_features", r->talk.gathered);
 }
 
 static int add_timing(struct ck_journal *j, const struct ck_epoch_report *r)
 {
-    struct ck_line l;
-    l.n = 0;
-    put(&l, "{");
-    put_int(&l, "epoch", r->epoch);
-    put_real(&l, "seconds", r->seconds);
-    put_real(&l, "waited", r->waited);
-    put_real(&l, "saving", r->saving);
+    struct ck_json l;
+    begin(&l);
+    ck_json_put_int(&l, "epoch", r->epoch);
+    ck_json_put_real(&l, "seconds", r->seconds);
+    ck_json_put_real(&l, "waited", r->waited);
+    ck_json_put_real(&l, "saving", r->saving);
     if (r->processes > 1)
         put_talk(&l, r);
-    put_real(&l, "images_per_second", (double)r->timed / fmax(r->seconds, 1e-9));
-    put_end(&l, "}\n");
-    return ck_fd_write(j->timing, j->timing_path, l.text, l.n);
+    ck_json_put_real(&l, "images_per_second", (double)r->timed / fmax(r->seconds, 1e-9));
+    return add_line(j->timing, j->timing_path, &l, NULL);
 }
 
 int ck_journal_epoch(struct ck_journal *j, const struct ck_epoch_report *r)
 {
-    struct ck_line l;
-    l.n = 0;
-    put(&l, "{");
-    put_int(&l, "epoch", r->epoch);
-    put_int(&l, "images", r->images);
-    put_real(&l, "loss", r->loss);
-    put_real(&l, "rate", r->rate);
-    put_real(&l, "alpha", r->alpha);
-    put_real(&l, "feature_mean", r->feature_mean);
+    struct ck_json l;
+    begin(&l);
+    ck_json_put_int(&l, "epoch", r->epoch);
+    ck_json_put_int(&l, "images", r->images);
+    ck_json_put_real(&l, "loss", r->loss);
+    ck_json_put_real(&l, "rate", r->rate);
+    ck_json_put_real(&l, "alpha", r->alpha);
+    ck_json_put_real(&l, "feature_mean", r->feature_mean);
     if (r->monitored) {
-        put_real(&l, "knn20", r->knn20);
-        put_real(&l, "knn200", r->knn200);
+        ck_json_put_real(&l, "knn20", r->knn20);
+        ck_json_put_real(&l, "knn200", r->knn200);
     }
     if (r->monitored && r->matched >= 0) {
-        put_int(&l, "matched_head", r->matched);
-        put_real(&l, "acc", r->accuracy);
-        put_real(&l, "nmi", r->nmi);
-        put_real(&l, "ari", r->ari);
+        ck_json_put_int(&l, "matched_head", r->matched);
+        ck_json_put_real(&l, "acc", r->accuracy);
+        ck_json_put_real(&l, "nmi", r->nmi);
+        ck_json_put_real(&l, "ari", r->ari);
     }
-    put(&l, "\"heads\": [");
+    ck_json_begin_array(&l, "heads");
     for (int h = 0; h < r->heads; h++)
         put_head(&l, &r->health[h]);
-    put_end(&l, "]}\n");
     CK_RETURN_IF(add_metrics(j, &l));
     return add_timing(j, r);
 }
