@@ -18,6 +18,13 @@ __attribute__((format(printf, 2, 3))) int ck_fail_prefix(int status, const char 
         goto done;                                                                             \
     } while (0)
 
+/* Leaves with a status whose sentence is set already, as the functions of core/mem.h do. */
+#define CK_LEAVE(status)                                                                       \
+    do {                                                                                       \
+        rc = (status);                                                                         \
+        goto done;                                                                             \
+    } while (0)
+
 /* Passes a failure up at once: for functions that have nothing to release. */
 #define CK_RETURN_IF(call)                                                                     \
     do {                                                                                       \
