@@ -163,7 +163,7 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     max_size = ck_alloc_array((size_t)o.k, sizeof *max_size);
     center = ck_calloc_array((size_t)o.k, (size_t)o.dim * sizeof *center);
     if (!min_size || !max_size || !center)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)o.k);
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_state_copy(s, "min_sizes", CK_I64, 1, &o.k, min_size));
     int upper = ck_state_find(s, "max_sizes") != NULL;
     if (upper)

@@ -176,7 +176,7 @@ static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
     r->primal += after - before;
     r->dual = dual_value(p, e, r->primal);
     if (isnan(r->dual))
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows", (long long)p->n);
+        CK_LEAVE(COKE_ENOMEM);
     keep_solution(p, e);
 done:
     return rc;

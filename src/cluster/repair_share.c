@@ -76,7 +76,7 @@ static int share_lists(struct ck_repair_scan *p, int64_t *bytes)
     all.item = ck_alloc_array((size_t)all.room, sizeof *all.item);
     all.arc = ck_alloc_array((size_t)all.arcs_room, sizeof *all.arc);
     if (!all.item || !all.arc)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows with a choice", (long long)all.n);
+        CK_LEAVE(COKE_ENOMEM);
     line_up(p, &all, at[0], at[1]);
     for (int r = 0; r < p->size; r++)
         bytes[r] = count[2 * r] * (int64_t)sizeof *all.item;
