@@ -55,7 +55,7 @@ static int make_head(struct ck_heads *h, const struct coke_train_options *o, int
     if (h->keep_best)
         h->kept[i] = ck_alloc_array((size_t)h->images, sizeof(int32_t));
     if (!first || !h->center[i] || (h->keep_best && !h->kept[i]))
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(coke_kmeans_new(&h->head[i], &k, first, NULL, NULL));
     memcpy(h->center[i], first, (size_t)k.k * (size_t)h->dim * sizeof(float));
     h->centers[i] = h->center[i];

@@ -74,7 +74,7 @@ int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
     w->x = ck_alloc_array(most * dim, sizeof *w->x);
     w->proj = ck_alloc_array(most * (size_t)s->dim, sizeof *w->proj);
     if (!w->index || !w->truth || !w->label || !w->bad || !w->x || !w->proj)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     choose_images(w);
     *out = w;
     w = NULL;
