@@ -63,7 +63,7 @@ int ck_buckets_new(struct ck_buckets **out, struct ck_group *group,
     b->home = ck_alloc_array((size_t)n, sizeof *b->home);
     b->bucket = ck_calloc_array((size_t)n, sizeof *b->bucket);
     if (!b->span || !b->home || !b->bucket)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     memcpy(b->span, span, (size_t)n * sizeof *span);
     b->n = cut(b, room);
     for (int i = 0; i < b->n; i++)
