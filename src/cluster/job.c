@@ -61,7 +61,8 @@ static int check_input(const struct ck_job *j)
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
         return ck_fail(COKE_EUSAGE, "sizes from a file go with one k, not with %d", o->k.n);
     if (r->one_pass && (o->epochs != 1 || o->repair))
-        return ck_fail(COKE_EUSAGE, "a stream read once allows --epochs 1 --no-repair only");
+        return ck_fail(COKE_EUSAGE,
+                       "a stream that is read once needs epochs=1 and repair=false");
     for (int h = 0; h < o->k.n; h++)
         if (o->k.v[h] > r->n)
             return ck_fail(COKE_EUSAGE,
@@ -295,7 +296,7 @@ static void warn_if_sorted(const struct ck_job *j)
     if (seen > 3 * expected && seen > expected + 0.1)
         ck_warn(j->cb,
                 "the rows look sorted: %.0f %% of neighbours share a cluster, %.1f %% would by "
-                "chance; use --shuffle full, or shuffle the file",
+                "chance; use shuffle=full, or shuffle the file",
                 100 * seen, 100 * expected);
 done:
     ck_free(count);
@@ -334,7 +335,7 @@ static int run_epochs(struct ck_job *j)
     else
         ck_warn(
             j->cb,
-            "ended at the limit of %lld epochs (--max-epochs) before the objective stood still",
+            "ended at the limit of %lld epochs (max-epochs) before the objective stood still",
             (long long)epoch);
 done:
     return rc;

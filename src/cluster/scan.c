@@ -110,11 +110,10 @@ static int complain(const struct ck_scan *s, int64_t i, const float *x)
     s->rows->where(s->rows, i, where, sizeof where);
     for (int j = 0; j < s->rows->dim; j++)
         if (!isfinite(x[j]))
-            return ck_fail(COKE_ENUMERIC,
-                           "%s, column %d is %s; --bad skip leaves such rows out", where, j,
-                           isnan(x[j]) ? "NaN" : "infinite");
+            return ck_fail(COKE_ENUMERIC, "%s, column %d is %s; bad=skip leaves such rows out",
+                           where, j, isnan(x[j]) ? "NaN" : "infinite");
     return ck_fail(COKE_ENUMERIC,
-                   "%s is a zero vector, which has no direction; --bad skip leaves "
+                   "%s is a zero vector, which has no direction; bad=skip leaves "
                    "such rows out",
                    where);
 }

@@ -146,7 +146,7 @@ static int differ(int anyway, const struct coke_callbacks *cb, const char *path,
     if (!anyway)
         return ck_fail(COKE_EUSAGE,
                        "%s: %s was %s and is now %s: the result would not be that of "
-                       "one run; --resume-anyway goes on",
+                       "one run; resume-anyway continues it",
                        path, what, then ? then : "(unknown)", now);
     ck_say(cb, "resumed although %s was %s and is now %s", what, then ? then : "(unknown)",
            now);

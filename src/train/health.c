@@ -35,24 +35,23 @@ static void check_sizes(struct talk *t, const struct ck_epoch_report *r, int h)
     const struct ck_head_health *s = &r->health[h];
     double n = (double)r->images;
     if (s->k > 2 && (double)s->size_max > giant_share * n && is_new(t, GIANT)) {
-        ck_warn(
-            t->cb,
-            "epoch %lld: one cluster of head %d (k %lld) holds %.0f %% of the images: "
-            "collapse. Try a larger --ratio or --eta, a lower --rate, a longer --warmup, or "
-            "with two views a larger --alpha at first (--alpha-start)",
-            (long long)r->epoch, h, (long long)s->k, 100 * (double)s->size_max / n);
+        ck_warn(t->cb,
+                "epoch %lld: one cluster of head %d (k %lld) holds %.0f %% of the images: "
+                "collapse. Try a larger ratio or eta, a lower rate, a longer warmup, or "
+                "with two views a larger alpha at first (alpha-start)",
+                (long long)r->epoch, h, (long long)s->k, 100 * (double)s->size_max / n);
     }
     if (r->epoch > 0 && s->bound > 0 && s->empty * 10 > s->k && is_new(t, EMPTY)) {
         ck_warn(t->cb,
                 "epoch %lld: %lld of %lld clusters of head %d are empty although each should "
-                "have %lld images. Try a larger --eta",
+                "have %lld images. Try a larger eta",
                 (long long)r->epoch, (long long)s->empty, (long long)s->k, h,
                 (long long)s->bound);
     }
     if (r->epoch > 0 && s->duplicates * 10 > s->k && is_new(t, DUPLICATES)) {
         ck_warn(t->cb,
                 "epoch %lld: %lld of %lld centers of head %d lie where another one is. Fewer "
-                "clusters (-k) would do, or the features have collapsed",
+                "clusters (a smaller k) would do, or the features have collapsed",
                 (long long)r->epoch, (long long)s->duplicates, (long long)s->k, h);
     }
 }
@@ -65,7 +64,7 @@ static void check_duals(struct talk *t, const struct ck_epoch_report *r, int h)
         return;
     ck_warn(t->cb,
             "epoch %lld: the duals of head %d (k %lld) range over %.2f, more than similarities "
-            "differ: they decide the labels, not the features. Try a smaller --eta or --ratio",
+            "differ: they decide the labels, not the features. Try a smaller eta or ratio",
             (long long)r->epoch, h, (long long)s->k, range);
 }
 
@@ -80,7 +79,7 @@ static void check_loss(struct talk *t, const struct ck_epoch_report *r, int64_t 
     ck_warn(
         t->cb,
         "epoch %lld: the loss of head %d stands at %.3f, that of guessing is ln %lld = %.3f: "
-        "nothing is learned. Try another --rate, a lower --temperature, a larger --alpha, or "
+        "nothing is learned. Try another rate, a lower temperature, a larger alpha, or "
         "one view",
         (long long)r->epoch, h, s->loss, (long long)s->k, chance);
 }
@@ -100,9 +99,8 @@ static void check_climb(struct talk *t, const struct ck_epoch_report *r, int h)
     ck_warn(
         t->cb,
         "epoch %lld: the loss of head %d (k %lld) has climbed from %.3f to %.3f: its labels "
-        "are "
-        "made by the duals rather than the features. Try a larger --alpha and --temperature, "
-        "--form epoch, a lower --rate or a longer --warmup",
+        "are made by the duals rather than the features. Try a larger alpha and temperature, "
+        "form=epoch, a lower rate or a longer warmup",
         (long long)r->epoch, h, (long long)s->k, *least, s->loss);
 }
 
@@ -113,7 +111,7 @@ void ck_health_check(struct ck_health *w, const struct ck_epoch_report *r, int64
     if (r->epoch > 0 && r->feature_mean > same_features && is_new(&t, CONSTANT)) {
         ck_warn(cb,
                 "epoch %lld: all images have nearly the same projection (their mean has length "
-                "%.3f): collapse. Try a lower --rate or a longer --warmup",
+                "%.3f): collapse. Try a lower rate or a longer warmup",
                 (long long)r->epoch, r->feature_mean);
     }
     for (int h = 0; h < r->heads; h++) {

@@ -94,7 +94,7 @@ static int make_run(const struct loop *l)
     if (!exists(l, "last.safetensors") && has_metrics(l) && !l->control->force)
         return ck_fail(COKE_EUSAGE,
                        "%s has the metrics of a run but no checkpoint to continue; another "
-                       "folder, or --fresh --force to begin anew in this one",
+                       "folder, or fresh and force to begin anew in this one",
                        l->run);
     return COKE_OK;
 }
@@ -178,8 +178,8 @@ static int choose_start(struct loop *l, int32_t *resumes)
     *resumes = found && !l->control->fresh;
     if (found && !*resumes && !l->control->force)
         return ck_fail(COKE_EUSAGE,
-                       "%s holds a run; without --fresh it is continued, --force "
-                       "overwrites it",
+                       "%s holds a run; without fresh it is continued, with force it is "
+                       "overwritten",
                        l->run);
     return ck_group_broadcast(l->s.ranks.group, resumes, sizeof *resumes, 0);
 }
@@ -245,7 +245,7 @@ static int run_step(struct loop *l)
     if (rc == COKE_ENUMERIC || (!rc && !isfinite(step.loss)))
         CK_FAIL(COKE_ENUMERIC,
                 "epoch %lld, step %lld: the loss is not finite; the last "
-                "checkpoint is good; try a lower --rate",
+                "checkpoint is good; try a lower rate",
                 (long long)b.epoch, (long long)b.step);
     if (rc)
         goto done;

@@ -119,15 +119,15 @@ int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
     if (d->set->n < 0)
         return ck_fail(COKE_EUSAGE,
                        "%s can only be read once, in order, which will not do here; unpack it, "
-                       "or make shards of it with 'coke data pack'",
+                       "or pack it into shards",
                        d->set->source);
     if (d->channels != channels)
         return ck_fail(COKE_EUSAGE,
                        "%s has images of %d channel%s, the encoder in %s takes %lld%s",
                        d->set->source, d->channels, d->channels == 1 ? "" : "s", r->weights,
                        (long long)channels,
-                       channels == 1   ? "; --channels 1 makes them grey"
-                       : channels == 3 ? "; --channels 3 makes them colour"
+                       channels == 1   ? "; channels=1 makes them grey"
+                       : channels == 3 ? "; channels=3 makes them colour"
                                        : "");
     if (v.recipe == COKE_RECIPE_AUTO && r->view_size)
         v.recipe = r->view_size <= SMALL_PICTURE ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
