@@ -401,7 +401,7 @@ int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
 static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
                          const int32_t *label)
 {
-    float f = second_stage(km) ? 1.0f / (float)(km->epoch - km->o.stage + 1) : 0;
+    double f = second_stage(km) ? 1.0 / (double)(km->epoch - km->o.stage + 1) : 0;
     for (int64_t i = 0; i < n; i++) {
         if (km->o.keep_labels)
             ck_labels_set(&km->labels, ids[i], label[i]);

@@ -65,7 +65,15 @@ static int find_slot(const int32_t *slot, const float *weight, int n, int32_t la
     return least;
 }
 
-void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f)
+/* (1 - f) / (1 - v) in the reference's roundings: PyTorch divides by multiplying with the
+ * reciprocal in f32, and rounds 1 - f, a double, once. With two slots, weights that are both .5
+ * in exact arithmetic are ordered by these roundings, and so is what is evicted next. */
+static float keep_factor(double f, float v)
+{
+    return v < 1 ? 1 / (1 - v) * (float)(1 - f) : 0;
+}
+
+void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, double f)
 {
     int32_t *slot = s->label + i * s->slots;
     float *weight = s->weight + i * s->slots;
@@ -75,14 +83,14 @@ void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f)
         evicted = weight[j];
         weight[j] = 0;
     }
-    float keep = evicted < 1 ? (1 - f) / (1 - evicted) : 0;
+    float keep = keep_factor(f, evicted);
     for (int m = 0; m < s->slots; m++) {
         weight[m] *= keep;
         if (weight[m] == 0)
             slot[m] = -1;
     }
     slot[j] = label;
-    weight[j] += f;
+    weight[j] += (float)f;
 }
 
 void ck_slots_target(const struct ck_slots *s, int64_t i, float temperature, float *target,

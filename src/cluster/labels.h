@@ -41,8 +41,8 @@ struct ck_slots {
 
 int ck_slots_init(struct ck_slots *s, int64_t n, int slots);
 void ck_slots_release(struct ck_slots *s);
-/* The new label of instance i gains the share f of its weight; f = 1 forgets the rest. */
-void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f);
+/* The new label of instance i gains the fraction f of the weight; f = 1 forgets the rest. */
+void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, double f);
 /* target [k]: softmax of weight / temperature over the slots in use, 0 elsewhere. */
 void ck_slots_target(const struct ck_slots *s, int64_t i, float temperature, float *target,
                      int64_t k);
