@@ -19,6 +19,8 @@ struct naive {
     struct naive_value *value;    /* [nnodes]; the images are value[0].x */
     double **param, **param_grad; /* [nparams] */
     double **terms;               /* like param_grad: the sums of the terms' absolute values */
+    float **followed; /* [nnodes], each NULL or what another run of the network yielded there:
+                         ReLUs and maxima then decide as it did (naive_follow.h) */
     double margin; /* of the last forward pass: how far the nearest ReLU was from its kink, and
                       the nearest maximum from the runner-up */
 };

@@ -6,11 +6,11 @@
 #include "nn/loss.h"
 
 /* bf16 has 8 bits: numbers are rounded by up to 4e-3 of themselves. Bounds are on the length of
- * a tensor's error against that of the tensor. Measured: outputs 0.006, after ten layers 0.011;
- * gradients 0.006, but more where a ReLU or a maximum decides otherwise than in double: 0.025
- * behind one of them, 0.2 in two blocks, 0.29 in the deepest case. */
-#define NEAR_OUTPUTS 0.02
-static const double near_gradients[] = {0.01, 0.05, 0.4}; /* no kink, one, several */
+ * a tensor's error against that of the tensor; ReLUs and maxima decide alike in both. Measured:
+ * outputs 0.006, after ten layers 0.015; gradients 0.006, 0.009 behind one ReLU, 0.02 in two
+ * blocks, 0.045 in the deepest case. */
+#define NEAR_OUTPUTS 0.03
+static const double near_gradients[] = {0.01, 0.02, 0.1}; /* no ReLU or maximum, one, several */
 
 static int count_kinks(const struct ck_net *net)
 {
@@ -66,9 +66,9 @@ static void check_case(const struct layer_case *c, int train)
     struct layer_net l;
     struct layer_result got, want;
     layer_net_init_clear(&l, c, train);
-    layer_result_naive(&want, &l, train);
     struct ck_plan_request r = layer_request(&l, train);
     r.dtype = CK_BF16;
+    layer_result_naive(&want, &l, &r);
     layer_result_by(&got, &l, &r);
     assert_near_in_length(&got, &want, "outputs", NEAR_OUTPUTS, c->name);
     assert_near_in_length(&got, &want, "gradients", near_gradients[count_kinks(&l.net)],

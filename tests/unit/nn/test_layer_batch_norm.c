@@ -6,9 +6,6 @@
 
 #include <pthread.h>
 
-/* Against double arithmetic, of the largest number in a tensor. */
-#define NEAR 5e-5
-
 static void step(struct layer_net *l, struct ck_plan *p, const float *images)
 {
     assert_ok(ck_plan_forward(p, images));
@@ -111,8 +108,9 @@ static void check_ranks(const struct layer_case *c, int64_t first)
     struct rank rank[RANKS];
     pthread_t thread[RANKS];
     layer_net_init_clear(&whole, c, 1);
-    layer_result_naive(&want, &whole, 1);
-    layer_result_naive(&joined, &whole, 1);
+    struct ck_plan_request r = layer_request(&whole, 1);
+    layer_result_naive(&want, &whole, &r);
+    layer_result_naive(&joined, &whole, &r);
     start_rank(&rank[0], &whole, 0, 0, first);
     start_rank(&rank[1], &whole, 1, first, c->n - first);
     for (int i = 0; i < RANKS; i++)
@@ -120,7 +118,7 @@ static void check_ranks(const struct layer_case *c, int64_t first)
     for (int i = 0; i < RANKS; i++)
         pthread_join(thread[i], NULL);
     join_ranks(&joined, &rank[0].r, &rank[1].r);
-    assert_near(&joined, &want, NEAR, c->name);
+    assert_f32(&joined, &want, c->name);
     for (int i = 0; i < RANKS; i++) {
         assert_int_equal(rank[i].l.net.counter[0].value, 1);
         ck_plan_free(rank[i].plan);

@@ -7,10 +7,6 @@
 
 #include <unistd.h>
 
-/* Against double arithmetic, of the largest number in a tensor. f32 leaves 2e-7 to 1e-6 in a
- * layer, Winograd 1.4e-6, and 2e-5 in the deepest case. */
-#define NEAR 5e-5
-
 /* Calls fn for every case, in evaluation and in training, on `threads` threads: several wait
  * for each other by spinning in oneDNN, slowly where cores are busy. clear: away from kinks. */
 static void each_case(void (*fn)(struct layer_net *l, int train, const char *what), int clear,
@@ -38,9 +34,9 @@ static void check_against_naive(struct layer_net *l, int train, const char *what
 {
     struct layer_result got, want;
     struct ck_plan_request r = layer_request(l, train);
-    layer_result_naive(&want, l, train);
+    layer_result_naive(&want, l, &r);
     layer_result_by(&got, l, &r);
-    assert_near(&got, &want, NEAR, what);
+    assert_f32(&got, &want, what);
     layer_result_release(&got);
     layer_result_release(&want);
 }
@@ -48,7 +44,7 @@ static void check_against_naive(struct layer_net *l, int train, const char *what
 static void every_layer_is_what_the_naive_network_computes(void **state)
 {
     (void)state;
-    each_case(check_against_naive, 1, 2);
+    each_case(check_against_naive, 0, 2);
 }
 
 static void check_shape(const struct layer_case *c)
@@ -100,7 +96,7 @@ static void every_way_computes_3x3_convolutions(void **state)
         struct layer_net l;
         if (!strstr(c->layers, "k3p1"))
             continue;
-        layer_net_init_clear(&l, c, !c->only_eval);
+        layer_net_init(&l, c, 1);
         write_tuning(path, &l, way[i % 2]);
         assert_ok(ck_tuning_open(path));
         check_against_naive(&l, !c->only_eval, c->name);
@@ -156,7 +152,7 @@ static void check_slopes(struct naive *v, const struct layer_net *l, double *x,
             along += g[i] * sign_of(seed, i);
             square += g[i] * g[i];
         }
-        if (!(fabs(found - along) <= NEAR * sqrt(square) + 1e-4))
+        if (!(fabs(found - along) <= LAYER_NEAR * sqrt(square) + 1e-4))
             fail_msg("%s: %s: slope %.9g, by the gradient %.9g of length %g", what, part, found,
                      along, sqrt(square));
     }
