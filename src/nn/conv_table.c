@@ -214,11 +214,11 @@ static int time_conv(struct ck_conv *c, double *seconds)
     for (int i = 0; i < CK_DNN_ARGS; i++) {
         data[i] = ck_calloc_array(1, c->bytes[i]);
         if (!data[i])
-            CK_FAIL(COKE_ENOMEM, "no memory to measure a convolution");
+            CK_LEAVE(COKE_ENOMEM);
     }
     scratch = ck_calloc_array(1, c->scratch + 1);
     if (!scratch)
-        CK_FAIL(COKE_ENOMEM, "no memory to measure a convolution");
+        CK_LEAVE(COKE_ENOMEM);
     for (int i = 0; i < 6; i++) {
         double start = ck_clock_seconds();
         CK_TRY(ck_conv_run(c, data, NULL, scratch));

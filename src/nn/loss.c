@@ -132,10 +132,8 @@ int ck_loss_new(struct ck_loss **out, const struct ck_loss_shape *shape,
     l->doubles = take(l, l->workers * shape->dim, sizeof *l->doubles);
     l->loss = take(l, cells, sizeof *l->loss);
     l->hits = take(l, cells, sizeof *l->hits);
-    if (!l->k || !l->scratch || !l->floats || !l->doubles || !l->loss || !l->hits) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!l->k || !l->scratch || !l->floats || !l->doubles || !l->loss || !l->hits)
+        CK_LEAVE(COKE_ENOMEM);
     memcpy(l->k, shape->k, (size_t)shape->heads * sizeof *l->k);
     l->shape.k = l->k;
     for (int i = 0; i < l->workers; i++)

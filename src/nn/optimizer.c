@@ -120,10 +120,8 @@ int ck_optimizer_new(struct ck_optimizer **out, struct ck_param *param, int n,
     o->recipe = ck_calloc_array((size_t)n, sizeof *o->recipe);
     o->momentum = ck_calloc_array((size_t)o->total, sizeof *o->momentum);
     o->piece = ck_calloc_array((size_t)o->pieces, sizeof *o->piece);
-    if (!o->recipe || !o->momentum || !o->piece) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!o->recipe || !o->momentum || !o->piece)
+        CK_LEAVE(COKE_ENOMEM);
     set_recipes(o);
     cut_pieces(o);
     point_to_momentum(o);

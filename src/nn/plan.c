@@ -121,7 +121,7 @@ static int convert(const struct ck_plan *p, const struct ck_value *v, void *insi
     CK_TRY(ck_reorder_new(&op, inwards ? plain : v->format, inwards ? v->format : plain));
     scratch = ck_alloc_array(ck_dnn_op_scratch(op) + 1, 1);
     if (!scratch)
-        CK_FAIL(COKE_ENOMEM, "no memory to change a layout");
+        CK_LEAVE(COKE_ENOMEM);
     void *arg[CK_DNN_ARGS] = {[CK_ARG_SRC] = inwards ? (void *)outside : inside,
                               [CK_ARG_DST] = inwards ? inside : (void *)outside};
     CK_TRY(ck_dnn_op_run(op, arg, scratch));

@@ -457,7 +457,7 @@ int ck_plan_build(struct ck_plan *p)
     p->value = ck_calloc_array((size_t)n, sizeof *p->value);
     p->op = ck_calloc_array((size_t)n, sizeof *p->op);
     if (!p->value || !p->op)
-        return ck_fail(COKE_ENOMEM, "no memory for a plan of %d layers", n);
+        return COKE_ENOMEM;
     for (int i = 0; i < n; i++)
         p->value[i].buffer = p->value[i].saved = -1;
     CK_RETURN_IF(shape_all(p));
