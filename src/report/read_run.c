@@ -122,7 +122,7 @@ static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
     h->dual = ck_alloc_array(k, sizeof *h->dual);
     h->min_size = ck_alloc_array(k, sizeof *h->min_size);
     if (!h->label || !h->center || !h->dual || !h->min_size)
-        return ck_fail(COKE_ENOMEM, "out of memory for the labels of %zu images", n);
+        return COKE_ENOMEM;
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
@@ -186,8 +186,7 @@ static int make_features(struct ck_report *r, const struct ck_report_request *q,
     CK_TRY(ck_use_features(run, r->data, &as_trained, &f));
     r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
     if (!r->x)
-        CK_FAIL(COKE_ENOMEM, "out of memory for the features of %lld images",
-                (long long)r->rows);
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t at = 0; at < r->rows; at += BATCH) {
         CK_TRY(ck_progress_count(q->callbacks, "features", at, r->rows, "images"));
         int64_t n = r->rows - at < BATCH ? r->rows - at : BATCH;
