@@ -139,7 +139,7 @@ int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster
     CK_TRY(load_bank(&b, in, in->test, in->test, COKE_PROJ, "images"));
     label = ck_alloc_array((size_t)b.n, sizeof *label);
     if (!label)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     out->images = b.known;
     out->bad = b.bad;
     out->classes = in->test->set->classes;

@@ -157,7 +157,7 @@ int coke_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
     CK_TRY(ck_use_features(&r->r, d, &r->o, &a.features));
     a.proj = ck_alloc_array(PIECE, (size_t)r->r.encoder.o.dim * sizeof *a.proj);
     if (!a.proj)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t at = 0; at < n; at += PIECE) {
         int64_t count = n - at < PIECE ? n - at : PIECE;
         CK_TRY(assign_piece(&a, at, count, r->o.bad, cluster + at,
