@@ -453,7 +453,7 @@ int ck_pack(struct coke_dataset *d, const char *prefix, const struct coke_pack_o
     p->threads = ck_threads();
     p->table = ck_calloc_array((size_t)p->threads, sizeof *p->table);
     if (!p->table)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_options_check(coke_pack_option_table(), o));
     CK_TRY(check_targets(p));
     CK_TRY(ck_sweep_run(&sweep));
