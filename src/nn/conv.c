@@ -81,9 +81,9 @@ const char *ck_conv_how(const struct ck_conv *c)
     return c->dnn ? ck_dnn_op_impl(c->dnn) : c->wino.n ? "winograd 4x4" : "";
 }
 
-int ck_conv_runs_errands(const struct ck_conv *c)
+int ck_conv_takes_producer(const struct ck_conv *c)
 {
-    return c->wino.n && ck_wino_runs_errands(&c->wino, (enum ck_wino_pass)c->pass);
+    return c->wino.n && ck_wino_takes_producer(&c->wino, (enum ck_wino_pass)c->pass);
 }
 
 int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],

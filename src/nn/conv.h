@@ -32,7 +32,7 @@ void ck_conv_release(struct ck_conv *c);
 const struct ck_format *ck_conv_weights(const struct ck_conv *c);
 const char *ck_conv_how(const struct ck_conv *c);
 /* Whether it can run a producer (kernels/winograd.h). */
-int ck_conv_runs_errands(const struct ck_conv *c);
+int ck_conv_takes_producer(const struct ck_conv *c);
 /* data by enum ck_dnn_arg; producer NULL = none. */
 int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],
                 const struct ck_wino_producer *producer, void *scratch);

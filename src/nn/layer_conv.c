@@ -121,7 +121,7 @@ static int weights_of(const struct ck_op *op, const struct conv *c, enum ck_conv
 int ck_conv_can_produce(const struct ck_op *conv, enum ck_conv_pass pass)
 {
     const struct conv *c = conv->data;
-    return ck_conv_runs_errands(&c->pass[pass]);
+    return ck_conv_takes_producer(&c->pass[pass]);
 }
 
 static void make_out(void *norm, int64_t first, int64_t images)

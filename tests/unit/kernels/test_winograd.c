@@ -270,7 +270,7 @@ static void an_errand_makes_each_image_once_before_it_is_read(void **state)
         struct ck_wino_producer producer = {deliver, &d, k.x};
         void *scratch = test_array(ck_wino_scratch(&k.s, CK_WINO_FORWARD, 2), 1);
         remember(&k);
-        if (ck_wino_runs_errands(&k.s, CK_WINO_FORWARD)) {
+        if (ck_wino_takes_producer(&k.s, CK_WINO_FORWARD)) {
             coke_set_threads(2);
             memset(x, 0xff, (size_t)size * sizeof *x);
             ck_wino_forward(&k.s, x, k.w, k.out[CK_WINO_FORWARD], &producer, scratch);
