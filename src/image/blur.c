@@ -18,7 +18,7 @@ void ck_blurrer_release(struct ck_blurrer *b)
  * and 14), with the roundings to f32 that Pillow makes. */
 static float box_radius(float sigma)
 {
-    float variance = sigma * sigma / (float)CK_BLUR_PASSES;
+    float variance = sigma * sigma / (float)CK_BLUR_ROUNDS;
     float length = (float)sqrt(12.0 * (double)variance + 1.0);
     float whole = (float)floor(((double)length - 1.0) / 2.0);
     float part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance);
