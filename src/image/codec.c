@@ -121,19 +121,21 @@ int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const 
                     const struct ck_decode_options *options, const struct ck_box *want,
                     struct ck_image *out, struct ck_box *got)
 {
-    struct ck_image_info info;
+    struct ck_image_info probed;
+    const struct ck_image_info *info = options->info ? options->info : &probed;
     struct ck_decode_job job = {
-        .in = {bytes, size, name}, .info = &info, .out = out, .got = got};
+        .in = {bytes, size, name}, .info = info, .out = out, .got = got};
     int rc;
     CK_TRY(check_options(options));
-    CK_TRY(probe(&job.in, &info));
-    CK_TRY(check_pixels(&job.in, &info, options->max_pixels));
-    int turn = options->orient ? info.orientation : 1;
-    CK_TRY(choose_part(&info, turn != 1, want, &job.want));
+    if (info == &probed)
+        CK_TRY(probe(&job.in, &probed));
+    CK_TRY(check_pixels(&job.in, info, options->max_pixels));
+    int turn = options->orient ? info->orientation : 1;
+    CK_TRY(choose_part(info, turn != 1, want, &job.want));
     job.scale = options->scale ? options->scale : 1;
     job.strict = options->strict;
-    *got = (struct ck_box){0, 0, info.width, info.height};
-    CK_TRY(kinds[info.kind].decode(d, &job));
+    *got = (struct ck_box){0, 0, info->width, info->height};
+    CK_TRY(kinds[info->kind].decode(d, &job));
     if (options->channels)
         CK_TRY(ck_image_to_channels(out, options->channels, &d->spare));
     if (turn != 1) {

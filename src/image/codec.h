@@ -13,6 +13,7 @@ struct ck_image_info {
     int32_t channels;      /* 1 = grey, 3 = colour (palette, CMYK and alpha count as colour) */
     int32_t bits;          /* a sample, as stored */
     int32_t orientation;   /* EXIF, 1..8; 1 when the file says nothing */
+    size_t scan;           /* JPEG: offset of the first scan; else 0 */
 };
 
 struct ck_decode_options {
@@ -21,6 +22,8 @@ struct ck_decode_options {
     int32_t orient;     /* turn by the EXIF orientation */
     int32_t strict;     /* JPEG: damage that decoders pass over is an error, too */
     int32_t scale;      /* JPEG: 1, 2, 4 or 8 = decode at 1/scale; others ignore it; 0 = 1 */
+    /* What ck_codec_probe found in the same bytes, borrowed for the call; NULL = probe again. */
+    const struct ck_image_info *info;
 };
 
 enum { CK_MAX_PIXELS = 178956970 }; /* Pillow's limit */

@@ -128,11 +128,11 @@ static int read_frame(const struct ck_bytes *in, const uint8_t *body, struct ck_
     return COKE_OK;
 }
 
-/* Markers up to the first scan, which is at *scan: the first frame header and the first EXIF
- * block count. */
-static int read_header(const struct ck_bytes *in, struct ck_image_info *out, size_t *scan)
+/* Reads the markers up to the first scan. Of several frame headers or EXIF blocks the first
+ * counts. */
+int ck_jpeg_probe(const struct ck_bytes *in, struct ck_image_info *out)
 {
-    size_t bytes;
+    size_t bytes, *scan = &out->scan;
     int exif = 0;
     *scan = 2;
     for (uint8_t marker; (marker = next_marker(in, scan)) != 0; *scan += bytes) {
@@ -160,22 +160,12 @@ static int read_header(const struct ck_bytes *in, struct ck_image_info *out, siz
     return ck_fail(COKE_EFORMAT, "%s: the JPEG header is damaged or cut short", in->name);
 }
 
-int ck_jpeg_probe(const struct ck_bytes *in, struct ck_image_info *out)
+/* Whether an end marker follows the header. Checked before decoding, so that a truncated file
+ * is found no matter which part of it is wanted. */
+static int has_end(const struct ck_bytes *in, const struct ck_image_info *info)
 {
-    size_t scan;
-    return read_header(in, out, &scan);
-}
-
-/* Is there an end marker after the header? Asked before decoding, so that a file that was cut
- * is found whichever part of it is wanted. */
-static int has_end(const struct ck_bytes *in)
-{
-    struct ck_image_info info = {0};
-    size_t scan;
-    if (read_header(in, &info, &scan))
-        return 0;
-    for (size_t i = in->size - 1; i > scan; i--)
-        if (in->at[i] == 0xd9 && in->at[i - 1] == 0xff)
+    for (size_t i = in->size; i > info->scan + 1; i--)
+        if (in->at[i - 1] == 0xd9 && in->at[i - 2] == 0xff)
             return 1;
     return 0;
 }
@@ -401,7 +391,7 @@ int ck_jpeg_decode(struct ck_decoder *d, const struct ck_decode_job *job)
 {
     struct decompressor *s;
     int rc;
-    if (!has_end(&job->in))
+    if (!has_end(&job->in, job->info))
         return ck_codec_cut_short(&job->in, CK_CODEC_JPEG);
     CK_TRY(get_decompressor(d, &s));
     set_errors(&s->errors, COKE_EFORMAT);
