@@ -86,7 +86,8 @@ static void grey_is_pillows(void **state)
     assert_ok(ck_image_to_channels(&im, 3, &spare));
     for (int i = 0; i < 21; i++)
         assert_int_equal(im.data[i], grey[i / 3]);
-    assert_fails(ck_image_to_channels(&im, 2, &spare), COKE_EFORMAT, "3 channels, not 2");
+    assert_fails(ck_image_to_channels(&im, 2, &spare), COKE_EFORMAT,
+                 "3 channels; 2 were requested");
     ck_image_release(&im);
     ck_image_release(&spare);
 }
