@@ -232,9 +232,9 @@ static void impossible_options_are_refused_in_words(void **state)
                  "no parameter bn1.running_mean");
     assert_fails(ck_optimizer_set_rate(opt, "fc.bias", -1), COKE_EUSAGE, "fc.bias: -1");
     assert_fails(ck_optimizer_step(opt, (double)NAN, 1, 3), COKE_EUSAGE,
-                 "step 3: learning rate nan");
+                 "step 3: invalid learning rate nan");
     assert_fails(ck_optimizer_step(opt, 1, (double)INFINITY, 3), COKE_EUSAGE,
-                 "gradients times inf");
+                 "gradient scale inf");
     ck_optimizer_free(opt);
     destroy(param);
 }
