@@ -484,7 +484,7 @@ static void more_threads_than_at_first_are_refused(void **state)
     coke_set_threads(2);
     assert_ok(ck_loss_new(&l, &shape, &p.o));
     coke_set_threads(3);
-    assert_fails(step(l, &in, &a), COKE_EUSAGE, "made for 2 threads, not for 3");
+    assert_fails(step(l, &in, &a), COKE_EUSAGE, "made for 2 threads and cannot run on 3");
     coke_set_threads(1);
     assert_ok(step(l, &in, &a));
     coke_set_threads(0);
@@ -573,10 +573,10 @@ static void impossible_options_are_refused_in_words(void **state)
     refuse_setup(o, s, "large_weight: ");
     struct ck_loss_shape t = s;
     t.views = 0;
-    refuse_setup(good, t, "loss of 0 views");
+    refuse_setup(good, t, "invalid loss: 0 views");
     t = s;
     t.heads = 2;
-    refuse_setup(good, t, "head 1: 0 centers");
+    refuse_setup(good, t, "head 1: invalid number of centers: 0");
 }
 
 static void refuse_input(struct problem *p, int status, const char *words)
@@ -601,7 +601,8 @@ static void bad_labels_are_named(void **state)
     refuse_input(&p, COKE_EUSAGE, "head 1, instance 3: label -1");
     p.targets[1].label[3] = 0;
     p.targets[0].n = 4;
-    refuse_input(&p, COKE_EUSAGE, "head 0: targets of 4 instances with 1 slots for 5");
+    refuse_input(&p, COKE_EUSAGE,
+                 "head 0: targets of 4 instances with 1 slots for a batch of 5");
     destroy(&p);
     p = make(problems[4]);
     p.targets[1].label[2 * SLOTS + 1] = 99;
@@ -610,9 +611,9 @@ static void bad_labels_are_named(void **state)
     p.targets[1].weight[2 * SLOTS] = 0.4f;
     refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: the weights sum to 0.9, not to 1");
     p.targets[1].weight[2 * SLOTS] = -0.5f;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: weight -0.5");
+    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: invalid weight -0.5");
     p.targets[1].weight[2 * SLOTS] = NAN;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: weight ");
+    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: invalid weight ");
     destroy(&p);
 }
 
@@ -654,7 +655,7 @@ static void batches_of_another_size_are_refused(void **state)
     struct ck_loss *l;
     shape.max_n = 4;
     assert_ok(ck_loss_new(&l, &shape, &p.o));
-    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 5 instances, not 1..4");
+    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 5 instances is not within 1..4");
     in.n = 0;
     assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 0 instances");
     ck_loss_free(l);
