@@ -1,4 +1,4 @@
-/* test_codec.c - good files of every kind, in whole and in part; tests/py/test_pillow_codecs.py
+/* test_codec.c - valid files of every format, whole and in part; tests/py/test_pillow_codecs.py
  * compares many more with Pillow. */
 #include "image_files.h"
 
@@ -159,7 +159,7 @@ static void scaled_sides_are_rounded_up(void **state)
         for (int scale = 1; scale <= 8; scale *= 2) {
             struct ck_decode_options o = {.scale = scale};
             struct ck_box got;
-            int s = i < 3 ? scale : 1; /* others than JPEG do not scale */
+            int s = i < 3 ? scale : 1; /* only JPEG scales */
             assert_ok(ck_codec_decode(&d, f[i].bytes, f[i].size, "x", &o, NULL, &im, &got));
             assert_int_equal(im.width, (101 + s - 1) / s);
             assert_int_equal(im.height, (33 + s - 1) / s);
@@ -170,7 +170,7 @@ static void scaled_sides_are_rounded_up(void **state)
     ck_decoder_release(&d);
 }
 
-/* The JPEG file with an EXIF segment behind its first marker. */
+/* The JPEG file with an EXIF segment after its first marker. */
 static struct test_file with_orientation(const struct test_file *f, int orientation)
 {
     uint8_t segment[] = "\xff\xe1\0\x22"
@@ -253,7 +253,7 @@ static void the_same_kinds_again_allocate_nothing(void **state)
     struct ck_decoder d = {0};
     test_files_make(f, 64, 64);
     for (int i = 0; i < TEST_FILES; i++) {
-        if (strstr(f[i].name, "png")) /* libpng's state is made for each file */
+        if (strstr(f[i].name, "png")) /* libpng's state is created for each file */
             continue;
         struct ck_decode_options o = {.channels = 1};
         struct ck_box got;

@@ -1,4 +1,5 @@
-/* test_codec_bad.c - files that are damaged, cut, lying or huge, and memory that runs out. */
+/* test_codec_bad.c - damaged, truncated, inconsistent and huge files, and memory that runs
+ * out. */
 #include "image_files.h"
 
 #include <jpeglib.h>
@@ -22,7 +23,7 @@ static void files_cut_anywhere_are_refused(void **state)
     struct ck_decoder d = {0};
     test_files_make(f, 12, 10);
     for (int i = 0; i < TEST_FILES; i++) {
-        /* the last number of a plain file may lose digits without anybody's noticing */
+        /* the last number of a plain file may lose digits unnoticed */
         size_t most = strstr(f[i].name, "plain") ? f[i].size - 2 : f[i].size - 1;
         for (size_t n = 0; n <= most; n++) {
             int rc = decode_first(&d, &f[i], n, &im);
@@ -100,7 +101,7 @@ static void set_be32(uint8_t *p, uint32_t x)
         p[i] = (uint8_t)(x >> (24 - 8 * i));
 }
 
-/* Changes the sides in the header, with a good checksum. */
+/* Changes the sides in the header and corrects its checksum. */
 static void lie_png(struct test_file *f, uint32_t width, uint32_t height)
 {
     set_be32(f->bytes + 16, width);
@@ -211,7 +212,7 @@ static void headers_that_promise_more_than_the_file_has_cost_no_memory(void **st
     assert_int_equal(ck_mem_stats().peak_bytes, before);
 }
 
-/* f with a chunk behind its header. */
+/* f with a chunk after its header. */
 static struct test_file with_chunk(const struct test_file *f, const char *tag, const void *body,
                                    size_t n)
 {
@@ -236,7 +237,7 @@ static void texts_and_profiles_of_a_png_are_not_unpacked(void **state)
     struct test_file png = test_png("x.png", &small);
     uint8_t *zeros = test_array(UNPACKED, 1), *packed = test_array(UNPACKED, 1);
     uLongf n = UNPACKED - 3;
-    memcpy(packed, "a\0", 3); /* a keyword, and the way of packing */
+    memcpy(packed, "a\0", 3); /* a keyword and the compression method */
     assert_int_equal(compress(packed + 3, &n, zeros, UNPACKED), Z_OK);
     static const char *tags[] = {"zTXt", "iCCP", "tEXt", "prIv"};
     for (int i = 0; i < 4; i++) {
@@ -246,7 +247,7 @@ static void texts_and_profiles_of_a_png_are_not_unpacked(void **state)
         assert_ok(test_decode(&d, &f, &im));
         assert_memory_equal(im.data, small.data, 192);
         assert_true(ck_mem_stats().peak_bytes - before < 200000);
-        f.bytes[33 + 8 + n / 2] ^= 1; /* a checksum that is wrong */
+        f.bytes[33 + 8 + n / 2] ^= 1; /* a wrong checksum */
         assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "x.png: PNG: ");
         free(f.bytes);
     }
@@ -258,7 +259,7 @@ static void texts_and_profiles_of_a_png_are_not_unpacked(void **state)
     ck_decoder_release(&d);
 }
 
-/* A grey-blue JPEG in three scans, the last of which is there `times` times. */
+/* A grey-blue JPEG in three scans, the last of which is repeated `times` times. */
 static struct test_file many_scans(int times)
 {
     static const jpeg_scan_info scans[3] = {
@@ -311,7 +312,7 @@ static void endless_scans_are_refused(void **state)
     ck_decoder_release(&d);
 }
 
-/* ---- kinds that are refused, and arguments that cannot be ---- */
+/* ---- unsupported formats and invalid arguments ---- */
 
 static void refusals_say_what_is_not_supported(void **state)
 {
@@ -372,7 +373,7 @@ static void arguments_that_cannot_be_are_refused(void **state)
 
 /* ---- memory ---- */
 
-/* All that one file can ask memory for. */
+/* Everything that allocates for one file. */
 static int decode_all_ways(const struct test_file *f)
 {
     struct ck_decoder d = {0};

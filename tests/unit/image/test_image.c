@@ -1,4 +1,4 @@
-/* test_image.c - room for pixels, layouts, channels, turning. */
+/* test_image.c - memory of images, layouts, channels, orientation. */
 #include "support.h"
 #include "core/mem.h"
 #include "image/image.h"
@@ -92,7 +92,7 @@ static void grey_is_pillows(void **state)
     ck_image_release(&spare);
 }
 
-/* The picture 1 2 3 / 4 5 6 as it is stored under each orientation. */
+/* The image 1 2 3 / 4 5 6 as it is stored under each orientation. */
 static void every_orientation_turns_upright(void **state)
 {
     (void)state;

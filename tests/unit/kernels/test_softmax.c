@@ -1,5 +1,5 @@
-/* test_softmax.c - the softmax kernels: every version gives the reference's bits, and the
- * reference is right. */
+/* test_softmax.c - the softmax kernels: every version returns the reference's bits, and the
+ * reference is accurate. */
 #include "support.h"
 #include "kernels/softmax.h"
 
@@ -28,7 +28,7 @@ static void same_bits(const char *name, const char *what, const float *got, cons
                      (double)want[i]);
 }
 
-/* One call of each kernel in turn, each on what the one before made. */
+/* Calls each kernel in turn, on the result of the previous one. */
 struct run {
     float *s, *e, top[ROWS], sum[ROWS], keep[ROWS];
 };

@@ -1,4 +1,4 @@
-/* layer_cases.c - one table of small networks, and what each gives. */
+/* layer_cases.c - one table of small networks, and the results of each. */
 #include "layer_cases.h"
 #include "naive_follow.h"
 #include "support.h"
@@ -34,7 +34,7 @@ const struct layer_case layer_cases[] = {
     {"winograd 2x3", "conv32k3p1", 3, 64, 2, 3, 0},
     {"winograd 1 pixel", "conv32k3p1", 3, 32, 1, 1, 0},
     {"winograd twice", "conv32k3p1 norm relu conv32k3p1", 2, 32, 5, 5, 0},
-    /* batch norm and what it takes along */
+    /* batch norm and what is fused with it */
     {"norm", "norm", 3, 5, 4, 3, 0},
     {"norm relu", "norm relu", 3, 19, 4, 3, 0},
     {"norm of 1 image", "norm relu", 1, 16, 3, 3, 0},
@@ -53,7 +53,7 @@ const struct layer_case layer_cases[] = {
     {"norm with two users", "conv6k1 norm ( relu | )", 3, 5, 3, 3, 0},
     {"norm that is read", "conv6k1 norm * relu mean", 3, 5, 3, 3, 0},
     {"norm norm", "norm norm relu", 3, 6, 3, 3, 0},
-    /* layers that stand alone */
+    /* layers that are not fused */
     {"relu", "relu", 2, 5, 4, 3, 0},
     {"conv relu", "conv19k3p1 relu conv4k1", 2, 5, 4, 3, 0},
     {"relu relu", "conv7k1 relu relu", 2, 5, 4, 3, 0},
@@ -76,7 +76,7 @@ const struct layer_case layer_cases[] = {
     {"linear of 1", "mean linear1 linear5", 3, 1, 2, 2, 0},
     {"unit", "mean unit", 4, 9, 2, 2, 0},
     {"outputs on the way", "conv6k1 * norm relu * mean * linear4 unit", 3, 5, 3, 3, 0},
-    /* heads */
+    /* projectors and predictors */
     {"mlp of 2", "mean linear12 relu linear6 unit", 4, 9, 2, 2, 0},
     {"mlp of 3", "mean linear12 norm relu linear11 norm relu linear6 norm unit", 6, 9, 2, 2, 0},
     {"projection and prediction",
@@ -122,7 +122,7 @@ void each_conv_shape(void (*fn)(const struct layer_case *c))
     }
 }
 
-/* ---- from words to a network ---- */
+/* ---- from a description to a network ---- */
 
 enum { DEPTH = 8 };
 
@@ -414,7 +414,7 @@ static void set_scales(struct layer_result *r)
     }
 }
 
-/* As PyTorch moves them: the variance as that of a sample. */
+/* As PyTorch updates them: with the unbiased variance. */
 static void add_running(struct layer_result *r, const struct naive *v, int node)
 {
     const struct ck_node *b = &v->net->node[node];

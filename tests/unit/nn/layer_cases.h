@@ -1,4 +1,4 @@
-/* layer_cases.h - one table of small networks, and what each gives: by the engine and by
+/* layer_cases.h - one table of small networks, and the results of each: by the engine and by
  * naive_net.c. */
 #ifndef CK_LAYER_CASES_H
 #define CK_LAYER_CASES_H

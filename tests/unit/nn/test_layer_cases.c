@@ -1,5 +1,5 @@
-/* test_layer_cases.c - every layer through one table of cases: against double arithmetic,
- * against slopes, and the promises on bytes, sums and memory. */
+/* test_layer_cases.c - every layer through one table of cases: against double arithmetic and
+ * finite differences; equal bytes, accumulated gradients and memory. */
 #include "support.h"
 #include "layer_cases.h"
 #include "core/mem.h"
@@ -62,7 +62,7 @@ static void convolutions_of_any_small_shape_are_right(void **state)
     each_conv_shape(check_shape);
 }
 
-/* A tuning file that has every convolution of the case computed one way. */
+/* A tuning file that selects one algorithm for every convolution of the case. */
 static void write_tuning(const char *path, const struct layer_net *l, const char *way)
 {
     static const char *const pass[] = {"forward", "data", "weights"};
@@ -227,7 +227,8 @@ static void what_memory_held_before_does_not_matter(void **state)
     each_case(check_poisoned, 0, 1);
 }
 
-/* In evaluation the same plan may run again, too; in training its statistics have moved. */
+/* In evaluation the same plan may run again; in training its running statistics have
+ * changed. */
 static void check_repeat(struct layer_net *l, int train, const char *what)
 {
     struct layer_result first, second;
@@ -270,7 +271,7 @@ static void step(struct layer_net *l, struct ck_plan *p, const float *images)
     assert_ok(ck_plan_backward(p, (const float *const *)l->seed));
 }
 
-/* Two views in flight, a plan each: the second comes back first. */
+/* Two views in flight, with a plan each: the second runs backward first. */
 static void check_sum(struct layer_net *l, int train, const char *what)
 {
     struct ck_plan *p[2];
@@ -322,7 +323,7 @@ static void check_allocations(struct layer_net *l, int train, const char *what)
         int64_t calls = ck_mem_stats().calls;
         step(l, p, l->images);
         for (int i = 0; i < l->net.nparams; i++)
-            l->net.param[i].version++; /* copies of the weights are brought up to date */
+            l->net.param[i].version++; /* makes copies of the weights stale */
         step(l, p, l->images);
         if (ck_mem_stats().calls != calls)
             fail_msg("%s: %lld allocations in two steps", what,

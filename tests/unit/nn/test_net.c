@@ -1,4 +1,4 @@
-/* test_net.c - graphs of layers: what cannot be built, first values, and values in and out. */
+/* test_net.c - graphs of layers: invalid ones, initial values, saving and loading. */
 #include "support.h"
 #include "core/mem.h"
 #include "nn/net.h"
@@ -77,7 +77,7 @@ static void impossible_layers_are_errors_in_words(void **state)
     ck_net_release(&net);
 }
 
-/* Builders look at the last node only. */
+/* Builders check the last node only. */
 static void a_failure_is_passed_on_to_the_last_node(void **state)
 {
     struct ck_net net = {0};
@@ -96,7 +96,7 @@ static void a_failure_is_passed_on_to_the_last_node(void **state)
     ck_net_release(&net);
 }
 
-/* ---- first values ---- */
+/* ---- initial values ---- */
 
 struct moments {
     double mean, deviation, largest;
@@ -214,12 +214,12 @@ static void first_values_depend_on_seed_and_name(void **state)
     uint64_t version = small.param[0].version;
     ck_net_init(&small, 6);
     assert_memory_not_equal(small.param[0].value, a, bytes);
-    assert_true(small.param[0].version > version); /* copies will be renewed */
+    assert_true(small.param[0].version > version); /* copies become stale */
     ck_net_release(&small);
     ck_net_release(&large);
 }
 
-/* ---- values in and out ---- */
+/* ---- saving and loading ---- */
 
 static void scramble(struct ck_net *net)
 {
@@ -372,7 +372,7 @@ static void ignored_names_are_left_alone(void **state)
     scramble(&from);
     make_state(&s, &from, &(struct change){0});
     assert_ok(ck_net_load(&to, &s, "x", "c."));
-    assert_true(to.param[3].value[1] == 0); /* c.weight: ignored though it is there */
+    assert_true(to.param[3].value[1] == 0); /* c.weight: ignored although present */
     assert_true(to.param[0].value[1] == 1);
     ck_state_release(&s);
     ck_net_release(&from);

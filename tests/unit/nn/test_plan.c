@@ -1,4 +1,4 @@
-/* test_plan.c - what a compiled network promises: errors in words, memory, shared weights. */
+/* test_plan.c - guarantees of a plan: error messages, memory, shared weights. */
 #include "support.h"
 #include "layer_cases.h"
 #include "core/mem.h"
@@ -91,7 +91,7 @@ static int make_plan(void)
     return rc;
 }
 
-/* The network's own allocations are let pass: test_net.c has them. */
+/* Skips the network's own allocations, which test_net.c covers. */
 static void making_a_plan_survives_every_failed_allocation(void **state)
 {
     struct layer_net l;
@@ -117,7 +117,7 @@ static void making_a_plan_survives_every_failed_allocation(void **state)
     }
 }
 
-/* Gradients lie where activations were: what is left of the forward pass will not do. */
+/* Gradients overwrite activations: a second backward pass must fail. */
 static void a_second_backward_pass_needs_a_new_forward_pass(void **state)
 {
     struct layer_net l;
@@ -131,7 +131,7 @@ static void a_second_backward_pass_needs_a_new_forward_pass(void **state)
         assert_fails(ck_plan_backward(p, (const float *const *)l.seed), COKE_EUSAGE,
                      "a forward pass before it");
         step(&l, p, l.images);
-        assert_ok(ck_plan_read(p, l.out[0], out)); /* outputs are still there */
+        assert_ok(ck_plan_read(p, l.out[0], out)); /* outputs are still readable */
         assert_memory_equal(out, ck_plan_vector(p, l.out[0]), 2 * 5 * sizeof *out);
         assert_fails(ck_plan_backward(p, (const float *const *)l.seed), COKE_EUSAGE,
                      "a forward pass before it");
@@ -222,7 +222,7 @@ static void too_large(struct ck_plan_request *r)
     r->h = r->w = 32767;
 }
 
-/* The sanitizer's malloc, too, says no instead of stopping the program. */
+/* Makes the sanitizer's malloc return NULL, too, instead of aborting. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -286,7 +286,7 @@ static struct ck_plan *resnet_plan(struct ck_net *net, int recompute)
     return p;
 }
 
-/* The largest sum of bytes that are alive in one step. */
+/* The largest sum of bytes that are live in one step. */
 static size_t most_alive(const struct ck_plan *p)
 {
     size_t most = 0;
@@ -300,7 +300,7 @@ static size_t most_alive(const struct ck_plan *p)
     return most;
 }
 
-/* The lives of a real graph: the arena is as large as what must be alive at once. */
+/* The lifetimes of a real graph: the arena is as large as what must be live at once. */
 static void the_arena_of_a_resnet_is_nearly_least(void **state)
 {
     size_t bytes[2];
