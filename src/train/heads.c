@@ -135,22 +135,23 @@ static int is_soft(const struct coke_kmeans *km)
     return km->o.stage >= 0 && km->epoch > km->o.stage;
 }
 
-void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int current)
+void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int64_t first,
+                   int current)
 {
     for (int i = 0; i < h->n; i++) {
         const struct coke_kmeans *km = h->head[i];
         int32_t *label = h->target_label + (int64_t)i * h->batch * h->slots;
         float *weight = h->target_weight + (int64_t)i * h->batch * h->slots;
         if (current) {
-            h->target[i] = (struct ck_targets){n, 1, h->label + (int64_t)i * n, NULL};
+            h->target[i] = (struct ck_targets){n, 1, h->label + (int64_t)i * n, NULL, first};
         } else if (is_soft(km)) {
             for (int64_t j = 0; j < n; j++)
                 soften(km, ids[j], label + j * h->slots, weight + j * h->slots);
-            h->target[i] = (struct ck_targets){n, h->slots, label, weight};
+            h->target[i] = (struct ck_targets){n, h->slots, label, weight, first};
         } else {
             for (int64_t j = 0; j < n; j++)
                 label[j] = ck_labels_get(&km->labels, ids[j]);
-            h->target[i] = (struct ck_targets){n, 1, label, NULL};
+            h->target[i] = (struct ck_targets){n, 1, label, NULL, first};
         }
     }
 }
@@ -199,7 +200,7 @@ int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int6
             copy_centers(h, i, h->head[i]->cur);
     }
     if (current)
-        ck_heads_read(h, ids, n, 1);
+        ck_heads_read(h, ids, n, 0, 1);
     return COKE_OK;
 }
 

@@ -37,9 +37,11 @@ struct ck_heads {
 int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_t images);
 void ck_heads_release(struct ck_heads *h);
 
-/* Targets of the images ids [n]: what the last epoch left. In epoch 0 and for current labels
- * they are made by ck_heads_update. */
-void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int current);
+/* Targets of the images ids [n], which begin at index `first` of the batch of all ranks: the
+ * labels of the last epoch. In epoch 0 and for current labels ck_heads_update makes the targets
+ * instead, of the whole batch. */
+void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int64_t first,
+                   int current);
 /* One step of all clusterings: x [n][dim]. share: who labels what; NULL = this process all. */
 int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
                     int current, const struct ck_label_share *share);

@@ -64,12 +64,12 @@ static int cluster(struct ck_session *s, const struct coke_batch *b, int current
     return COKE_OK;
 }
 
-/* The targets of a part of the batch. Those of this step's labels are of all processes. */
+/* The targets of a part of the batch. */
 static void slice_targets(const struct ck_session *s, struct part part, struct ck_targets *out)
 {
     for (int h = 0; h < s->heads.n; h++) {
         struct ck_targets t = s->heads.target[h];
-        int64_t from = part.from + (t.n == s->ranks.total ? s->ranks.first : 0);
+        int64_t from = s->ranks.first + part.from - t.first;
         t.label += from * t.slots;
         t.weight = t.weight ? t.weight + from * t.slots : NULL;
         t.n = part.n;
@@ -172,7 +172,7 @@ int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_
     if (s->ranks.size > 1)
         ck_buckets_begin(s->ranks.buckets);
     if (!current)
-        ck_heads_read(&s->heads, b->index, b->n, 0);
+        ck_heads_read(&s->heads, b->index, b->n, s->ranks.first, 0);
     for (int64_t i = 0; i < parts; i++) {
         struct part part = part_of(b->n, parts, i);
         struct ck_passes *passes;

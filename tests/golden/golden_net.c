@@ -407,7 +407,7 @@ static int heads_loss(struct heads *h, float *grad_proj, float *grad_pred)
         for (int64_t j = 0; j < k[i]; j++)
             for (int64_t d = 0; d < h->dim; d++)
                 centers[i][j * h->dim + d] = a->f[d * k[i] + j];
-        targets[i] = (struct ck_targets){h->p.n, 1, labels->i + i * h->p.n, NULL};
+        targets[i] = (struct ck_targets){h->p.n, 1, labels->i + i * h->p.n, NULL, 0};
     }
     struct ck_loss_options o = ck_loss_options_default();
     o.temperature = golden_number(c, "T", 0);

@@ -175,7 +175,7 @@ static void start(struct training *t, int precision)
 static double train_once(struct training *t)
 {
     int64_t dim;
-    struct ck_targets targets = {BATCH, 1, t->label, NULL};
+    struct ck_targets targets = {BATCH, 1, t->label, NULL, 0};
     const float *centers[] = {t->centers};
     double head;
     coke_encoder_zero_grad(t->e);
