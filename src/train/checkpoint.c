@@ -84,7 +84,7 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
     int64_t n = s->data->set->n;
     CK_TRY(ck_state_add_meta(&state, "format", FORMAT));
     CK_TRY(ck_encoder_save(&s->encoder, &state));
-    CK_TRY(ck_optimizer_save(s->optim, &state));
+    CK_TRY(ck_optimizer_save(s->optimizer, &state));
     CK_TRY(ck_heads_save(&s->heads, &state));
     CK_TRY(ck_state_add(&state, "image_ids", CK_U64, 1, &n, s->data->set->id));
     CK_TRY(ck_state_add(&state, "feature_sum", CK_F64, 1, &(int64_t){s->dim}, s->feature_sum));
@@ -276,7 +276,7 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
     CK_TRY(read_position(&state, path, at));
     CK_TRY(ck_checkpoint_encoder(&state, &s->encoder.net, path));
     CK_TRY(load_sum(s, &state, path));
-    CK_TRY(ck_optimizer_load(s->optim, &state));
+    CK_TRY(ck_optimizer_load(s->optimizer, &state));
     CK_TRY(ck_heads_load(&s->heads, &state));
     int whole = at->step == s->steps; /* the epoch is done but for its end */
     CK_TRY(coke_loader_seek(s->loader, at->epoch + whole, whole ? 0 : at->step));

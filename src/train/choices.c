@@ -15,9 +15,9 @@ static void say_processes(const struct ck_session *s, const struct coke_callback
 
 static void say_rate(const struct ck_session *s, const struct coke_callbacks *cb)
 {
-    ck_say(cb, "rate %.4g%s, %lld epochs of warm-up%s", s->sched.rate,
+    ck_say(cb, "rate %.4g%s, %lld epochs of warm-up%s", s->schedule.rate,
            s->o.rate > 0 ? "" : " (chosen from optimizer and batch)",
-           (long long)s->sched.warmup,
+           (long long)s->schedule.warmup,
            s->o.warmup >= 0 ? "" : " (chosen: a tenth of the epochs, at most 10)");
 }
 

@@ -286,7 +286,7 @@ static int report(struct loop *l, struct ck_epoch_report *r)
     *r = (struct ck_epoch_report){.epoch = e,
                                   .images = l->at.images,
                                   .loss = l->at.loss_sum / fmax((double)l->at.images, 1),
-                                  .rate = ck_schedule_rate(&s->sched, e, s->steps - 1),
+                                  .rate = ck_schedule_rate(&s->schedule, e, s->steps - 1),
                                   .alpha = ck_train_alpha(&s->o, e),
                                   .feature_mean = feature_mean(s, l->at.images),
                                   .heads = s->heads.n,
@@ -387,7 +387,7 @@ static int end_epoch(struct loop *l)
     CK_TRY(ck_journal_epoch(&l->journal, r));
     CK_TRY(ck_events_monitor(&l->events, r, steps_done(l)));
     CK_TRY(ck_tfevents_flush(&l->events));
-    ck_health_check(&l->warnings, r, l->s.sched.warmup, l->heard);
+    ck_health_check(&l->warnings, r, l->s.schedule.warmup, l->heard);
     summarise(l, r);
     int best = update_best(l, r);
     l->at = (struct ck_position){

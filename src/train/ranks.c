@@ -67,7 +67,7 @@ int ck_ranks_add_net(struct ck_ranks *r, const struct ck_net *net)
         span[n - 1 - i] = (struct ck_span_f32){net->param[i].grad, net->param[i].size};
     CK_TRY(ck_buckets_new(&r->buckets, r->group, span, n, room));
     r->params = n;
-    r->watch = (struct ck_grad_hook){note_ready, r};
+    r->hook = (struct ck_grad_hook){note_ready, r};
 done:
     ck_free(span);
     return rc;

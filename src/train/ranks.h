@@ -19,7 +19,7 @@ struct ck_ranks {
     int64_t *bytes;  /* [size] */
     int32_t *packed; /* [heads * most] labels on their way */
     struct ck_buckets *buckets;
-    struct ck_grad_hook watch; /* tells the buckets what is ready */
+    struct ck_grad_hook hook; /* tells the buckets what is ready */
     int params;
 };
 

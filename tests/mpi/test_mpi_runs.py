@@ -175,7 +175,7 @@ def check_bad_input(tmp):
     check_words(tmp, 2, "the list of images is", 1, good, other)
     other = ["train", tmp + "/nowhere"] + good[2:]
     check_words(tmp, 4, "process 1: ", 1, good, other)
-    check_words(tmp, 2, "batch: 2 images cannot be shared by 3 processes", 1,
+    check_words(tmp, 2, "batch: 2 images are too few for 3 processes", 1,
                 *[good + ["--batch", "2"]] * 3)
     check_words(tmp, 2, "no data set", 1, ["train"], ["train"])
     check_words(tmp, 2, "--tune is for one process", 1, *[good + ["--tune"]] * 2)
