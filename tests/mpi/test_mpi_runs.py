@@ -92,7 +92,7 @@ def stop(run, steps):
 def check_signal(tmp, whole):
     run = tmp + "/stopped"
     text = stop(run, 2)
-    assert text.count("the same command goes on") == 1, text
+    assert text.count("run the same command to resume") == 1, text
     assert not os.path.exists(run + "/final.safetensors")
     left = run + "/.coke-0123456789abcdef.tmp"  # as by a process that was killed while it wrote
     with open(left, "w") as f:
