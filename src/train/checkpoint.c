@@ -1,5 +1,5 @@
-/* checkpoint.c - a training on disk: everything that a later process needs to go on as if
- * nothing had happened. */
+/* checkpoint.c - a training on disk: everything a later process needs to resume to the same
+ * bytes as an uninterrupted run. */
 #include "train/checkpoint.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -25,6 +25,8 @@ static int add_number(struct ck_state *s, const char *key, int64_t value)
     return ck_state_add_meta(s, key, text);
 }
 
+/* Options are stored as the text that coke_options_set takes, so that rows may be added later.
+ */
 static int add_options(struct ck_state *s, const struct coke_train_options *o)
 {
     const struct coke_option_table *t = coke_train_option_table();
@@ -37,6 +39,8 @@ static int add_options(struct ck_state *s, const struct coke_train_options *o)
     return COKE_OK;
 }
 
+/* What the bytes of a training depend on besides its options. One process stores no process
+ * count, so that its checkpoints do not depend on whether the group exists. */
 static int add_circumstances(struct ck_state *s)
 {
     CK_RETURN_IF(ck_state_add_meta(s, "coke", coke_version()));
@@ -139,20 +143,7 @@ static int get_real(const struct ck_state *s, const char *path, const char *key,
     return COKE_OK;
 }
 
-/* A difference: an error, or with `anyway` a line for the log. */
-static int differ(int anyway, const struct coke_callbacks *cb, const char *path,
-                  const char *what, const char *then, const char *now)
-{
-    if (!anyway)
-        return ck_fail(COKE_EUSAGE,
-                       "%s: %s was %s and is now %s: the result would not be that of "
-                       "one run; resume-anyway continues it",
-                       path, what, then ? then : "(unknown)", now);
-    ck_say(cb, "resumed although %s was %s and is now %s", what, then ? then : "(unknown)",
-           now);
-    return COKE_OK;
-}
-
+/* A comparison of a stored state with this process; all members are borrowed. */
 struct check {
     const struct ck_state *state;
     const char *path;
@@ -160,14 +151,27 @@ struct check {
     const struct coke_callbacks *cb;
 };
 
-static int same(const struct check *c, const char *what, const char *key, const char *now)
+/* Handles a difference: an error, or with `anyway` a line to the user. */
+static int differ(const struct check *c, const char *what, const char *then, const char *now)
+{
+    if (!c->anyway)
+        return ck_fail(COKE_EUSAGE,
+                       "%s: %s was %s and is now %s: the result would differ from that of an "
+                       "uninterrupted run; resume-anyway resumes with the difference",
+                       c->path, what, then, now);
+    ck_say(c->cb, "resumed although %s was %s and is now %s", what, then, now);
+    return COKE_OK;
+}
+
+/* what: for people; key: of the metadata. A checkpoint without a process count is of one. */
+static int compare(const struct check *c, const char *what, const char *key, const char *now)
 {
     const char *then = ck_state_meta(c->state, key);
     if (!then && strcmp(key, "processes") == 0)
         then = "1";
     if (then && strcmp(then, now) == 0)
         return COKE_OK;
-    return differ(c->anyway, c->cb, c->path, what, then, now);
+    return differ(c, what, then ? then : "(unknown)", now);
 }
 
 static int check_options(const struct check *c, const struct coke_train_options *o)
@@ -181,7 +185,7 @@ static int check_options(const struct check *c, const struct coke_train_options 
         snprintf(key, sizeof key, "option.%s", name);
         snprintf(what, sizeof what, "option '%s'", name);
         CK_RETURN_IF(coke_options_get(t, o, name, value, sizeof value));
-        CK_RETURN_IF(same(c, what, key, value));
+        CK_RETURN_IF(compare(c, what, key, value));
     }
     return COKE_OK;
 }
@@ -191,14 +195,15 @@ static int check_circumstances(const struct check *c)
     char threads[16], processes[16];
     snprintf(threads, sizeof threads, "%d", ck_threads());
     snprintf(processes, sizeof processes, "%d", ck_group_size(ck_group()));
-    CK_RETURN_IF(same(c, "coke", "coke", coke_version()));
-    CK_RETURN_IF(same(c, "oneDNN", "onednn", ck_dnn_version()));
-    CK_RETURN_IF(same(c, "the instruction set", "isa", coke_isa()));
-    CK_RETURN_IF(same(c, "the number of processes", "processes", processes));
-    return same(c, "the number of threads", "threads", threads);
+    CK_RETURN_IF(compare(c, "coke", "coke", coke_version()));
+    CK_RETURN_IF(compare(c, "oneDNN", "onednn", ck_dnn_version()));
+    CK_RETURN_IF(compare(c, "the instruction set", "isa", coke_isa()));
+    CK_RETURN_IF(compare(c, "the number of processes", "processes", processes));
+    return compare(c, "the number of threads", "threads", threads);
 }
 
-/* The images must be the same ones in the same places: labels belong to places. */
+/* The data set must hold the same images in the same order, since labels are stored by index.
+ * Not even `anyway` resumes with others. */
 static int check_images(const struct check *c, const struct ck_dataset *set)
 {
     const struct ck_tensor *t = ck_state_find(c->state, "image_ids");
@@ -215,8 +220,8 @@ static int check_images(const struct check *c, const struct ck_dataset *set)
     CK_TRY(ck_dataset_compare(set, ids, n, &change, NULL));
     if (change.added || change.removed || change.moved)
         CK_FAIL(COKE_EUSAGE,
-                "%s belongs to other images than %s: %lld are new, %lld are gone, %lld stand "
-                "elsewhere; labels would go to the wrong ones",
+                "%s belongs to other images than %s: %lld added, %lld removed, %lld moved; "
+                "labels would be assigned to the wrong images",
                 c->path, set->source, (long long)change.added, (long long)change.removed,
                 (long long)change.moved);
 done:
@@ -256,7 +261,7 @@ static int load_sum(struct ck_session *s, const struct ck_state *all, const char
 {
     const struct ck_tensor *t = ck_state_find(all, "feature_sum");
     if (!t || t->dtype != CK_F64 || ck_tensor_elements(t) != s->dim)
-        return ck_fail(COKE_EFORMAT, "%s: 'feature_sum' is missing or of another size", path);
+        return ck_fail(COKE_EFORMAT, "%s: 'feature_sum' is missing or has another size", path);
     memcpy(s->feature_sum, t->data, (size_t)s->dim * sizeof(double));
     return COKE_OK;
 }
@@ -269,7 +274,7 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
     int rc = COKE_OK;
     CK_TRY(ck_safetensors_read(path, &state));
     if (!ck_checkpoint_is(&state))
-        CK_FAIL(COKE_EFORMAT, "%s is no checkpoint of a training", path);
+        CK_FAIL(COKE_EFORMAT, "%s is not a training checkpoint", path);
     CK_TRY(check_options(&c, &s->o));
     CK_TRY(check_circumstances(&c));
     CK_TRY(check_images(&c, s->data->set));
@@ -278,8 +283,9 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
     CK_TRY(load_sum(s, &state, path));
     CK_TRY(ck_optimizer_load(s->optimizer, &state));
     CK_TRY(ck_heads_load(&s->heads, &state));
-    int whole = at->step == s->steps; /* the epoch is done but for its end */
-    CK_TRY(coke_loader_seek(s->loader, at->epoch + whole, whole ? 0 : at->step));
+    /* Saved between the last step and the end of its epoch: the next batch is epoch + 1's. */
+    int complete = at->step == s->steps;
+    CK_TRY(coke_loader_seek(s->loader, at->epoch + complete, complete ? 0 : at->step));
 done:
     ck_state_release(&state);
     return rc;
