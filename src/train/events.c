@@ -1,4 +1,5 @@
-/* events.c - what TensorBoard shows of a training. */
+/* events.c - what TensorBoard shows of a training: tags "step/...", "epoch/...", "monitor/..."
+ * and "headH-kK/...". */
 #include "train/events.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
+/* Seconds since 1970: event files carry them, so they differ from run to run. */
 static double wall(void)
 {
     struct timespec t;
@@ -50,6 +52,7 @@ static int add_head(struct ck_tfevents *t, const struct ck_head_health *h, int h
     return rc;
 }
 
+/* Histograms of cluster sizes and duals. */
 static int add_spread(struct ck_tfevents *t, const struct coke_kmeans *km, int head,
                       int64_t step)
 {

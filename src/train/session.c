@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+/* What ck_train_options_check cannot know: the sizes of the data set and the group. */
 static int check_against_data(const struct coke_train_options *o, const struct coke_dataset *d)
 {
     int64_t n = d->set->n;
@@ -48,6 +49,7 @@ static float *make_blank(const struct ck_recipe *r)
     return ck_calloc_array(largest, (size_t)r->channels * sizeof(float));
 }
 
+/* All buffers of a step, so that steps allocate nothing. */
 static int make_buffers(struct ck_session *s)
 {
     size_t rows = (size_t)s->views * (size_t)s->max_local * (size_t)s->dim;
@@ -153,6 +155,7 @@ uint64_t ck_session_hash(const struct ck_session *s)
 
 /* ---- plans ---- */
 
+/* Compiles the encoder for view v of n images. */
 static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, int64_t n,
                      struct ck_plan **out)
 {

@@ -107,11 +107,11 @@ static void what_is_no_encoder_is_refused(void **state)
     assert_ok(coke_kmeans_save(km, "km.safetensors"));
     coke_kmeans_free(km);
     assert_fails(export_as("km.safetensors", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
-                 "no encoder is in it");
-    assert_fails(import_to("km.safetensors", "out", &x), COKE_EFORMAT, "no encoder is in it");
+                 "file without an encoder");
+    assert_fails(import_to("km.safetensors", "out", &x), COKE_EFORMAT, "file without an encoder");
     assert_int_equal(mkdir("empty", 0777), 0);
     assert_fails(export_as("empty", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
-                 "it is no folder of a training");
+                 "it is not a run folder");
     assert_fails(export_as("nowhere", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EIO, "nowhere");
     assert_fails(import_to("empty", "out", &x), COKE_EIO, "empty");
     assert_int_not_equal(access("out", F_OK), 0);

@@ -115,7 +115,7 @@ static void test_no_run(void **state)
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EIO);
     assert_int_equal(mkdir(empty, 0755), 0);
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
-    assert_non_null(strstr(coke_last_error(), "it is no folder of a training"));
+    assert_non_null(strstr(coke_last_error(), "it is not a run folder"));
     snprintf(empty, sizeof empty, "%s/config.json", run);
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
 }
