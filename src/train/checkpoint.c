@@ -52,6 +52,7 @@ static int add_circumstances(struct ck_state *s)
     return COKE_OK;
 }
 
+/* ck_state_add_meta_number keeps every bit of a double. */
 static int add_position(struct ck_state *s, const struct ck_position *at)
 {
     CK_RETURN_IF(add_number(s, "epoch", at->epoch));
@@ -80,6 +81,7 @@ int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s)
     return add_number(state, "image.size", r->view[0].width);
 }
 
+/* The state borrows all tensors, so that nothing is copied on the way to the file. */
 int ck_checkpoint_write(const char *path, const struct ck_session *s,
                         const struct ck_position *at)
 {
@@ -110,6 +112,7 @@ int ck_checkpoint_is(const struct ck_state *s)
     return format && strcmp(format, FORMAT) == 0;
 }
 
+/* Options that the file lacks, as a newer version added them, keep their defaults. */
 int ck_checkpoint_options(const struct ck_state *s, struct coke_train_options *o,
                           const char *path)
 {
@@ -125,6 +128,7 @@ int ck_checkpoint_options(const struct ck_state *s, struct coke_train_options *o
     return COKE_OK;
 }
 
+/* Numbers of the metadata: written by this program, so only their presence is checked. */
 static int get_number(const struct ck_state *s, const char *path, const char *key, int64_t *out)
 {
     const char *text = ck_state_meta(s, key);
@@ -174,6 +178,7 @@ static int compare(const struct check *c, const char *what, const char *key, con
     return differ(c, what, then ? then : "(unknown)", now);
 }
 
+/* All options must agree but those that do not influence the result. */
 static int check_options(const struct check *c, const struct coke_train_options *o)
 {
     const struct coke_option_table *t = coke_train_option_table();
@@ -240,6 +245,7 @@ static int read_position(const struct ck_state *s, const char *path, struct ck_p
     return get_real(s, path, "last_loss", &at->last_loss);
 }
 
+/* ck_net_load refuses tensors it does not know, so those of others are left out here. */
 int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path)
 {
     struct ck_state own = {0};

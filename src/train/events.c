@@ -29,6 +29,7 @@ int ck_events_step(struct ck_tfevents *t, const struct ck_step *s, int64_t step)
     return ck_tfevents_scalar(t, now, step, "step/rate", s->rate);
 }
 
+/* One scalar per measure of the head. */
 static int add_head(struct ck_tfevents *t, const struct ck_head_health *h, int head,
                     int64_t step)
 {
@@ -102,6 +103,7 @@ done:
     return rc;
 }
 
+/* TensorBoard takes images as PNG. */
 int ck_events_exemplars(struct ck_tfevents *t, const struct ck_image *sheet, int head,
                         int64_t k, int64_t step)
 {

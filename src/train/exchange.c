@@ -25,6 +25,7 @@ static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
     return rc;
 }
 
+/* weights: the path that was read. */
 static void describe(struct coke_exchanged *out, const struct coke_encoder_options *o,
                      const struct ck_state *s, const char *weights)
 {
@@ -87,6 +88,7 @@ static int open_source(struct export *x, const char *source)
     return open_own(source, 0, &x->run, &x->meta);
 }
 
+/* Detectron2 builds its ResNets with a fixed stem. */
 static int check_detectron2(const struct export *x)
 {
     if (x->o->format != COKE_EXPORT_DETECTRON2 || x->encoder.stem == COKE_STEM_IMAGENET)
@@ -96,6 +98,7 @@ static int check_detectron2(const struct export *x)
                    x->run.weights);
 }
 
+/* Fills x->out: tensors under the names of the format, and metadata. */
 static int make_output(struct export *x)
 {
     int heads = x->o->part == COKE_PART_ALL;
@@ -134,6 +137,7 @@ static int write_output(const struct export *x, struct ck_writer *w)
     }
 }
 
+/* Checks options and target first, so that a wrong path costs no work. */
 int ck_exchange_export(const char *source, const char *path,
                        const struct coke_export_options *o, int force,
                        struct coke_exchanged *out)

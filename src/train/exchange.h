@@ -1,6 +1,6 @@
 /* exchange.h - exports and imports encoders to and from the files of other programs.
  *
- * Both write `path` atomically and fill *out, which the caller zeroed; force: replace a file. */
+ * Both write `path` atomically and fill *out, zeroed by the caller. force: replace a file. */
 #ifndef CK_EXCHANGE_H
 #define CK_EXCHANGE_H
 

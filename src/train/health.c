@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* One of more than two clusters with more than this fraction of the images absorbs the others. */
+/* Of more than two clusters one with more than this fraction of the images absorbs the rest. */
 static const double giant_fraction = 0.5;
 /* Similarities of unit vectors differ by at most 2, those of competing clusters by far less. */
 static const double large_duals = 1;

@@ -12,8 +12,8 @@ struct ck_health {
     double min_loss[COKE_MAX_HEADS]; /* so far; 0 = none yet */
 };
 
-/* Checks an epoch and warns through cb, on this thread, of each new kind of problem. warmup: the
- * last epoch of the warm-up, before which a flat loss is normal. */
+/* Checks an epoch and warns through cb, on this thread, of each new kind of problem. warmup:
+ * the last epoch of the warm-up, before which a flat loss is normal. */
 void ck_health_check(struct ck_health *w, const struct ck_epoch_report *r, int64_t warmup,
                      const struct coke_callbacks *cb);
 

@@ -53,6 +53,7 @@ int ck_journal_open(struct ck_journal *j, const char *run, int64_t metrics_bytes
     return open_at(j->timing_path, -1, &j->timing);
 }
 
+/* Also for a journal that was never opened (zeroed, descriptors -1). */
 void ck_journal_close(struct ck_journal *j)
 {
     if (j->metrics_path && j->metrics >= 0)
@@ -64,6 +65,7 @@ void ck_journal_close(struct ck_journal *j)
     memset(j, 0, sizeof *j);
 }
 
+/* timing.jsonl is not synced: no checkpoint refers to it. */
 int ck_journal_sync(struct ck_journal *j)
 {
     if (fsync(j->metrics) != 0)
@@ -108,6 +110,7 @@ int ck_journal_step(struct ck_journal *j, const struct ck_step *s)
     return add_metrics(j, &l);
 }
 
+/* One object of the array "heads". */
 static void put_head(struct ck_json *l, const struct ck_head_health *h)
 {
     ck_json_begin_object(l, NULL);

@@ -53,6 +53,7 @@ static int report_progress(struct ck_training *t, const struct ck_step *step)
     return ck_progress_ask(t->callbacks, &p);
 }
 
+/* Nothing on ranks that do not write. */
 static int save(struct ck_training *t)
 {
     return ck_saver_write(&t->saver, &t->s, &t->at, &t->journal, &t->events);
@@ -73,6 +74,7 @@ static int obey(struct ck_training *t, int request)
     return due ? save(t) : COKE_OK;
 }
 
+/* Every step of a short epoch, about STEP_LINES of a long one. */
 static int record_step(struct ck_training *t, const struct ck_step *step)
 {
     if (!t->writer || step->step % (1 + t->s.steps / STEP_LINES) != 0)
@@ -81,6 +83,7 @@ static int record_step(struct ck_training *t, const struct ck_step *step)
     return ck_events_step(&t->events, step, ck_training_steps(t));
 }
 
+/* One batch: load, step, count, record, and do what the user asked for. */
 static int run_step(struct ck_training *t)
 {
     struct coke_batch b;
@@ -165,6 +168,7 @@ static int update_best(struct ck_training *t, const struct ck_epoch_report *r)
     return 1;
 }
 
+/* The evaluation of the last epoch that had one stays in the summary. */
 static void copy_monitored(struct coke_train_summary *o, const struct ck_epoch_report *r)
 {
     o->monitored = r->monitored;
@@ -214,6 +218,7 @@ static int publish(struct ck_training *t, const struct ck_epoch_report *r)
     return COKE_OK;
 }
 
+/* Position and sums of a new epoch; ck_heads_epoch_end has reset those of the heads. */
 static void enter_next_epoch(struct ck_training *t, double last_loss)
 {
     t->at = (struct ck_position){
@@ -289,6 +294,7 @@ done:
     return rc;
 }
 
+/* The session is built; begin, run the epochs that are left, end. */
 static int run_all(struct ck_training *t)
 {
     if (t->writer)

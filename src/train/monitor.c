@@ -54,6 +54,7 @@ static void choose_images(struct ck_monitor *w)
     }
 }
 
+/* The buffers are allocated once, for the life of the training. */
 int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
 {
     int rc = COKE_OK;
@@ -120,6 +121,7 @@ static int compute_knn(struct ck_monitor *w, struct ck_epoch_report *r)
     return rc;
 }
 
+/* ACC, NMI and ARI of head `matched`, which has as many clusters as there are classes. */
 static int compare_clusters(struct ck_monitor *w, struct ck_epoch_report *r)
 {
     struct ck_agreement a;
@@ -133,6 +135,7 @@ static int compare_clusters(struct ck_monitor *w, struct ck_epoch_report *r)
     return COKE_OK;
 }
 
+/* Images that cannot be read are skipped: a training continues with its other images too. */
 int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r)
 {
     r->monitored = ck_monitor_has_classes(w);
@@ -150,6 +153,7 @@ int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r)
     return COKE_OK;
 }
 
+/* Uses labels and projections of the last ck_monitor_evaluate. */
 int ck_monitor_show(struct ck_monitor *w, struct ck_image *out, int *head)
 {
     const struct ck_heads *heads = &w->s->heads;

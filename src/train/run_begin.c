@@ -22,6 +22,7 @@ static int has_checkpoint(const struct ck_training *t)
     return access(path, F_OK) == 0;
 }
 
+/* Metrics without a checkpoint: somebody removed it, and a new run would truncate them. */
 static int has_metrics(const struct ck_training *t)
 {
     char path[CK_RUN_PATH];
@@ -65,6 +66,7 @@ static int choose_start(struct ck_training *t, int32_t *resumes)
     return ck_group_broadcast(t->s.ranks.group, resumes, sizeof *resumes, 0);
 }
 
+/* Every rank reads the checkpoint itself, then they compare what they hold. */
 static int resume(struct ck_training *t)
 {
     char path[CK_RUN_PATH];

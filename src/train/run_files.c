@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ---- what a training writes ---- */
+
 int ck_run_write_config(const char *run, const struct coke_train_options *o)
 {
     char path[CK_RUN_PATH];
@@ -65,6 +67,7 @@ done:
 
 /* ---- names ---- */
 
+/* Polls, because flock cannot wait for a limited time. */
 int ck_run_lock(const char *run, int seconds, int *fd)
 {
     const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
@@ -88,6 +91,8 @@ int ck_run_lock(const char *run, int seconds, int *fd)
     return COKE_OK;
 }
 
+/* A hard link, so that removing old checkpoints leaves it whole. Made under a temporary name
+ * and renamed: `to` exists at all times. */
 int ck_run_link(const char *run, const char *from, const char *to)
 {
     char a[CK_RUN_PATH], b[CK_RUN_PATH], temp[CK_RUN_PATH];
@@ -169,6 +174,7 @@ enum ck_folder ck_folder_kind(const char *path)
     return has_file(path, "config.json") ? CK_FOLDER_RUN : CK_FOLDER_OTHER;
 }
 
+/* Says why a folder has no weights: wrong folder, too early, or of `coke cluster`. */
 static int fail_without_weights(const char *path, const char *name)
 {
     static const char *const why[] = {
@@ -203,6 +209,7 @@ static int find_weights(struct ck_run *r, const char *path, int best, int *is_ru
     return fail_without_weights(path, best ? "best" : "last");
 }
 
+/* The clusterings of a checkpoint; an encoder file has none. */
 static int read_heads(struct ck_run *r, const struct ck_state *s)
 {
     int rc = COKE_OK;

@@ -43,6 +43,7 @@ struct coke_use_options coke_use_options_default(void)
 
 /* ---- weights of other programs ---- */
 
+/* As ck_run_open, for a file that holds only a backbone: no options, epoch or heads. */
 static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *path)
 {
     struct ck_foreign_options o = {.heads = 1, .ignore = "fc."};

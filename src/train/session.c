@@ -1,4 +1,8 @@
-/* session.c - builds and owns the parts of a training. */
+/* session.c - builds and owns the parts of a training.
+ *
+ * The order in ck_session_init matters: the ranks compare options and data before anything is
+ * built from them, the loader knows steps and views, and the encoder comes before what holds
+ * its parameters (optimizer, buckets). */
 #include "train/session.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -25,6 +29,8 @@ static int check_against_data(const struct coke_train_options *o, const struct c
     return COKE_OK;
 }
 
+/* Channels follow from the data and the seed is that of the training, whatever the options of
+ * the encoder say. The optimizer borrows the parameters of the encoder. */
 static int make_encoder(struct ck_session *s)
 {
     struct ck_optimizer_options oo = ck_optimizer_options_default();
@@ -72,6 +78,7 @@ static int make_buffers(struct ck_session *s)
     return s->pred && s->grad_pred ? COKE_OK : COKE_ENOMEM;
 }
 
+/* Sized for the largest part of a batch, which is all of this rank's images. */
 static int make_loss(struct ck_session *s)
 {
     struct ck_loss_options lo = {s->o.temperature, s->o.alpha, s->o.beta, s->o.large_weight};
@@ -117,6 +124,8 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     return make_buffers(s);
 }
 
+/* Also after a failed ck_session_init: what was not built is NULL. The loader goes first, since
+ * its threads use the data set. */
 void ck_session_release(struct ck_session *s)
 {
     coke_loader_free(s->loader);
@@ -171,6 +180,8 @@ static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, in
     return ck_plan_new(out, &s->encoder.net, &r);
 }
 
+/* Batch sizes are few: the full batch, the last one, and with accumulation or several ranks one
+ * size more of each. A failed compilation leaves the set empty. */
 int ck_session_plans(struct ck_session *s, const struct coke_batch *b, int64_t n,
                      struct ck_plans **out)
 {

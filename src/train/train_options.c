@@ -104,7 +104,6 @@ static struct coke_option_table join(void)
     return (struct coke_option_table){all, n, sizeof(OWN)};
 }
 
-/* Threads that come here together write the same. */
 int ck_train_option_is_free(const char *name)
 {
     static const char *const names[] = {"workers",      "prefetch", "save-epochs", "save-steps",
@@ -115,6 +114,7 @@ int ck_train_option_is_free(const char *name)
     return 0;
 }
 
+/* Threads that build the table at the same time write the same values. */
 const struct coke_option_table *coke_train_option_table(void)
 {
     static struct coke_option_table t;
