@@ -108,7 +108,8 @@ static void what_is_no_encoder_is_refused(void **state)
     coke_kmeans_free(km);
     assert_fails(export_as("km.safetensors", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
                  "file without an encoder");
-    assert_fails(import_to("km.safetensors", "out", &x), COKE_EFORMAT, "file without an encoder");
+    assert_fails(import_to("km.safetensors", "out", &x), COKE_EFORMAT,
+                 "file without an encoder");
     assert_int_equal(mkdir("empty", 0777), 0);
     assert_fails(export_as("empty", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
                  "it is not a run folder");
