@@ -2,10 +2,10 @@
  * rows, and all move the centers by the same exact sums. */
 #include "cluster/job_run.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/workers.h"
 #include "dist/agree.h"
-#include "io/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* kmeans_state.c - a clustering as a list of tensors, and back. */
 #include "cluster/kmeans.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/state.h"
-#include "io/hash.h"
 
 #include <math.h>
 #include <string.h>

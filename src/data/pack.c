@@ -1,13 +1,13 @@
 /* pack.c - a data set as resized WebDataset shards. */
 #include "data/pack.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/option.h"
 #include "core/vec.h"
 #include "core/workers.h"
 #include "data/sweep.h"
 #include "image/resize.h"
-#include "io/hash.h"
 #include "io/tar_write.h"
 
 #include <dirent.h>

@@ -5,10 +5,10 @@
 #include "data/shard_index.h"
 #include "data/dataset_kinds.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/vec.h"
 #include "io/file.h"
-#include "io/hash.h"
 #include "io/load.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "data/braces.h"
 #include "data/shard_index.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
-#include "io/hash.h"
 #include "io/load.h"
 
 #include <errno.h>

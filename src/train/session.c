@@ -5,9 +5,9 @@
  * its parameters (optimizer, buckets). */
 #include "train/session.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "data/loader.h"
-#include "io/hash.h"
 
 #include <string.h>
 

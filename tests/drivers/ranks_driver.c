@@ -9,11 +9,11 @@
  * cluster was ahead of the second), and -grad.npy, the gradients of all weights one after the
  * other. cluster puts features in place of the network's that depend on the image and the epoch
  * only, and writes labelsH.npy, dualsH.npy and centersH.npy as they are at the end. */
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/rng.h"
 #include "data/loader.h"
 #include "dist/agree.h"
-#include "io/hash.h"
 #include "io/npy.h"
 #include "train/session.h"
 
