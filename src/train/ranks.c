@@ -2,6 +2,7 @@
 #include "train/ranks.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/share.h"
 #include "dist/agree.h"
 #include "nn/dnn.h"
 
@@ -83,7 +84,7 @@ static char *describe(const struct coke_train_options *o, const struct coke_data
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_agree_put_options(f, coke_train_option_table(), o, ck_train_option_is_free);
+    ck_share_put_options(f, coke_train_option_table(), o, ck_train_option_is_free);
     fprintf(f, "oneDNN\t%s\n", ck_dnn_version());
     fprintf(f, "the number of images\t%lld\n", (long long)data->set->n);
     fprintf(f, "the list of images\t%016llx\n",
