@@ -65,13 +65,13 @@ int coke_run_heads(const struct coke_run *r)
 
 int64_t coke_run_k(const struct coke_run *r, int head)
 {
-    return head >= 0 && head < r->r.heads ? r->r.head[head]->k : 0;
+    return head >= 0 && head < r->r.heads ? ck_kmeans_k(r->r.head[head]) : 0;
 }
 
 int coke_run_match(const struct coke_run *r, int32_t classes)
 {
     for (int h = 0; h < r->r.heads; h++)
-        if (r->r.head[h]->k == classes)
+        if (ck_kmeans_k(r->r.head[h]) == classes)
             return h;
     return -1;
 }

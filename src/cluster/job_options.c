@@ -1,5 +1,5 @@
 /* job_options.c - the options of a clustering; --help and the checks come from this table. */
-#include "cluster/job_run.h"
+#include "cluster/job_internal.h"
 #include "core/option.h"
 
 #define ROW(type, field, name, def, min, max, choices, help)                                   \

@@ -24,6 +24,6 @@ static int agree_hash(void *arg, uint64_t hash, const char *when, const char *wh
 
 struct ck_share ck_group_share(struct ck_group *c)
 {
-    return (struct ck_share){ck_group_rank(c), ck_group_size(c), gather, sum_i64, agree_text,
-                             agree_hash,       c};
+    return (struct ck_share){ck_group_rank(c), ck_group_size(c), gather, sum_i64,
+                             agree_text,       agree_hash,       c};
 }

@@ -29,7 +29,7 @@ static void say_heads(const struct ck_session *s, const struct coke_callbacks *c
     for (int h = 0; h < s->heads.n; h++) {
         const struct coke_kmeans *km = s->heads.head[h];
         ck_say(cb, "head %d: k %lld, at least %lld images each, eta %.4g%s", h,
-               (long long)km->k, (long long)km->min_size[0],
+               (long long)ck_kmeans_k(km), (long long)ck_kmeans_min_sizes(km)[0],
                ck_train_eta(&s->o, s->data->set->n, h),
                s->o.eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
     }

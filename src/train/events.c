@@ -59,17 +59,18 @@ static int add_spread(struct ck_tfevents *t, const struct coke_kmeans *km, int h
 {
     char tag[96];
     int rc = COKE_OK;
-    double *x = ck_alloc_array((size_t)km->k, sizeof *x);
+    int64_t k = ck_kmeans_k(km);
+    double *x = ck_alloc_array((size_t)k, sizeof *x);
     if (!x)
         return COKE_ENOMEM;
-    for (int64_t c = 0; c < km->k; c++)
-        x[c] = (double)km->count[c];
-    snprintf(tag, sizeof tag, "head%d-k%lld/sizes", head, (long long)km->k);
-    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, km->k));
-    for (int64_t c = 0; c < km->k; c++)
-        x[c] = (double)km->duals.rho[c];
-    snprintf(tag, sizeof tag, "head%d-k%lld/duals", head, (long long)km->k);
-    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, km->k));
+    for (int64_t c = 0; c < k; c++)
+        x[c] = (double)ck_kmeans_counts(km)[c];
+    snprintf(tag, sizeof tag, "head%d-k%lld/sizes", head, (long long)k);
+    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, k));
+    for (int64_t c = 0; c < k; c++)
+        x[c] = (double)ck_kmeans_duals(km)[c];
+    snprintf(tag, sizeof tag, "head%d-k%lld/duals", head, (long long)k);
+    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, k));
 done:
     ck_free(x);
     return rc;

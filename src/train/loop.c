@@ -149,7 +149,7 @@ static int evaluate(struct ck_training *t, struct ck_epoch_report *r)
     int head, rc = COKE_OK;
     CK_TRY(ck_monitor_evaluate(t->monitor, r));
     CK_TRY(ck_monitor_show(t->monitor, &sheet, &head));
-    CK_TRY(ck_events_exemplars(&t->events, &sheet, head, t->s.heads.head[head]->k,
+    CK_TRY(ck_events_exemplars(&t->events, &sheet, head, ck_kmeans_k(t->s.heads.head[head]),
                                ck_training_steps(t)));
 done:
     ck_image_release(&sheet);

@@ -34,7 +34,7 @@ int ck_monitor_has_classes(const struct ck_monitor *w)
 static int find_head(const struct ck_session *s)
 {
     for (int h = 0; h < s->heads.n; h++)
-        if (s->heads.head[h]->k == s->data->set->classes)
+        if (ck_kmeans_k(s->heads.head[h]) == s->data->set->classes)
             return h;
     return -1;
 }
@@ -159,7 +159,7 @@ int ck_monitor_show(struct ck_monitor *w, struct ck_image *out, int *head)
     const struct ck_heads *heads = &w->s->heads;
     struct ck_exemplars e = {0};
     struct ck_exemplar_job job = {.n = w->n,
-                                  .k = heads->head[w->shown]->k,
+                                  .k = ck_kmeans_k(heads->head[w->shown]),
                                   .dim = w->s->dim,
                                   .center = heads->center[w->shown],
                                   .label = w->label,

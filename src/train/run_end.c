@@ -13,15 +13,17 @@ static int write_head(const struct ck_training *t, int h)
 {
     const struct coke_kmeans *km = t->s.heads.head[h];
     char path[CK_RUN_PATH];
-    int64_t n = t->s.data->set->n, shape[2] = {km->k, t->s.dim};
+    int64_t n = t->s.data->set->n, shape[2] = {ck_kmeans_k(km), t->s.dim};
     int rc = COKE_OK;
     int32_t *labels = ck_alloc_array((size_t)n, sizeof *labels);
     if (!labels)
         return COKE_ENOMEM;
     CK_TRY(coke_kmeans_copy(km, COKE_KM_LABELS, labels, n));
-    snprintf(path, sizeof path, "%s/labels-h%d-k%lld.npy", t->run, h, (long long)km->k);
+    snprintf(path, sizeof path, "%s/labels-h%d-k%lld.npy", t->run, h,
+             (long long)ck_kmeans_k(km));
     CK_TRY(ck_npy_write(path, CK_I32, 1, &n, labels, 1));
-    snprintf(path, sizeof path, "%s/centers-h%d-k%lld.npy", t->run, h, (long long)km->k);
+    snprintf(path, sizeof path, "%s/centers-h%d-k%lld.npy", t->run, h,
+             (long long)ck_kmeans_k(km));
     CK_TRY(ck_npy_write(path, CK_F32, 2, shape, t->s.heads.center[h], 1));
 done:
     ck_free(labels);

@@ -219,9 +219,9 @@ static int read_heads(struct ck_run *r, const struct ck_state *s)
             return ck_fail_prefix(rc, "%s: head %d: ", r->weights, i);
         if (!r->head[i])
             break;
-        if (r->head[i]->o.dim != r->encoder.o.dim)
+        if (ck_kmeans_dim(r->head[i]) != r->encoder.o.dim)
             CK_FAIL(COKE_EFORMAT, "%s: head %d has %d dimensions, the encoder has %d",
-                    r->weights, i, (int)r->head[i]->o.dim, (int)r->encoder.o.dim);
+                    r->weights, i, ck_kmeans_dim(r->head[i]), (int)r->encoder.o.dim);
         r->heads++;
     }
 done:

@@ -104,7 +104,7 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     s->dim = (int)o->encoder.dim;
     CK_RETURN_IF(ck_train_options_check(o));
     s->max_batch = o->loader.batch + 1; /* the last batch may take one image more */
-    CK_RETURN_IF(ck_ranks_init(&s->ranks, o->k.n, s->max_batch));
+    CK_RETURN_IF(ck_ranks_init(&s->ranks));
     CK_RETURN_IF(ck_ranks_check(&s->ranks, o, data));
     CK_RETURN_IF(check_against_data(o, data));
     s->o.loader.rank = s->ranks.rank;

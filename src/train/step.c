@@ -25,7 +25,8 @@ static int64_t count_parts(const struct ck_session *s)
 
 static struct part part_of(int64_t n, int64_t parts, int64_t i)
 {
-    int64_t from = n * i / parts, to = n * (i + 1) / parts;
+    int64_t from = ck_share_first(n, (int)i, (int)parts),
+            to = ck_share_first(n, (int)i + 1, (int)parts);
     return (struct part){from, to - from, NULL};
 }
 
@@ -75,7 +76,7 @@ static int encode(struct ck_session *s, const struct coke_batch *b, struct part 
 static int cluster(struct ck_session *s, const struct coke_batch *b, int current_labels)
 {
     struct ck_ranks *r = &s->ranks;
-    struct ck_label_share share = ck_ranks_share(r);
+    struct ck_share share = ck_ranks_share(r);
     memcpy(s->ids + r->first, b->index, (size_t)b->n * sizeof *s->ids);
     CK_RETURN_IF(ck_ranks_gather(r, s->ids, sizeof *s->ids));
     CK_RETURN_IF(ck_ranks_gather(r, s->features, (size_t)s->dim * sizeof(float)));

@@ -46,7 +46,7 @@ static void test_run(void **state)
     assert_true(r.o.temperature == 0.3);
     assert_int_equal(r.encoder.o.dim, 8);
     assert_int_equal(r.heads, 2);
-    assert_int_equal(r.head[1]->k, 6);
+    assert_int_equal(ck_kmeans_k(r.head[1]), 6);
     ck_run_close(&r);
     assert_ok(ck_run_open(&r, run, 1));
     assert_non_null(strstr(r.weights, "best.safetensors"));
