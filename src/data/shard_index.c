@@ -1,7 +1,7 @@
 /* shard_index.c - where the images of a tar file are: found once, then kept in a small file.
  *
- * A header of int64, the records, the keys with their zeros, and an XXH3 of all that; in the
- * byte order of the machine, which the magic number tells. */
+ * A header, the records, the keys with their zeros, and an XXH3 of all that; every number is an
+ * int64 in little-endian order. */
 #include "data/shard_index.h"
 #include "data/dataset_kinds.h"
 #include "core/error.h"
@@ -29,6 +29,9 @@ struct head {
     int64_t n, text;                    /* records, bytes of keys */
     struct ck_sample_counts counts;
 };
+
+/* Bytes in the file: 11 numbers, and 3 per record. */
+enum { NUMBER = 8, HEAD = 11 * NUMBER, RECORD = 3 * NUMBER };
 
 /* ---- places ---- */
 
@@ -97,23 +100,72 @@ static struct head make_head(const struct ck_shard_index *x, const struct stat *
                          .counts = x->counts};
 }
 
+static void put(unsigned char **at, int64_t value)
+{
+    for (int i = 0; i < NUMBER; i++)
+        *(*at)++ = (unsigned char)((uint64_t)value >> 8 * i);
+}
+
+static int64_t get(const unsigned char **at)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < NUMBER; i++)
+        value |= (uint64_t) * (*at)++ << 8 * i;
+    return (int64_t)value;
+}
+
+static void put_head(unsigned char *at, const struct head *h)
+{
+    const struct ck_sample_counts *c = &h->counts;
+    const int64_t v[] = {h->magic, h->version, h->size,    h->seconds, h->nanoseconds, h->n,
+                         h->text,  c->without, c->further, c->odd,     c->unended};
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+        put(&at, v[i]);
+}
+
+static void get_head(const unsigned char *at, struct head *h)
+{
+    struct ck_sample_counts *c = &h->counts;
+    int64_t *v[] = {&h->magic, &h->version, &h->size,    &h->seconds, &h->nanoseconds, &h->n,
+                    &h->text,  &c->without, &c->further, &c->odd,     &c->unended};
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+        *v[i] = get(&at);
+}
+
+/* Of a file with n records and `text` bytes of keys, without the checksum at its end. */
+static uint64_t hash_file(const unsigned char *data, size_t n, size_t text)
+{
+    uint64_t sum = ck_hash(data, HEAD, 0);
+    sum = ck_hash(data + HEAD, n * RECORD, sum);
+    return ck_hash(data + HEAD + n * RECORD, text, sum);
+}
+
 static int write_index(const struct ck_shard_index *x, const struct stat *st, const char *path)
 {
     struct head h = make_head(x, st);
     struct ck_writer w = {0};
-    size_t bytes = (size_t)x->n * sizeof *x->record;
-    uint64_t sum = ck_hash(&h, sizeof h, 0);
+    size_t n = (size_t)x->n, size = HEAD + n * RECORD + x->keys.used + NUMBER;
+    unsigned char *data = ck_alloc_array(size, 1), *at;
     int rc = COKE_OK;
-    sum = ck_hash(x->record, bytes, sum);
-    sum = ck_hash(x->keys.text, x->keys.used, sum);
+    if (!data)
+        return COKE_ENOMEM;
+    put_head(data, &h);
+    at = data + HEAD;
+    for (int64_t i = 0; i < x->n; i++) {
+        put(&at, x->record[i].offset);
+        put(&at, x->record[i].size);
+        put(&at, x->record[i].label);
+    }
+    if (x->keys.used)
+        memcpy(at, x->keys.text, x->keys.used);
+    at += x->keys.used;
+    put(&at, (int64_t)hash_file(data, n, x->keys.used));
     CK_TRY(ck_writer_open(&w, path, 1));
-    CK_TRY(ck_writer_write(&w, &h, sizeof h));
-    CK_TRY(ck_writer_write(&w, x->record, bytes));
-    CK_TRY(ck_writer_write(&w, x->keys.text, x->keys.used));
-    CK_TRY(ck_writer_write(&w, &sum, sizeof sum));
+    CK_TRY(ck_writer_write(&w, data, size));
     CK_TRY(ck_writer_commit(&w));
 done:
     ck_writer_abort(&w);
+    ck_free(data);
     return rc;
 }
 
@@ -121,22 +173,17 @@ done:
 static int fits(const unsigned char *data, size_t size, const struct stat *st, struct head *h)
 {
     struct ck_shard_index none = {0};
-    uint64_t sum, said;
-    if (size < sizeof *h + sizeof sum)
+    if (size < HEAD + NUMBER)
         return 0;
-    memcpy(h, data, sizeof *h);
+    get_head(data, h);
     struct head now = make_head(&none, st);
-    int64_t left = (int64_t)(size - sizeof *h - sizeof sum),
-            each = sizeof(struct ck_shard_record);
-    if (memcmp(h, &now, offsetof(struct head, n)) != 0 || h->n < 0 || h->n > left / each ||
-        h->text != left - h->n * each)
+    int64_t left = (int64_t)(size - HEAD - NUMBER);
+    if (h->magic != now.magic || h->version != now.version || h->size != now.size ||
+        h->seconds != now.seconds || h->nanoseconds != now.nanoseconds || h->n < 0 ||
+        h->n > left / RECORD || h->text != left - h->n * RECORD)
         return 0;
-    size_t records = (size_t)(h->n * each);
-    sum = ck_hash(h, sizeof *h, 0);
-    sum = ck_hash(data + sizeof *h, records, sum);
-    sum = ck_hash(data + sizeof *h + records, (size_t)h->text, sum);
-    memcpy(&said, data + size - sizeof said, sizeof said);
-    return sum == said;
+    const unsigned char *end = data + size - NUMBER;
+    return (uint64_t)get(&end) == hash_file(data, (size_t)h->n, (size_t)h->text);
 }
 
 /* The checksum is no lock: whatever was written, reads stay within the tar file. */
@@ -166,7 +213,8 @@ static int take_keys(struct ck_shard_index *x, const char *text, size_t size)
 static int read_index(struct ck_shard_index *x, const struct stat *st, const char *path)
 {
     unsigned char *data = NULL;
-    size_t room = 0, size = 0, records;
+    const unsigned char *at;
+    size_t room = 0, size = 0;
     struct head h;
     int rc = COKE_OK;
     CK_TRY(ck_load_file(path, INT64_MAX / 2, &data, &room, &size));
@@ -177,11 +225,15 @@ static int read_index(struct ck_shard_index *x, const struct stat *st, const cha
     x->record = ck_alloc_array((size_t)h.n, sizeof *x->record);
     if (!x->record)
         CK_LEAVE(COKE_ENOMEM);
-    records = (size_t)h.n * sizeof *x->record;
-    memcpy(x->record, data + sizeof h, records);
+    at = data + HEAD;
+    for (int64_t i = 0; i < h.n; i++) {
+        x->record[i].offset = get(&at);
+        x->record[i].size = get(&at);
+        x->record[i].label = get(&at);
+    }
     if (!are_valid(x->record, x->n, h.size))
         CK_FAIL(COKE_EFORMAT, "%s: points outside of the tar file", path);
-    CK_TRY(take_keys(x, (const char *)data + sizeof h + records, (size_t)h.text));
+    CK_TRY(take_keys(x, (const char *)at, (size_t)h.text));
 done:
     ck_free(data);
     if (rc)
