@@ -13,6 +13,8 @@ static int64_t batch_end(const struct ck_sampler *s, int64_t step)
     return step + 1 == ck_sampler_steps(s) ? s->n : (step + 1) * s->batch;
 }
 
+/* The first ranks get one image more. ck_share_first spreads the larger parts instead, which
+ * would give other images to the ranks and so change the bytes of a training that is resumed. */
 static int64_t part_start(const struct ck_sampler *s, int64_t total, int32_t rank)
 {
     return total / s->ranks * rank + (rank < total % s->ranks ? rank : total % s->ranks);
