@@ -1,6 +1,5 @@
 /* test_group.c - a process alone: nothing is added, nothing moves, no MPI is asked for. */
-#include "core/mem.h"
-#include "dist/bucket.h"
+#include "dist/group.h"
 #include "dist/cores.h"
 #include "support.h"
 
@@ -39,40 +38,6 @@ static void parts_of_one_are_the_whole(void **state)
     assert_ok(ck_group_gather_equal(ck_group(), mine + 1, all, 4));
     assert_int_equal(all[0], 4);
     assert_ok(ck_group_broadcast(ck_group(), all, 8, 0));
-}
-
-static void buckets_cut_spans_and_leave_them(void **state)
-{
-    (void)state;
-    float a[5] = {1, 2, 3, 4, 5}, b[2] = {6, 7}, d[9] = {8};
-    struct ck_span_f32 span[3] = {{a, 5}, {b, 2}, {d, 9}};
-    struct ck_buckets *buckets;
-    assert_ok(ck_buckets_new(&buckets, ck_group(), span, 3, 7));
-    assert_int_equal(ck_buckets_count(buckets), 2);
-    for (int step = 0; step < 2; step++) {
-        ck_buckets_begin(buckets);
-        for (int i = 2; i >= 0; i--) /* not in their order */
-            assert_ok(ck_buckets_ready(buckets, i));
-        assert_ok(ck_buckets_finish(buckets));
-    }
-    assert_true(a[4] == 5 && b[0] == 6 && d[0] == 8 && d[8] == 0);
-    ck_buckets_free(buckets);
-}
-
-static void buckets_without_memory_are_none(void **state)
-{
-    (void)state;
-    float a[5] = {0};
-    struct ck_span_f32 span = {a, 5};
-    for (int nth = 1; nth < 7; nth++) {
-        struct ck_buckets *b;
-        int64_t live = ck_mem_stats().live;
-        ck_mem_fail_at(nth);
-        assert_int_equal(ck_buckets_new(&b, ck_group(), &span, 1, 7), COKE_ENOMEM);
-        ck_mem_fail_at(0);
-        assert_null(b);
-        assert_int_equal(ck_mem_stats().live, live);
-    }
 }
 
 static void a_launcher_without_the_plug_in_is_an_error_in_words(void **state)
@@ -115,8 +80,6 @@ int main(void)
         cmocka_unit_test(a_process_alone_is_rank_0_of_1),
         cmocka_unit_test(sums_of_one_are_what_they_were),
         cmocka_unit_test(parts_of_one_are_the_whole),
-        cmocka_unit_test(buckets_cut_spans_and_leave_them),
-        cmocka_unit_test(buckets_without_memory_are_none),
         cmocka_unit_test(a_launcher_without_the_plug_in_is_an_error_in_words),
         cmocka_unit_test(a_plug_in_beside_the_program_that_does_not_load_says_why),
     };
