@@ -1,7 +1,7 @@
 /* sheets.c - small pictures of some images of a data set, many to a sheet. */
 #include "report/sheets.h"
 #include "core/callbacks.h"
-#include "core/error.h"
+#include "core/first_error.h"
 #include "core/mem.h"
 #include "core/workers.h"
 #include "data/fetch.h"
@@ -27,7 +27,7 @@ struct maker {
     struct worker *worker;
     int workers;
     _Atomic int64_t bad;
-    _Atomic int status;
+    struct ck_first_error error; /* only of memory: other failures count in bad */
 };
 
 void ck_sheets_release(struct ck_sheets *s)
@@ -120,7 +120,7 @@ static void make_tile(void *arg, int64_t tile, int worker)
     if (rc == COKE_OK)
         paste(m, &w->small, tile);
     else if (rc == COKE_ENOMEM)
-        m->status = rc;
+        ck_first_error_keep(&m->error, rc);
     else
         m->bad++;
 }
@@ -157,8 +157,7 @@ static int make_sheet(struct maker *m, const int64_t *image, int64_t n, struct c
         ck_image_reshape(&m->out, (int32_t)(columns * m->side), (int32_t)(rows * m->side), 3));
     memset(m->out.data, GREY, (size_t)(columns * rows * m->side * m->side) * 3);
     ck_parallel(n, make_tile, m);
-    if (m->status)
-        return ck_fail(COKE_ENOMEM, "out of memory for pictures");
+    CK_RETURN_IF(ck_first_error_raise(&m->error));
     return ck_jpeg_encode(&m->out, QUALITY, &out->bytes, &out->size);
 }
 
@@ -171,7 +170,7 @@ int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
     CK_TRY(maker_init(&m, d, s->side));
     s->sheet = ck_calloc_array((size_t)sheets, sizeof *s->sheet);
     if (!s->sheet)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld pictures", (long long)s->n);
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t at = 0; at < s->n; at += CK_SHEET_TILES) {
         int64_t n = s->n - at < CK_SHEET_TILES ? s->n - at : CK_SHEET_TILES;
         CK_TRY(ck_progress_count(callbacks, "pictures", at, s->n, "pictures"));
