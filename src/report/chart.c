@@ -211,41 +211,46 @@ static void write_legend(struct ck_html *h, const struct ck_chart *c)
     ck_html_put(h, "</span>");
 }
 
-static void write_numbers(struct ck_html *h, const double *v, int64_t n, int64_t stride,
-                          int digits)
+static void put_numbers(struct ck_json *j, const char *key, const double *v, int64_t n,
+                        int64_t stride, int digits)
 {
-    ck_html_put(h, "[");
-    for (int64_t i = 0; i < n; i += stride) {
-        ck_html_put(h, i ? "," : "");
-        ck_html_json_number(h, v[i], digits);
-    }
-    ck_html_put(h, "]");
+    ck_json_begin_array(j, key);
+    for (int64_t i = 0; i < n; i += stride)
+        ck_json_put_digits(j, NULL, v[i], digits);
+    ck_json_end(j);
+}
+
+static void put_curve(struct ck_json *j, const struct ck_curve *c)
+{
+    int64_t stride = stride_of(c);
+    ck_json_begin_object(j, NULL);
+    ck_html_json_text(j, "name", c->name);
+    ck_json_put_int(j, "color", c->color);
+    ck_json_put_int(j, "faint", c->look == CK_CURVE_FAINT);
+    put_numbers(j, "x", c->x, c->n, stride, 8);
+    put_numbers(j, "y", c->y, c->n, stride, 6);
+    if (c->low)
+        put_numbers(j, "low", c->low, c->n, stride, 6);
+    ck_json_end(j);
 }
 
 /* For the script: the frame, and the numbers of each curve. */
 static void write_data(struct ck_html *h, const struct ck_chart *c, const struct frame *f)
 {
-    ck_html_put(h, "<script type=\"application/json\">{\"x\":");
-    ck_html_json_text(h, c->x_name);
-    ck_html_format(h, ",\"frame\":[%.12g,%.12g,%.12g,%.12g],\"box\":[%d,%d,%d,%d],\"curves\":[",
-                   f->x0, f->x1, f->y0, f->y1, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM);
-    for (int i = 0; i < c->curves; i++) {
-        const struct ck_curve *v = &c->curve[i];
-        int64_t stride = stride_of(v);
-        ck_html_put(h, i ? ",{\"name\":" : "{\"name\":");
-        ck_html_json_text(h, v->name);
-        ck_html_format(h, ",\"color\":%d,\"faint\":%d,\"x\":", v->color,
-                       v->look == CK_CURVE_FAINT);
-        write_numbers(h, v->x, v->n, stride, 8);
-        ck_html_put(h, ",\"y\":");
-        write_numbers(h, v->y, v->n, stride, 6);
-        if (v->low) {
-            ck_html_put(h, ",\"low\":");
-            write_numbers(h, v->low, v->n, stride, 6);
-        }
-        ck_html_put(h, "}");
-    }
-    ck_html_put(h, "]}</script>");
+    const double frame[] = {f->x0, f->x1, f->y0, f->y1};
+    const double box[] = {LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM};
+    struct ck_json j;
+    ck_html_put(h, "<script type=\"application/json\">");
+    ck_html_json_begin(h, &j);
+    ck_json_begin_object(&j, NULL);
+    ck_html_json_text(&j, "x", c->x_name);
+    put_numbers(&j, "frame", frame, 4, 1, 12);
+    put_numbers(&j, "box", box, 4, 1, 12);
+    ck_json_begin_array(&j, "curves");
+    for (int i = 0; i < c->curves; i++)
+        put_curve(&j, &c->curve[i]);
+    ck_html_json_end(h, &j);
+    ck_html_put(h, "</script>");
 }
 
 static struct frame frame_of(const struct ck_chart *c)

@@ -1,8 +1,8 @@
 /* html.c - a page being written: what comes from data goes in escaped. */
 #include "report/html.h"
 #include "core/error.h"
+#include "core/mem.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -179,29 +179,6 @@ void ck_html_short_text(struct ck_html *h, const char *text, int most)
         ck_html_put(h, "\xe2\x80\xa6"); /* an ellipsis */
 }
 
-void ck_html_json_text(struct ck_html *h, const char *text)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    char out[4];
-    ck_html_put(h, "\"");
-    while (*s) {
-        uint32_t c = tame(next_character(&s));
-        if (entity(c) || c == '\\')
-            ck_html_format(h, "\\u%04x", (unsigned)c);
-        else
-            ck_html_bytes(h, out, encode(c, out));
-    }
-    ck_html_put(h, "\"");
-}
-
-void ck_html_json_number(struct ck_html *h, double value, int digits)
-{
-    if (isfinite(value))
-        ck_html_format(h, "%.*g", digits, value);
-    else
-        ck_html_put(h, "null");
-}
-
 void ck_html_url(struct ck_html *h, const char *text)
 {
     for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
@@ -210,4 +187,40 @@ void ck_html_url(struct ck_html *h, const char *text)
                     (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
         ck_html_format(h, plain ? "%c" : "%%%02X", c);
     }
+}
+
+/* ---- JSON ---- */
+
+static int write_json(void *arg, const char *bytes, size_t n)
+{
+    struct ck_html *h = arg;
+    ck_html_bytes(h, bytes, n);
+    return h->status;
+}
+
+void ck_html_json_begin(struct ck_html *h, struct ck_json *j)
+{
+    ck_json_init_to(j, CK_JSON_SCRIPT, write_json, h);
+}
+
+void ck_html_json_end(struct ck_html *h, struct ck_json *j)
+{
+    int rc = ck_json_finish(j);
+    h->status = h->status ? h->status : rc;
+}
+
+void ck_html_json_text(struct ck_json *j, const char *key, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    char *tamed = ck_alloc_array(strlen(text) + 1, 3); /* a byte becomes three at most */
+    size_t n = 0;
+    if (!tamed) {
+        j->status = j->status ? j->status : COKE_ENOMEM;
+        return;
+    }
+    while (*s)
+        n += encode(tame(next_character(&s)), tamed + n);
+    tamed[n] = 0;
+    ck_json_put_text(j, key, tamed);
+    ck_free(tamed);
 }

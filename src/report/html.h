@@ -6,6 +6,7 @@
 #define CK_HTML_H
 
 #include "io/file.h"
+#include "io/json.h"
 
 #include <stdint.h>
 
@@ -33,11 +34,15 @@ void ck_html_base64(struct ck_html *h, const unsigned char *data, size_t n);
 void ck_html_text(struct ck_html *h, const char *text);
 /* No wider than `most` letters; an ellipsis stands for the rest. Wide scripts count twice. */
 void ck_html_short_text(struct ck_html *h, const char *text, int most);
-/* The same text as a JSON string with its quotes, safe inside <script>. */
-void ck_html_json_text(struct ck_html *h, const char *text);
-/* A JSON number with this many digits; NaN and infinity are null. */
-void ck_html_json_number(struct ck_html *h, double value, int digits);
 /* As part of a URL: everything but letters, digits, '-', '_' and '.' as %xx. */
 void ck_html_url(struct ck_html *h, const char *text);
+
+/* A JSON document in the page, safe inside <script>. It goes to h as it is written, so that
+ * white space put into h in between appears in it. */
+void ck_html_json_begin(struct ck_html *h, struct ck_json *j);
+/* Ends all that is open, and keeps the failure of j as that of h. */
+void ck_html_json_end(struct ck_html *h, struct ck_json *j);
+/* Text from data as ck_html_text shows it. */
+void ck_html_json_text(struct ck_json *j, const char *key, const char *text);
 
 #endif

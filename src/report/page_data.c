@@ -2,72 +2,75 @@
 #include "data/fetch.h"
 #include "report/page_parts.h"
 
-#include <math.h>
-
 enum { NAME = 300, TOP_CLASSES = 6 };
 
 /* ---- lists ---- */
 
-#define EACH(h, i, n) for (int64_t i = 0; i < (n) && (ck_html_put(h, i ? "," : ""), 1); i++)
-
-static void write_reals(struct ck_html *h, const char *key, const double *v, int64_t n)
+static void put_reals(struct ck_json *j, const char *key, const double *v, int64_t n)
 {
-    ck_html_format(h, ",\"%s\":[", key);
-    EACH(h, i, n)
-    ck_html_json_number(h, v[i], 4);
-    ck_html_put(h, "]");
+    ck_json_begin_array(j, key);
+    for (int64_t i = 0; i < n; i++)
+        ck_json_put_digits(j, NULL, v[i], 4);
+    ck_json_end(j);
 }
 
-static void write_ints(struct ck_html *h, const char *key, const int64_t *v, int64_t n)
+static void put_ints(struct ck_json *j, const char *key, const int64_t *v, int64_t n)
 {
-    ck_html_format(h, ",\"%s\":[", key);
-    EACH(h, i, n)
-    ck_html_format(h, "%lld", (long long)v[i]);
-    ck_html_put(h, "]");
+    ck_json_begin_array(j, key);
+    for (int64_t i = 0; i < n; i++)
+        ck_json_put_int(j, NULL, v[i]);
+    ck_json_end(j);
+}
+
+static void put_duals(struct ck_json *j, const struct ck_report_head *head)
+{
+    ck_json_begin_array(j, "dual");
+    for (int64_t c = 0; c < head->k; c++)
+        ck_json_put_digits(j, NULL, (double)head->dual[c], 4);
+    ck_json_end(j);
 }
 
 /* For each cluster [place, value, place, value, ...]: value is a similarity or a margin. */
-static void write_members(struct ck_html *h, const struct ck_report *r, const char *key,
-                          const struct ck_exemplar *list, int64_t k, int shown, int margin)
+static void put_members(struct ck_json *j, const struct ck_report *r, const char *key,
+                        const struct ck_exemplar *list, int64_t k, int shown, int margin)
 {
-    ck_html_format(h, ",\"%s\":[", key);
-    EACH(h, c, k)
-    {
-        ck_html_put(h, "[");
-        for (int m = 0; m < shown; m++) {
-            const struct ck_exemplar *e = &list[c * CK_REPORT_MEMBERS + m];
-            if (e->row < 0)
-                break;
-            ck_html_format(h, "%s%d,", m ? "," : "", r->sheets.place[r->row[e->row]]);
-            ck_html_json_number(h, (double)(margin ? e->margin : e->similarity), 3);
+    ck_json_begin_array(j, key);
+    for (int64_t c = 0; c < k; c++) {
+        const struct ck_exemplar *e = &list[c * CK_REPORT_MEMBERS];
+        ck_json_begin_array(j, NULL);
+        for (int m = 0; m < shown && e[m].row >= 0; m++) {
+            ck_json_put_int(j, NULL, r->sheets.place[r->row[e[m].row]]);
+            ck_json_put_digits(j, NULL, (double)(margin ? e[m].margin : e[m].similarity), 3);
         }
-        ck_html_put(h, "]");
+        ck_json_end(j);
     }
-    ck_html_put(h, "]");
+    ck_json_end(j);
 }
 
-static void write_near(struct ck_html *h, const struct ck_exemplars *e)
+/* For each cluster [neighbour, similarity, neighbour, similarity, ...]. */
+static void put_near(struct ck_json *j, const struct ck_exemplars *e)
 {
-    ck_html_put(h, ",\"near\":[");
-    EACH(h, c, e->k)
-    {
-        ck_html_put(h, "[");
-        for (int m = 0; m < e->neighbours && e->near[c * e->neighbours + m] >= 0; m++)
-            ck_html_format(h, "%s%d,%.3g", m ? "," : "", e->near[c * e->neighbours + m],
-                           (double)e->near_similarity[c * e->neighbours + m]);
-        ck_html_put(h, "]");
+    ck_json_begin_array(j, "near");
+    for (int64_t c = 0; c < e->k; c++) {
+        const int64_t first = c * e->neighbours;
+        ck_json_begin_array(j, NULL);
+        for (int64_t m = first; m < first + e->neighbours && e->near[m] >= 0; m++) {
+            ck_json_put_int(j, NULL, e->near[m]);
+            ck_json_put_digits(j, NULL, (double)e->near_similarity[m], 3);
+        }
+        ck_json_end(j);
     }
-    ck_html_put(h, "]");
+    ck_json_end(j);
 }
 
 /* ---- classes ---- */
 
 /* The most frequent classes of cluster c, [class, images, class, images, ...]. */
-static void write_top(struct ck_html *h, const struct ck_report *r,
-                      const struct ck_report_head *head, int64_t c)
+static void put_top(struct ck_json *j, const struct ck_report *r,
+                    const struct ck_report_head *head, int64_t c)
 {
     int64_t bound = INT64_MAX, after = -1;
-    ck_html_put(h, "[");
+    ck_json_begin_array(j, NULL);
     for (int t = 0; t < TOP_CLASSES; t++) {
         int64_t best = -1, most = 0;
         for (int32_t i = 0; i < r->classes; i++) {
@@ -80,101 +83,133 @@ static void write_top(struct ck_html *h, const struct ck_report *r,
         }
         if (best < 0)
             break;
-        ck_html_format(h, "%s%lld,%lld", t ? "," : "", (long long)best, (long long)most);
+        ck_json_put_int(j, NULL, best);
+        ck_json_put_int(j, NULL, most);
         bound = most;
         after = best;
     }
-    ck_html_put(h, "]");
+    ck_json_end(j);
 }
 
-static void write_classes(struct ck_html *h, const struct ck_report *r,
-                          const struct ck_report_head *head)
+static void put_classes(struct ck_json *j, const struct ck_report *r,
+                        const struct ck_report_head *head)
 {
-    write_reals(h, "purity", head->purity, head->k);
-    ck_html_put(h, ",\"major\":[");
-    EACH(h, c, head->k)
-    ck_html_format(h, "%d", head->major[c]);
-    ck_html_put(h, "],\"top\":[");
-    EACH(h, c, head->k)
-    write_top(h, r, head, c);
-    ck_html_put(h, "]");
+    put_reals(j, "purity", head->purity, head->k);
+    ck_json_begin_array(j, "major");
+    for (int64_t c = 0; c < head->k; c++)
+        ck_json_put_int(j, NULL, head->major[c]);
+    ck_json_end(j);
+    ck_json_begin_array(j, "top");
+    for (int64_t c = 0; c < head->k; c++)
+        put_top(j, r, head, c);
+    ck_json_end(j);
 }
 
 /* ---- heads ---- */
 
-static void write_head(struct ck_html *h, const struct ck_report *r,
-                       const struct ck_report_head *head)
+/* The cluster of each dot of the map. */
+static void put_dot_labels(struct ck_json *j, const struct ck_report *r,
+                           const struct ck_report_head *head)
+{
+    ck_json_begin_array(j, "dots");
+    for (int64_t i = 0; i < r->dots; i++)
+        ck_json_put_int(j, NULL, head->label[r->row[r->dot[i]]]);
+    ck_json_end(j);
+}
+
+static void put_head(struct ck_json *j, const struct ck_report *r,
+                     const struct ck_report_head *head)
 {
     const struct ck_exemplars *e = &head->look;
-    ck_html_format(h, "{\"k\":%lld", (long long)head->k);
-    write_ints(h, "size", head->size, head->k);
-    write_ints(h, "least", head->min_size, head->k);
-    ck_html_put(h, ",\"dual\":[");
-    EACH(h, c, head->k)
-    ck_html_json_number(h, (double)head->dual[c], 4);
-    ck_html_put(h, "]");
+    ck_json_begin_object(j, NULL);
+    ck_json_put_int(j, "k", head->k);
+    put_ints(j, "size", head->size, head->k);
+    put_ints(j, "least", head->min_size, head->k);
+    put_duals(j, head);
     if (r->x) {
-        write_reals(h, "tight", e->tightness, head->k);
-        write_members(h, r, "nearest", e->nearest, head->k, r->sheets.nearest, 0);
-        write_members(h, r, "borderline", e->borderline, head->k, r->sheets.borderline, 1);
+        put_reals(j, "tight", e->tightness, head->k);
+        put_members(j, r, "nearest", e->nearest, head->k, r->sheets.nearest, 0);
+        put_members(j, r, "borderline", e->borderline, head->k, r->sheets.borderline, 1);
     }
-    write_members(h, r, "random", e->random, head->k, r->sheets.random, 0);
-    write_near(h, e);
+    put_members(j, r, "random", e->random, head->k, r->sheets.random, 0);
+    put_near(j, e);
     if (head->count)
-        write_classes(h, r, head);
-    if (r->dots) {
-        ck_html_put(h, ",\"dots\":[");
-        EACH(h, i, r->dots)
-        ck_html_format(h, "%d", head->label[r->row[r->dot[i]]]);
-        ck_html_put(h, "]");
-    }
-    ck_html_put(h, "}\n");
+        put_classes(j, r, head);
+    if (r->dots)
+        put_dot_labels(j, r, head);
+    ck_json_end(j);
 }
 
 /* ---- items ---- */
 
-static void write_items(struct ck_html *h, const struct ck_report *r)
+static void put_names(struct ck_json *j, const struct ck_report *r)
 {
     char name[NAME];
-    ck_html_put(h, ",\"names\":[");
-    EACH(h, i, r->sheets.n)
-    {
+    ck_json_begin_array(j, "names");
+    for (int64_t i = 0; i < r->sheets.n; i++) {
         ck_report_row_name(r, r->sheets.image[i], name, sizeof name);
-        ck_html_json_text(h, name);
+        ck_html_json_text(j, NULL, name);
     }
-    ck_html_put(h, "]\n");
-    if (!r->truth)
-        return;
-    ck_html_put(h, ",\"truth\":[");
-    EACH(h, i, r->sheets.n)
-    ck_html_format(h, "%d", r->truth[r->sheets.image[i]]);
-    ck_html_put(h, "],\"classes\":[");
-    EACH(h, c, r->classes)
-    ck_html_json_text(h, r->data->set->class_name[c]);
-    ck_html_put(h, "]\n");
+    ck_json_end(j);
 }
 
-static void write_dots(struct ck_html *h, const struct ck_report *r)
+static void put_truth(struct ck_json *j, const struct ck_report *r)
+{
+    ck_json_begin_array(j, "truth");
+    for (int64_t i = 0; i < r->sheets.n; i++)
+        ck_json_put_int(j, NULL, r->truth[r->sheets.image[i]]);
+    ck_json_end(j);
+    ck_json_begin_array(j, "classes");
+    for (int32_t c = 0; c < r->classes; c++)
+        ck_html_json_text(j, NULL, r->data->set->class_name[c]);
+    ck_json_end(j);
+}
+
+/* [x, y, place, row, ...] */
+static void put_dots(struct ck_json *j, const struct ck_report *r)
 {
     struct ck_map_frame f = ck_page_map_frame(r);
-    ck_html_put(h, ",\"dots\":[");
-    EACH(h, i, r->dots)
-    ck_html_format(h, "%.1f,%.1f,%d,%lld", f.left + f.scale * (double)r->spot[2 * i],
-                   f.top - f.scale * (double)r->spot[2 * i + 1],
-                   r->sheets.place[r->row[r->dot[i]]], (long long)r->row[r->dot[i]]);
-    ck_html_put(h, "]\n");
+    ck_json_begin_array(j, "dots");
+    for (int64_t i = 0; i < r->dots; i++) {
+        ck_json_put_fixed(j, NULL, f.left + f.scale * (double)r->spot[2 * i], 1);
+        ck_json_put_fixed(j, NULL, f.top - f.scale * (double)r->spot[2 * i + 1], 1);
+        ck_json_put_int(j, NULL, r->sheets.place[r->row[r->dot[i]]]);
+        ck_json_put_int(j, NULL, r->row[r->dot[i]]);
+    }
+    ck_json_end(j);
 }
 
+static void put_items(struct ck_html *h, struct ck_json *j, const struct ck_report *r)
+{
+    put_names(j, r);
+    ck_html_put(h, "\n");
+    if (r->truth) {
+        put_truth(j, r);
+        ck_html_put(h, "\n");
+    }
+    if (r->dots) {
+        put_dots(j, r);
+        ck_html_put(h, "\n");
+    }
+}
+
+/* A line per part, for people who look at the page's source. */
 void ck_page_data(struct ck_html *h, const struct ck_report *r)
 {
+    struct ck_json j;
     ck_html_put(h, "<script type=\"application/json\" id=\"data\">");
-    ck_html_format(h, "{\"first\":%d,\"pictures\":%d,\"tiles\":%d,\"columns\":%d", r->first,
-                   r->sheets.side > 0, CK_SHEET_TILES, CK_SHEET_COLUMNS);
-    write_items(h, r);
-    if (r->dots)
-        write_dots(h, r);
-    ck_html_put(h, ",\"heads\":[");
-    EACH(h, i, r->heads)
-    write_head(h, r, &r->head[i]);
-    ck_html_put(h, "]}</script>\n");
+    ck_html_json_begin(h, &j);
+    ck_json_begin_object(&j, NULL);
+    ck_json_put_int(&j, "first", r->first);
+    ck_json_put_int(&j, "pictures", r->sheets.side > 0);
+    ck_json_put_int(&j, "tiles", CK_SHEET_TILES);
+    ck_json_put_int(&j, "columns", CK_SHEET_COLUMNS);
+    put_items(h, &j, r);
+    ck_json_begin_array(&j, "heads");
+    for (int i = 0; i < r->heads; i++) {
+        put_head(&j, r, &r->head[i]);
+        ck_html_put(h, "\n");
+    }
+    ck_html_json_end(h, &j);
+    ck_html_put(h, "</script>\n");
 }
