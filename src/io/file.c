@@ -117,7 +117,7 @@ int ck_fd_write(int fd, const char *name, const void *data, size_t n)
 
 static int fail_exists(const char *path)
 {
-    return ck_fail(COKE_EUSAGE, "%s exists; --force overwrites it", path);
+    return ck_fail(COKE_EUSAGE, "%s exists; set force to overwrite it", path);
 }
 
 /* Standard output under its usual name is the descriptor we have: opening it anew would start

@@ -20,7 +20,7 @@ int ck_fd_read(int fd, const char *name, void *out, size_t n, size_t *got);
 int ck_fd_write(int fd, const char *name, const void *data, size_t n);
 
 /* Refuses a target that exists (without force) or cannot be written to, to be asked before any
- * work is done: "PATH exists; --force overwrites it". */
+ * work is done: "PATH exists; set force to overwrite it". */
 int ck_file_check_target(const char *path, int force);
 
 /* A file being written. It grows under another name in the same directory and takes its own

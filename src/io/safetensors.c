@@ -66,8 +66,8 @@ static int parse_header(struct reader *r, const struct ck_map *map)
     memcpy(&n, map->data, 8);
     if (memcmp(map->data, "PK\3\4", 4) == 0)
         return ck_fail(COKE_EFORMAT,
-                       "%s: not safetensors but a zip archive; if PyTorch wrote it, 'coke "
-                       "import' makes safetensors of it",
+                       "%s: not safetensors but a zip archive; import it first if PyTorch "
+                       "wrote it",
                        r->path);
     if (memcmp(map->data, "\x93NUMPY", 6) == 0)
         return ck_fail(COKE_EFORMAT, "%s: not safetensors but a NumPy array", r->path);

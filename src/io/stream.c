@@ -34,8 +34,8 @@ static int refuse_foreign(const struct ck_stream *s)
         if (s->until >= foreign[i].length &&
             memcmp(s->in, foreign[i].magic, foreign[i].length) == 0)
             return ck_fail(COKE_EUSAGE,
-                           "%s: compressed with %s, which is not read; pipe it in, with - in "
-                           "place of the file: %s %s | coke data ... -",
+                           "%s: compressed with %s, which is not read; open - instead and "
+                           "pipe in the output of: %s %s",
                            s->name, foreign[i].name, foreign[i].command, s->name);
     return COKE_OK;
 }

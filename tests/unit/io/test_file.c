@@ -109,8 +109,8 @@ static void existing_file_needs_force_and_is_whole_at_any_time(void **state)
     write_file("out", "old", 3);
     chmod("out", 0640);
     assert_fails(ck_file_check_target("out", 0), COKE_EUSAGE,
-                 "out exists; --force overwrites it");
-    assert_fails(ck_writer_open(&w, "out", 0), COKE_EUSAGE, "out exists; --force overwrites");
+                 "out exists; set force to overwrite it");
+    assert_fails(ck_writer_open(&w, "out", 0), COKE_EUSAGE, "out exists; set force");
     assert_ok(ck_file_check_target("out", 1));
     assert_ok(ck_writer_open(&w, "out", 1));
     assert_ok(ck_writer_write(&w, "new!", 4));
@@ -132,7 +132,7 @@ static void file_that_appears_meanwhile_is_not_overwritten(void **state)
     assert_ok(ck_writer_open(&w, "out", 0));
     assert_ok(ck_writer_write(&w, "new", 3));
     write_file("out", "other", 5);
-    assert_fails(ck_writer_commit(&w), COKE_EUSAGE, "out exists; --force overwrites it");
+    assert_fails(ck_writer_commit(&w), COKE_EUSAGE, "out exists; set force to overwrite it");
     ck_writer_abort(&w);
     assert_int_equal(read_file("out", got, 16), 5);
     assert_int_equal(count_files(), 1);

@@ -352,8 +352,8 @@ static void foreign_compressions_are_named(void **state)
     (void)state;
     write_file("x.tar.zst", "\x28\xb5\x2f\xfd....", 8);
     assert_fails(read_all("x.tar.zst"), COKE_EUSAGE,
-                 "compressed with zstd, which is not read; pipe it in, with - in place of the "
-                 "file: zstd -dc x.tar.zst | coke data ... -");
+                 "compressed with zstd, which is not read; open - instead and pipe in the "
+                 "output of: zstd -dc x.tar.zst");
     write_file("x.tar.xz",
                "\xfd"
                "7zXZ\0..",

@@ -132,7 +132,7 @@ static void wishes_that_cannot_be_are_refused(void **state)
                  "7 x 7");
     o.best = 0;
     assert_fails(coke_export("e.safetensors", "e.safetensors", &o, 0, &x), COKE_EUSAGE,
-                 "--force overwrites it");
+                 "set force to overwrite it");
     assert_fails(coke_import("e.safetensors", "out", &i, 0, &x), COKE_EUSAGE,
                  "teacher.conv1.weight");
     i = (struct coke_import_options){7, NULL};
