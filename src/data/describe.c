@@ -110,11 +110,11 @@ static void print_look(const struct coke_dataset *d, const struct look *l, FILE 
         fprintf(to, "  %-12s %lld; the high byte is used\n", "16 bits", (long long)l->deep);
     if (l->turned)
         fprintf(to, "  %-12s %lld%s\n", "EXIF-turned", (long long)l->turned,
-                d->o.exif ? "" : "; --exif turns them upright");
+                d->o.exif ? "" : "; exif=true turns them upright");
     if (l->bad) {
         fprintf(to, "  %-12s %lld, the first: ", "unreadable", (long long)l->bad);
         ck_print_clean(to, l->first_bad, 0);
-        fprintf(to, "\n  %-12s 'coke data verify' finds all\n", "");
+        fprintf(to, "\n  %-12s verify lists them all\n", "");
     }
 }
 

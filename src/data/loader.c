@@ -268,7 +268,7 @@ static int check(const struct coke_loader_options *o, const struct coke_dataset 
         return rc;
     return ck_fail(COKE_EUSAGE,
                    "%s can only be read once, in order, which will not do here; unpack it, or "
-                   "make shards of it with 'coke data pack'",
+                   "pack it into shards",
                    d->set->source);
 }
 

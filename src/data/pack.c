@@ -386,7 +386,9 @@ static int check_targets(const struct pack *p)
     char path[PATH];
     const char *slash = strrchr(p->prefix, '/'), *base = slash ? slash + 1 : p->prefix;
     if (!*base)
-        return ck_fail(COKE_EUSAGE, "'%s' names no files; as in -o shards/train", p->prefix);
+        return ck_fail(COKE_EUSAGE,
+                       "'%s' names no files; a prefix is, for example, shards/train",
+                       p->prefix);
     if (strlen(p->prefix) > PATH - 300)
         return ck_fail(COKE_EUSAGE, "the prefix has %zu bytes, too many for a name",
                        strlen(p->prefix));

@@ -325,7 +325,7 @@ static int fail_one_pass(const char *source, int pipes)
 {
     return ck_fail(COKE_EUSAGE,
                    "%s: %s, so it can only be read once from beginning to end, and images are "
-                   "wanted in any order; %s, or make shards of it with 'coke data pack'",
+                   "wanted in any order; %s, or pack it into shards",
                    source, pipes ? "a pipe" : "compressed",
                    pipes ? "save it to a file" : "gunzip it");
 }
