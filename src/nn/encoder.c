@@ -140,8 +140,8 @@ int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_stat
         const char *value = ck_state_meta(s, key);
         if (!value)
             return ck_fail(COKE_EFORMAT,
-                           "%s: its metadata have no %s; it was not saved as an encoder ('coke "
-                           "import' makes one of other weights)",
+                           "%s: its metadata have no %s; it was not saved as an encoder; "
+                           "import weights of other programs first",
                            source, key);
         int rc = coke_options_set(t, o, t->row[i].name, value);
         if (rc)

@@ -222,7 +222,7 @@ def import_moco(programs, state):
     twins = {f"{c}.{k}": v for c in ("student", "teacher") for k, v in state.items()}
     torch.save(twins, "twins.pth")
     text = programs.run("import", "twins.pth", "-o", "t.safetensors", code=2)
-    assert "--prefix student. or teacher." in text, text
+    assert "prefix, student. or teacher." in text, text
 
 
 def import_torchvision(programs):
