@@ -422,7 +422,7 @@ int ck_page_check_target(const struct ck_page_target *to)
         return rc;
     rc = name_folder(to, &f);
     if (!rc && access(sheet_path(&f, 0, path, sizeof path), F_OK) == 0 && !to->force)
-        rc = ck_fail(COKE_EUSAGE, "%s exists; --force overwrites it", path);
+        rc = ck_fail(COKE_EUSAGE, "%s exists; set force to overwrite it", path);
     return rc;
 }
 

@@ -209,7 +209,7 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
     if (q->nvectors)
         return ck_fail(COKE_EUSAGE,
                        "%s is a training, whose vectors its encoder makes: "
-                       "--vectors goes with a folder of 'coke cluster'",
+                       "vectors go with the folder of a clustering",
                        q->source);
     CK_TRY(ck_run_open(&run, q->source, q->o.best));
     rc = take_run(r, &run);
@@ -224,8 +224,7 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
         rc = ck_report_open_images(r, q, q->images ? q->images : run.data, &run.o.data);
     else if (!rc)
         ck_warn(q->callbacks,
-                "no pictures: %s has no run.json that names its images; --images does",
-                q->source);
+                "no pictures: %s has no run.json that names its images; set images", q->source);
     if (!rc && r->data)
         rc = make_features(r, q, &run);
     place_steps(&r->steps);

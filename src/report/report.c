@@ -73,7 +73,7 @@ int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q
 done:
     if (rc == COKE_OK || q->images || rc == COKE_ENOMEM)
         return rc;
-    ck_warn(q->callbacks, "no pictures: %s; --images says where they are now",
+    ck_warn(q->callbacks, "no pictures: %s; set images to where they are now",
             coke_last_error());
     coke_dataset_free(r->data);
     r->data = NULL;
@@ -335,7 +335,7 @@ static int make_pictures(struct ck_report *r, const struct ck_report_request *q,
         if (plan == PLANS - 1)
             return ck_fail(
                 COKE_EUSAGE,
-                "budget: %g MB cannot hold a picture of each cluster; --images-dir puts them "
+                "budget: %g MB cannot hold a picture of each cluster; images-dir puts them "
                 "in a folder beside the page",
                 q->o.budget);
     }
@@ -382,8 +382,8 @@ static int read_files(struct ck_report *r, const struct ck_report_request *q)
         return ck_fail(COKE_EIO, "%s: %s", q->source, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return ck_fail(COKE_EUSAGE,
-                       "%s is a file; a report is made of the folder of 'coke train' or 'coke "
-                       "cluster'",
+                       "%s is a file; a report is made of the folder of a training or of a "
+                       "clustering",
                        q->source);
     enum ck_folder kind = ck_folder_kind(q->source);
     if (kind == CK_FOLDER_RUN)
@@ -391,8 +391,8 @@ static int read_files(struct ck_report *r, const struct ck_report_request *q)
     if (kind == CK_FOLDER_CLUSTERING)
         return ck_report_read_cluster(r, q);
     return ck_fail(COKE_EFORMAT,
-                   "%s has neither last.safetensors of 'coke train' nor summary.json of 'coke "
-                   "cluster'",
+                   "%s has neither last.safetensors of a training nor summary.json of a "
+                   "clustering",
                    q->source);
 }
 
