@@ -30,7 +30,7 @@ static int check_format(const struct ck_state *s)
         return COKE_OK;
     if (format)
         return ck_fail(COKE_EFORMAT, "this is a '%s' file, not a k-means model", format);
-    return ck_fail(COKE_EFORMAT, "no model of coke cluster (metadata 'format' is missing)");
+    return ck_fail(COKE_EFORMAT, "not a k-means model: its metadata have no 'format'");
 }
 
 static int fill_model(struct coke_model *m, const struct ck_state *s)
