@@ -171,7 +171,7 @@ int ck_train_options_check(const struct coke_train_options *o)
     CK_RETURN_IF(ck_options_check(coke_train_option_table(), o));
     if (o->k.n < 1)
         return ck_fail(COKE_EUSAGE,
-                       "the number of clusters is missing, as in -k 100 or -k 10,20,50");
+                       "the number of clusters is missing, as in k=100 or k=10,20,50");
     CK_RETURN_IF(check_modes(o));
     return ck_schedule_init(&sched, 1, o->epochs, o->warmup, 1);
 }
