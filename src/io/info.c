@@ -6,11 +6,11 @@
 #include "io/safetensors.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/stats.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -182,24 +182,31 @@ static int print_vecs(struct paper *p, struct ck_part *part)
 
 /* ---- safetensors and models ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void put_sizes(struct paper *p, const double *v, int64_t n)
+static void put_sizes(struct paper *p, struct ck_spread s)
 {
     if (p->text) {
-        fprintf(p->text, "  %-10s least %.0f, median %.0f, largest %.0f\n", "sizes", v[0],
-                v[n / 2], v[n - 1]);
+        fprintf(p->text, "  %-10s least %lld, median %lld, largest %lld\n", "sizes",
+                (long long)s.min, (long long)s.median, (long long)s.max);
         return;
     }
     ck_json_begin_object(&p->json, "sizes");
-    ck_json_put_int(&p->json, "min", (int64_t)v[0]);
-    ck_json_put_int(&p->json, "median", (int64_t)v[n / 2]);
-    ck_json_put_int(&p->json, "max", (int64_t)v[n - 1]);
+    ck_json_put_int(&p->json, "min", s.min);
+    ck_json_put_int(&p->json, "median", s.median);
+    ck_json_put_int(&p->json, "max", s.max);
     ck_json_end(&p->json);
+}
+
+/* Integers of a file, which has them at any alignment. */
+static void read_ints(const struct ck_tensor *t, int64_t n, int64_t *out)
+{
+    const char *from = t->data;
+    if (t->dtype == CK_I64)
+        memcpy(out, from, (size_t)n * sizeof *out);
+    for (int64_t i = 0; t->dtype == CK_I32 && i < n; i++) {
+        int32_t value;
+        memcpy(&value, from + i * (int64_t)sizeof value, sizeof value);
+        out[i] = value;
+    }
 }
 
 static int print_sizes(struct paper *p, const struct ck_state *s)
@@ -209,12 +216,11 @@ static int print_sizes(struct paper *p, const struct ck_state *s)
     int64_t n = t && t->ndim == 1 ? t->shape[0] : 0;
     if (n == 0 || (t->dtype != CK_I64 && t->dtype != CK_I32))
         return COKE_OK;
-    double *v = ck_alloc_array((size_t)n, sizeof *v);
+    int64_t *v = ck_alloc_array((size_t)n, sizeof *v);
     if (!v)
         return COKE_ENOMEM;
-    ck_convert_f64(t->dtype, t->data, n, v);
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    put_sizes(p, v, n);
+    read_ints(t, n, v);
+    put_sizes(p, ck_spread_sort(v, n));
     ck_free(v);
     return COKE_OK;
 }
