@@ -2,11 +2,11 @@
 #include "data/describe.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/stats.h"
 #include "data/sweep.h"
 #include "io/info.h"
 #include "io/json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { LOOK_AT = 1000, KINDS = CK_CODEC_PNM + 1, SHOWN_CLASSES = 20 };
@@ -14,7 +14,7 @@ enum { LOOK_AT = 1000, KINDS = CK_CODEC_PNM + 1, SHOWN_CLASSES = 20 };
 /* What the headers of the first images say. */
 struct look {
     struct ck_image_info info[CK_SWEEP_BLOCK];
-    int32_t width[LOOK_AT], height[LOOK_AT]; /* of the good ones */
+    int64_t width[LOOK_AT], height[LOOK_AT]; /* of the good ones */
     int64_t kept;                            /* of width and height */
     int64_t seen, bad, by_kind[KINDS], grey, turned, deep;
     char first_bad[400];
@@ -57,12 +57,6 @@ static int count(void *arg, int64_t i, int place, int status, const char *senten
     return COKE_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int count_classes(const struct ck_dataset *s, int64_t **out, int64_t *unknown)
 {
     *unknown = 0;
@@ -79,19 +73,20 @@ static int count_classes(const struct ck_dataset *s, int64_t **out, int64_t *unk
 
 /* ---- text ---- */
 
-static void print_sides(FILE *to, const char *key, const int32_t *v, int64_t n)
+static void print_sides(FILE *to, const char *key, struct ck_spread s)
 {
-    if (v[0] == v[n - 1])
-        fprintf(to, "  %-12s %d\n", key, v[0]);
+    if (s.min == s.max)
+        fprintf(to, "  %-12s %lld\n", key, (long long)s.min);
     else
-        fprintf(to, "  %-12s %d to %d, median %d\n", key, v[0], v[n - 1], v[n / 2]);
+        fprintf(to, "  %-12s %lld to %lld, median %lld\n", key, (long long)s.min,
+                (long long)s.max, (long long)s.median);
 }
 
-static void print_look(const struct coke_dataset *d, const struct look *l, FILE *to)
+static void print_look(const struct coke_dataset *d, struct look *l, FILE *to)
 {
     if (l->kept) {
-        print_sides(to, "width", l->width, l->kept);
-        print_sides(to, "height", l->height, l->kept);
+        print_sides(to, "width", ck_spread_sort(l->width, l->kept));
+        print_sides(to, "height", ck_spread_sort(l->height, l->kept));
     }
     fprintf(to, "  %-12s %d\n", "channels", d->channels);
     const char *gap = "  files       ";
@@ -133,7 +128,7 @@ static void print_classes(const struct ck_dataset *s, const int64_t *size, int64
         fprintf(to, "    %8lld  without a label\n", (long long)unknown);
 }
 
-static void print_text(const struct coke_dataset *d, const struct look *l, const int64_t *size,
+static void print_text(const struct coke_dataset *d, struct look *l, const int64_t *size,
                        int64_t unknown, FILE *to)
 {
     const struct ck_dataset *s = d->set;
@@ -159,12 +154,12 @@ static void print_text(const struct coke_dataset *d, const struct look *l, const
 
 /* ---- JSON ---- */
 
-static void put_sides(struct ck_json *j, const char *key, const int32_t *v, int64_t n)
+static void put_sides(struct ck_json *j, const char *key, struct ck_spread s)
 {
     ck_json_begin_object(j, key);
-    ck_json_put_int(j, "min", v[0]);
-    ck_json_put_int(j, "median", v[n / 2]);
-    ck_json_put_int(j, "max", v[n - 1]);
+    ck_json_put_int(j, "min", s.min);
+    ck_json_put_int(j, "median", s.median);
+    ck_json_put_int(j, "max", s.max);
     ck_json_end(j);
 }
 
@@ -182,7 +177,7 @@ static void put_classes(struct ck_json *j, const struct ck_dataset *s, const int
     ck_json_put_int(j, "unlabelled", s->label ? unknown : s->n);
 }
 
-static int print_json(const struct coke_dataset *d, const struct look *l, const int64_t *size,
+static int print_json(const struct coke_dataset *d, struct look *l, const int64_t *size,
                       int64_t unknown, FILE *to)
 {
     const struct ck_dataset *s = d->set;
@@ -196,8 +191,8 @@ static int print_json(const struct coke_dataset *d, const struct look *l, const 
     ck_json_put_int(&j, "looked_at", l->seen + l->bad);
     ck_json_put_int(&j, "unreadable", l->bad);
     if (l->kept) {
-        put_sides(&j, "width", l->width, l->kept);
-        put_sides(&j, "height", l->height, l->kept);
+        put_sides(&j, "width", ck_spread_sort(l->width, l->kept));
+        put_sides(&j, "height", ck_spread_sort(l->height, l->kept));
     }
     ck_json_begin_object(&j, "files");
     for (int k = 0; k < KINDS; k++)
@@ -231,8 +226,6 @@ int ck_describe(struct coke_dataset *d, int json, FILE *to)
         return COKE_ENOMEM;
     CK_TRY(ck_sweep_run(&sweep));
     CK_TRY(count_classes(d->set, &size, &unknown));
-    qsort(l->width, (size_t)l->kept, sizeof *l->width, by_value);
-    qsort(l->height, (size_t)l->kept, sizeof *l->height, by_value);
     if (json)
         CK_TRY(print_json(d, l, size, unknown, to));
     else
