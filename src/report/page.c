@@ -1,13 +1,13 @@
 /* page.c - the page: what was run, key figures, curves, each clustering, options. */
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/stats.h"
 #include "data/fetch.h"
 #include "report/page_parts.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -258,12 +258,6 @@ static void write_figures(struct ck_html *h, const struct ck_report *r)
 
 /* ---- heads ---- */
 
-static int compare_sizes(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
 {
     const struct ck_report_head *head = &r->head[i];
@@ -271,14 +265,13 @@ static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
     if (!size)
         return COKE_ENOMEM;
     memcpy(size, head->size, (size_t)head->k * sizeof *size);
-    qsort(size, (size_t)head->k, sizeof *size, compare_sizes);
+    struct ck_spread s = ck_spread_sort(size, head->k);
     for (int64_t c = 0; c < head->k; c++)
         below += head->size[c] < head->min_size[c];
     ck_html_format(h, "<tr><th scope=\"row\"><a href=\"#head%d\">%lld</a></th>", i,
                    (long long)head->k);
-    ck_html_format(h, "<td>%lld</td><td>%lld</td><td>%lld</td><td>%lld</td>",
-                   (long long)size[0], (long long)size[head->k / 2],
-                   (long long)size[head->k - 1], (long long)below);
+    ck_html_format(h, "<td>%lld</td><td>%lld</td><td>%lld</td><td>%lld</td>", (long long)s.min,
+                   (long long)s.median, (long long)s.max, (long long)below);
     const double number[] = {head->agreement.accuracy, head->agreement.many_to_one,
                              head->agreement.nmi, head->agreement.ari};
     for (int c = 0; c < 4 && r->head[0].count; c++) {
