@@ -20,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCE = 1024, REPLACE_TRIES = 100 };
+enum { REPLACE_TRIES = 100 };
 
 /* An image that could not be read, in the order of the batches. */
 struct fault {
     int64_t index;
-    char sentence[SENTENCE];
+    char sentence[CK_SENTENCE];
 };
 
 struct slot {
@@ -40,7 +40,7 @@ struct slot {
     int64_t faults, fault_room;
     int status; /* an error that ends everything: of the first image that has one */
     int64_t status_place;
-    char sentence[SENTENCE];
+    char sentence[CK_SENTENCE];
 };
 
 struct worker {

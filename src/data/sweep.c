@@ -7,15 +7,13 @@
 
 #include <stdio.h>
 
-enum { SENTENCE = 1024 };
-
 struct block {
     const struct ck_sweep *sweep;
     struct ck_fetcher *fetcher; /* [threads] */
     int64_t first;
     int count, ended;
     int status[CK_SWEEP_BLOCK];
-    char sentence[CK_SWEEP_BLOCK][SENTENCE];
+    char sentence[CK_SWEEP_BLOCK][CK_SENTENCE];
 };
 
 static void make_one(void *arg, int64_t place, int worker)
@@ -33,7 +31,7 @@ static void make_one(void *arg, int64_t place, int worker)
         rc = s->make(s->arg, f, i, (int)place, worker);
     b->status[place] = rc;
     if (rc)
-        snprintf(b->sentence[place], SENTENCE, "%s", coke_last_error());
+        snprintf(b->sentence[place], CK_SENTENCE, "%s", coke_last_error());
 }
 
 static int take_all(const struct block *b)
