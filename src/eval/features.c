@@ -1,14 +1,11 @@
 /* features.c - what an encoder says of images, in evaluation. */
 #include "eval/features.h"
-#include "core/error.h"
+#include "core/first_error.h"
 #include "core/mem.h"
 #include "core/workers.h"
 #include "nn/plan.h"
 
-#include <stdio.h>
 #include <string.h>
-
-enum { SENTENCE = 400 };
 
 struct worker {
     struct ck_fetcher fetcher;
@@ -28,8 +25,7 @@ struct ck_features {
     /* of the batch being made */
     const int64_t *index;
     uint8_t *bad; /* NULL = must be read */
-    int status;
-    char sentence[SENTENCE];
+    struct ck_first_error error;
 };
 
 /* Up to this side nothing is cut off: small pictures show their object from edge to edge. */
@@ -138,10 +134,8 @@ static void load_one(void *arg, int64_t i, int worker)
     struct worker *w = &f->worker[worker];
     float *out[1] = {f->x + i * f->pixels};
     int rc = ck_recipe_make(&f->recipe, &w->fetcher, &w->canvas, f->data, f->index[i], 0, out);
-    if (!rc || excuse(f, i, rc))
-        return;
-    f->status = rc; /* any of several will do */
-    snprintf(f->sentence, sizeof f->sentence, "%s", coke_last_error());
+    if (rc && !excuse(f, i, rc))
+        ck_first_error_keep(&f->error, rc);
 }
 
 static void copy_out(const struct ck_features *f, int output, int64_t count, int dim,
@@ -191,10 +185,9 @@ int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, floa
         float *x = at_row(features, at, f->dim), *p = at_row(proj, at, f->proj_dim);
         f->index = index + at;
         f->bad = bad ? bad + at : NULL;
-        f->status = COKE_OK;
+        f->error.status = COKE_OK;
         ck_parallel(count, load_one, f);
-        if (f->status)
-            return ck_fail(f->status, "%s", f->sentence);
+        CK_RETURN_IF(ck_first_error_raise(&f->error));
         CK_RETURN_IF(forward(f, f->x, count, x, p));
         clear_bad(f, count, x, p);
     }
