@@ -466,16 +466,16 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
 int ck_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n, int32_t *label,
                       float *scores)
 {
-    struct ck_padded_rows rows = {0};
+    struct ck_padded_rows padded = {0};
     struct ck_assigner *a = NULL;
     int rc = COKE_OK;
-    CK_TRY(ck_padded_rows_fill(&rows, x, n, (int)km->o.dim));
+    CK_TRY(ck_padded_rows_fill(&padded, x, n, (int)km->o.dim));
     CK_TRY(ck_assigner_new(&a, km->kn, km->prev, km->k, km->ld));
     ck_assigner_settle(a, NULL);
-    ck_assign(a, rows.x, n, label, scores);
+    ck_assign(a, padded.x, n, label, scores);
 done:
     ck_assigner_free(a);
-    ck_padded_rows_release(&rows);
+    ck_padded_rows_release(&padded);
     return rc;
 }
 
