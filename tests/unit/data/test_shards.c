@@ -351,7 +351,7 @@ static void streams_are_read_in_a_single_pass(void **state)
     write_shard("p.tar", 0, 5);
     assert_int_equal(system("gzip -k p.tar && cp p.tar.gz p.tgz && cp p.tar.gz odd.tar"), 0);
     assert_fails(open_fails("p.tar.gz"), COKE_EUSAGE, "p.tar.gz: compressed, so it can only");
-    assert_fails(open_fails("odd.tar"), COKE_EUSAGE, "gunzip it, or make shards");
+    assert_fails(open_fails("odd.tar"), COKE_EUSAGE, "gunzip it, or pack it");
     assert_fails(open_fails("-"), COKE_EUSAGE, "-: a pipe, so it can only be read once");
     assert_ok(ck_dataset_open(&d, "p.tar.gz", &once));
     check_stream(d, "p.tar.gz", 5);

@@ -358,7 +358,7 @@ static void foreign_compressions_are_named(void **state)
                "\xfd"
                "7zXZ\0..",
                8);
-    assert_fails(read_all("x.tar.xz"), COKE_EUSAGE, "xz -dc x.tar.xz |");
+    assert_fails(read_all("x.tar.xz"), COKE_EUSAGE, "output of: xz -dc x.tar.xz");
     write_file("x.tar.bz2", "BZh91AY", 7);
     assert_fails(read_all("x.tar.bz2"), COKE_EUSAGE, "bzip2 -dc");
     assert_fails(read_all("."), COKE_EIO, "Is a directory");

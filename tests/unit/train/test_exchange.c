@@ -178,7 +178,7 @@ static void claims_of_small_files_cost_no_memory(void **state)
                  "layer4.0.conv2.weight is missing");
     assert_ok(ck_state_add(&s, "layer4.0.conv2.weight", CK_F32, 4, block, zero));
     assert_fails(ck_foreign_load(&e, &s, "x", &o, note), COKE_EFORMAT,
-                 "layer4.0.conv2.weight is 1 x 1 x 1 x 1");
+                 "layer4.0.conv2.weight has shape 1 x 1 x 1 x 1");
     assert_true(ck_mem_stats().peak_bytes - before.live_bytes < 4 << 20);
     ck_state_release(&s);
 }
