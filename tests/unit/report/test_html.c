@@ -1,5 +1,6 @@
 /* test_html.c - text from data cannot leave its place in a page. */
 #include "support.h"
+#include "core/mem.h"
 #include "report/html.h"
 
 #include <unistd.h>
