@@ -63,7 +63,7 @@ static void threads_may_become_fewer_after_a_plan_was_made(void **state)
     assert_ok(coke_set_threads(1));
     layer_result_of(&got, &l, p);
     assert_f32(&got, &want, "fewer threads");
-    assert_ok(coke_set_threads(5)); /* for whom there is no scratch */
+    assert_ok(coke_set_threads(5)); /* more than the scratch was sized for */
     assert_fails(ck_plan_forward(p, l.images), COKE_EUSAGE, "made for 3 threads");
     assert_ok(coke_set_threads(3));
     assert_ok(ck_plan_forward(p, l.images));
