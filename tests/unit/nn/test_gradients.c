@@ -6,8 +6,8 @@ static void check(enum coke_arch arch, enum coke_stem stem, int64_t size, const 
 {
     struct layer_case c = {name, "", 32, 3, size, size, 0};
     struct coke_encoder_options o = coke_encoder_options_default();
-    o.arch = arch;
-    o.stem = stem;
+    o.arch = (int32_t)arch;
+    o.stem = (int32_t)stem;
     o.width = 0.125;
     o.dim = 16;
     for (int train = 0; train < 2; train++) {
