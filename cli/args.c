@@ -12,15 +12,20 @@ void args_init(struct args *a, const struct command *cmd)
     *a = (struct args){.cmd = cmd};
     for (int g = 0; g < MAX_GROUPS && cmd->group[g].table; g++) {
         const struct coke_option_table *t = cmd->group[g].table();
+        a->part[g] = (struct ck_option_part){t, cmd->group[g].offset, NULL};
+        a->table.nparts = g + 1;
         assert(a->own + t->n + cmd->nargs <= ARGS_MAX_ROWS);
         for (int i = 0; i < t->n; i++) {
+            if (t->row[i].local)
+                continue;
             a->row[a->own] = t->row[i];
             a->row[a->own++].offset += cmd->group[g].offset;
         }
     }
     for (int i = 0; i < cmd->nargs; i++)
         a->row[a->own + i] = cmd->arg[i].row;
-    a->table = (struct coke_option_table){a->row, a->own + cmd->nargs, cmd->size};
+    a->table = (struct coke_option_table){a->row, a->own + cmd->nargs, cmd->size, a->part,
+                                          a->table.nparts};
 }
 
 const struct arg *args_own(const struct args *a, int row)
@@ -66,7 +71,7 @@ static int set(const struct args *a, int row, const char *value)
         *text_of(a, row) = value;
         return COKE_OK;
     }
-    int rc = coke_options_set(&a->table, a->options, a->row[row].name, value);
+    int rc = coke_table_set(&a->table, a->options, a->row[row].name, value);
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
@@ -102,7 +107,7 @@ static int parse_long(struct args *a, const char *word, const char *next, int *u
     }
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(len < 60 ? len : 60), word);
-    int rc = coke_options_set(&a->table, a->options, name, "");
+    int rc = coke_table_set(&a->table, a->options, name, "");
     return talk_fail_library(rc ? rc : COKE_EUSAGE);
 }
 
@@ -153,8 +158,7 @@ static int read_environment(const struct args *a)
         for (size_t j = 5; j < n && j < sizeof name; j++)
             name[j] = name[j] == '-' ? '_' : (char)toupper((unsigned char)name[j]);
         const char *value = getenv(name);
-        int rc =
-            value ? coke_options_set(&a->table, a->options, a->row[i].name, value) : COKE_OK;
+        int rc = value ? coke_table_set(&a->table, a->options, a->row[i].name, value) : COKE_OK;
         if (rc)
             return talk_fail(rc, "%s in the environment: %s", name, coke_last_error());
     }
@@ -174,18 +178,18 @@ int args_parse(struct args *a, void *options, const char **operand, int argc,
 {
     a->options = options;
     a->operand = operand;
-    coke_options_default(&a->table, options);
+    coke_table_default(&a->table, options);
     int rc = parse_words(a, argc, argv);
     if (rc || a->help)
         return rc;
     const char *preset = a->cmd->preset ? text_option(a, "preset") : NULL;
     const char *config = text_option(a, "config");
-    coke_options_default(&a->table, options);
+    coke_table_default(&a->table, options);
     if (preset)
         rc = a->cmd->preset(options, preset);
-    struct coke_option_table library = {a->row, a->own, a->cmd->size};
+    struct coke_option_table library = {a->row, a->own, a->cmd->size, NULL, 0};
     if (!rc && config)
-        rc = coke_options_load_json(&library, options, config);
+        rc = coke_table_load_json(&library, options, config);
     if (rc)
         return talk_fail_library(rc);
     rc = read_environment(a);

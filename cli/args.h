@@ -11,6 +11,7 @@ struct args {
     const struct command *cmd;
     struct coke_option row[ARGS_MAX_ROWS];
     struct coke_option_table table;
+    struct ck_option_part part[MAX_GROUPS];
     int own; /* first row of the program */
     void *options;
     const char **operand;

@@ -189,7 +189,7 @@ static int run(const void *options, int n, const char *const *paths)
     const struct options *o = options;
     struct work w = {0};
     if (o->print_config) {
-        int rc = coke_options_print_json(coke_cluster_option_table(), &o->o, stdout);
+        int rc = coke_table_print_json(coke_cluster_option_table(), &o->o, stdout);
         return rc ? talk_fail_library(rc) : COKE_OK;
     }
     int rc = check_options(o, n);

@@ -81,7 +81,7 @@ static int run_one(const struct options *o, struct coke_rows *rows, double ratio
     struct coke_cluster_input input = {.rows = rows};
     struct coke_cluster *c = NULL;
     co.k = (struct coke_ints){.n = 1, .v = {(int32_t)o->k}};
-    co.ratio = ratio;
+    co.kmeans.ratio = ratio;
     co.seed = o->seed;
     progress_init(&p, o->quiet);
     p.quiet |= !p.terminal; /* a few seconds: no log */

@@ -229,7 +229,7 @@ static int run(const void *options, int n, const char *const *source)
     if (o->preset && strcmp(o->preset, "list") == 0)
         return list_presets();
     if (o->print_config) {
-        int rc = coke_options_print_json(coke_train_option_table(), &o->o, stdout);
+        int rc = coke_table_print_json(coke_train_option_table(), &o->o, stdout);
         return rc ? talk_fail_library(rc) : COKE_OK;
     }
     int rc = check_usage(o, n);

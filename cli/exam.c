@@ -18,7 +18,7 @@ const struct coke_option_table *exam_data_table(void)
     for (int i = 0; i < all->n; i++)
         if (strcmp(all->row[i].name, "split") != 0)
             row[n++] = all->row[i];
-    t = (struct coke_option_table){row, n, all->size};
+    t = (struct coke_option_table){row, n, all->size, NULL, 0};
     return &t;
 }
 

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const options[] = {"arch", "stem", "width", "channels", "head", "dim"};
+static const char *const options[] = {"arch", "stem", "width", "channels", "projector", "dim"};
 enum { OPTIONS = sizeof options / sizeof options[0] };
 
 static int is_shown(const struct coke_exchanged *x, const char *name)
 {
-    return strcmp(name, "dim") != 0 || x->encoder.head != COKE_PROJECTOR_NONE;
+    return strcmp(name, "dim") != 0 || x->encoder.projector != COKE_PROJECTOR_NONE;
 }
 
 static int print_json(const struct coke_exchanged *x, const char *path, int64_t bytes, FILE *to)
@@ -28,7 +28,7 @@ static int print_json(const struct coke_exchanged *x, const char *path, int64_t 
     coke_json_begin_object(j, "encoder");
     for (int i = 0; i < OPTIONS; i++)
         if (is_shown(x, options[i]) &&
-            !coke_options_get(coke_encoder_option_table(), &x->encoder, options[i], value,
+            !coke_table_get(coke_encoder_option_table(), &x->encoder, options[i], value,
                               sizeof value))
             coke_json_put_text(j, options[i], value);
     coke_json_end(j);
@@ -42,9 +42,8 @@ static void print_text(const struct coke_exchanged *x, const char *path, int64_t
     char value[64];
     fprintf(to, "%-12s%s\n%-12s", "read", x->weights, "encoder");
     for (int i = 0; i < OPTIONS; i++)
-        if (is_shown(x, options[i]) &&
-            !coke_options_get(coke_encoder_option_table(), &x->encoder, options[i], value,
-                              sizeof value))
+        if (is_shown(x, options[i]) && !coke_table_get(coke_encoder_option_table(), &x->encoder,
+                                                       options[i], value, sizeof value))
             fprintf(to, "%s%s %s", i ? ", " : "", options[i], value);
     fputc('\n', to);
     if (x->tensors)

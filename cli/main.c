@@ -34,8 +34,8 @@ static int fail_unknown(const char *name)
     for (int i = 0; i < COMMANDS; i++)
         row[i] = (struct coke_option){.name = commands[i]->name, .type = COKE_OPT_FLAG};
     row[COMMANDS] = (struct coke_option){.name = "help", .type = COKE_OPT_FLAG};
-    const struct coke_option_table table = {row, COMMANDS + 1, sizeof unused};
-    coke_options_set(&table, unused, name, "");
+    const struct coke_option_table table = {row, COMMANDS + 1, sizeof unused, NULL, 0};
+    coke_table_set(&table, unused, name, "");
     const char *near = strrchr(coke_last_error(), ';');
     return talk_fail(COKE_EUSAGE, "unknown command '%s'%s; 'coke --help' lists all", name,
                      near ? near : "");

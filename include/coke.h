@@ -38,58 +38,117 @@ COKE_API const char *coke_isa(void);  /* instruction set in use: ref, avx2, avx5
 COKE_API int coke_set_threads(int n); /* 0 = all cores */
 COKE_API int coke_threads(void);
 
-/* ---- options: one table row is the home of a name, its default, bounds and help ---- */
+/* ---- options ----
+ *
+ * Functions take their options as one opaque type: values of a kind ("cluster", "train", ...),
+ * set and read by name. NULL stands for the defaults wherever options are taken. A kind that is
+ * composed of others may be used in their place: coke_dataset_open() accepts options of kind
+ * "train". Values are validated when they are set; a value that is refused changes nothing. An
+ * object may be read by several threads at once, but not while one of them sets a value. */
 
 #define COKE_MAX_HEADS 64
+#define COKE_MAX_THREADS 4096
 
-struct coke_ints {
-    int32_t n;
-    int32_t v[COKE_MAX_HEADS];
-};
+struct coke_options;
 
 enum coke_option_type {
-    COKE_OPT_INT,    /* int64_t */
-    COKE_OPT_FLOAT,  /* double */
-    COKE_OPT_FLAG,   /* int32_t, 0 or 1; on the command line --name and --no-name */
-    COKE_OPT_CHOICE, /* int32_t, index into choices */
-    COKE_OPT_INTS    /* struct coke_ints, comma-separated */
+    COKE_OPT_INT,
+    COKE_OPT_FLOAT,
+    COKE_OPT_FLAG,   /* "on" or "off", 1 or 0 */
+    COKE_OPT_CHOICE, /* one word of `choices`, or its position */
+    COKE_OPT_INTS,   /* comma-separated, at most COKE_MAX_HEADS of them */
+    COKE_OPT_TEXT    /* "" = not set */
 };
 
-struct coke_option {
-    const char *name; /* "max-epochs": flag --max-epochs, config key "max-epochs" */
+/* One option. Strings live as long as the object that they describe. */
+struct coke_option_info {
+    size_t size; /* sizeof(struct coke_option_info), set by the caller */
+    const char *name;
     enum coke_option_type type;
-    size_t offset;
-    double def, min, max;
-    const char *choices; /* "a|b|c", or for numbers "auto": the word that means the default */
+    double def, min, max; /* numbers and lists; a flag's and a choice's default is its number */
+    const char *choices; /* "a|b|c", or for numbers "auto": the word for the default; or NULL */
     const char *help;
 };
 
-struct coke_option_table {
-    const struct coke_option *row;
-    int n;
-    size_t size; /* of the struct that the offsets are into */
-};
+/* Kinds: kmeans, cluster, rows, encoder, plan, optimizer, loss, dataset, pack, view, loader,
+ * train, use, knn, linear, finetune, report, export, import. Holds the defaults. */
+COKE_API int coke_options_new(struct coke_options **out, const char *kind);
+/* Options of the caller's own, described by rows [n], whose strings are copied. */
+COKE_API int coke_options_define(struct coke_options **out, const struct coke_option_info *rows,
+                                 int n);
+COKE_API void coke_options_free(struct coke_options *o);
+COKE_API int coke_options_copy(struct coke_options **out, const struct coke_options *o);
+COKE_API const char *coke_options_kind(const struct coke_options *o); /* "" = defined */
 
-COKE_API void coke_options_default(const struct coke_option_table *t, void *options);
-/* Unknown names are errors that name the nearest one. */
-COKE_API int coke_options_set(const struct coke_option_table *t, void *options,
-                              const char *name, const char *value);
-/* The value as text, as coke_options_set takes it. */
-COKE_API int coke_options_get(const struct coke_option_table *t, const void *options,
-                              const char *name, char *value, size_t size);
-COKE_API int coke_options_load_json(const struct coke_option_table *t, void *options,
-                                    const char *path);
-COKE_API int coke_options_print_json(const struct coke_option_table *t, const void *options,
-                                     FILE *to);
+/* An unknown name is an error that names the nearest one. */
+COKE_API int coke_options_set(struct coke_options *o, const char *name, const char *text);
+COKE_API int coke_options_set_int(struct coke_options *o, const char *name, int64_t value);
+COKE_API int coke_options_set_float(struct coke_options *o, const char *name, double value);
+/* The value as text, as coke_options_set takes it; COKE_EUSAGE if it needs more than `size`
+ * bytes with its 0. */
+COKE_API int coke_options_get(const struct coke_options *o, const char *name, char *text,
+                              size_t size);
+COKE_API int coke_options_get_int(const struct coke_options *o, const char *name,
+                                  int64_t *value);
+COKE_API int coke_options_get_float(const struct coke_options *o, const char *name,
+                                    double *value);
+
+/* A JSON object of names and values: all of them are set, or none. */
+COKE_API int coke_options_load_json(struct coke_options *o, const char *path);
+COKE_API int coke_options_print_json(const struct coke_options *o, FILE *to);
+
+COKE_API int coke_options_count(const struct coke_options *o);
+/* Option i, 0 .. count - 1. */
+COKE_API int coke_options_describe(const struct coke_options *o, int i,
+                                   struct coke_option_info *out);
+/* The word of words [n] that is nearest to `word`, or NULL if none is near. */
+COKE_API const char *coke_nearest(const char *word, const char *const *words, int n);
+
+/* ---- options as structs: until the functions below take struct coke_options ---- */
+
+#include "cluster/job_options.h"
+#include "eval/eval_options.h"
+#include "io/rows_options.h"
+#include "report/report_options.h"
+#include "train/train_options.h"
+#include "train/use_options.h"
+
+#define coke_ints ck_ints
+#define coke_option ck_option
+#define coke_option_table ck_option_table
+#define coke_rows_options ck_rows_options
+#define coke_kmeans_options ck_kmeans_options
+#define coke_cluster_options ck_cluster_options
+#define coke_encoder_options ck_encoder_options
+#define coke_plan_options ck_plan_options
+#define coke_optimizer_options ck_optimizer_options
+#define coke_dataset_options ck_dataset_options
+#define coke_pack_options ck_pack_options
+#define coke_view_options ck_view_options
+#define coke_loader_options ck_loader_options
+#define coke_train_options ck_train_options
+#define coke_use_options ck_use_options
+#define coke_knn_options ck_knn_options
+#define coke_linear_options ck_linear_options
+#define coke_finetune_options ck_finetune_options
+#define coke_report_options ck_report_options
+#define coke_export_options ck_export_options
+#define coke_import_options ck_import_options
+#define coke_loss_options ck_loss_setup
+
+COKE_API void coke_table_default(const struct coke_option_table *t, void *options);
+COKE_API int coke_table_set(const struct coke_option_table *t, void *options, const char *name,
+                            const char *value);
+COKE_API int coke_table_get(const struct coke_option_table *t, const void *options,
+                            const char *name, char *value, size_t size);
+COKE_API int coke_table_load_json(const struct coke_option_table *t, void *options,
+                                  const char *path);
+COKE_API int coke_table_print_json(const struct coke_option_table *t, const void *options,
+                                   FILE *to);
 
 /* ---- rows: vectors from files or memory ---- */
 
 struct coke_rows;
-
-struct coke_rows_options {
-    int one_pass;          /* "-" is read once, in order, and not spooled to a file */
-    const char *spool_dir; /* where "-" is spooled; NULL = $TMPDIR or /tmp */
-};
 
 /* .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs; several files are one stream; "-" = .npy on stdin. */
 COKE_API int coke_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
@@ -107,30 +166,6 @@ COKE_API int coke_numbers_load(const char *path, double **out, int64_t *n);
 COKE_API void coke_numbers_free(double *numbers);
 
 /* ---- k-means, batch by batch ---- */
-
-enum coke_centers_form {
-    COKE_CENTERS_RUNNING, /* the authors' way: renormalised running mean */
-    COKE_CENTERS_MEAN,    /* exact mean of the epoch so far (Eq. 11) */
-    COKE_CENTERS_EPOCH,   /* moved once, at the end of the epoch (Eq. 10) */
-    COKE_CENTERS_FIXED    /* never moved: online assignment to given centers */
-};
-
-struct coke_kmeans_options {
-    int64_t n; /* instances an epoch */
-    int64_t k; /* clusters */
-    int64_t dim;
-    double ratio;     /* least size of a cluster as a share of n/k */
-    double max_ratio; /* largest size as a multiple of n/k; 0 = no upper bound */
-    double inflate;   /* factor on the lower bounds that the duals work towards */
-    double eta;       /* step of the duals; 0 = from tau */
-    double tau;       /* project the duals on { rho >= 0, |rho|_1 <= tau }; 0 = only rho >= 0 */
-    double carry;     /* share of last epoch's sums that is kept (form mean) */
-    int32_t centers;  /* enum coke_centers_form */
-    int64_t stage;    /* first epoch of the second stage (T'); -1 = none */
-    int64_t slots;    /* label slots an instance in the second stage (L) */
-    double slot_temperature;
-    int32_t keep_labels; /* store one label an instance */
-};
 
 struct coke_kmeans;
 
@@ -189,20 +224,6 @@ COKE_API int coke_multihead_step(struct coke_multihead *mh, const float *x, cons
 COKE_API int coke_multihead_epoch_end(struct coke_multihead *mh);
 
 /* ---- the whole job: rows in, labels with guaranteed sizes out ---- */
-
-struct coke_cluster_options {
-    struct coke_ints k;
-    double ratio, max_ratio, inflate;
-    int64_t epochs, max_epochs, batch;
-    double tolerance;
-    double eta, tau, carry;
-    int32_t centers; /* enum coke_centers_form */
-    int32_t init;    /* sample, kmeans++ */
-    int32_t repair;
-    int32_t bad;     /* error, skip */
-    int32_t shuffle; /* auto, full, block, none */
-    int64_t seed;
-};
 
 COKE_API const struct coke_option_table *coke_cluster_option_table(void);
 COKE_API struct coke_cluster_options coke_cluster_options_default(void);
@@ -329,19 +350,6 @@ enum coke_projector {
     COKE_PROJECTOR_MLP3  /* Linear-BN-ReLU-Linear-BN-ReLU-Linear-BN */
 };
 
-struct coke_encoder_options {
-    int32_t arch; /* enum coke_arch */
-    int32_t stem; /* enum coke_stem */
-    double width; /* factor on all channels */
-    int64_t channels;
-    int32_t head; /* enum coke_projector */
-    int64_t hidden;
-    int64_t dim;
-    int32_t predictor;
-    int32_t zero_residual; /* blocks begin as identities */
-    int64_t seed;
-};
-
 struct coke_encoder;
 
 COKE_API const struct coke_option_table *coke_encoder_option_table(void);
@@ -379,20 +387,6 @@ enum coke_output {
     COKE_OUTPUTS
 };
 
-struct coke_plan_options {
-    int64_t batch, height, width;
-    int32_t precision; /* enum coke_precision: of the images inside the backbone */
-    int32_t train;     /* batch statistics; else the running ones */
-    int32_t backward;  /* coke_plan_backward will be called */
-    int32_t recompute; /* less memory, a little slower */
-    /* By enum coke_output: which are computed, and which get gradients. All 0: all there are,
-     * and gradients for PROJ and PRED. */
-    int32_t want[COKE_OUTPUTS], grad[COKE_OUTPUTS];
-    /* Adds v [n] over the processes of a group for batch norm, or NULL. */
-    int (*reduce)(void *arg, double *v, int64_t n);
-    void *reduce_arg;
-};
-
 struct coke_plan;
 
 COKE_API struct coke_plan_options coke_plan_options_default(void);
@@ -411,11 +405,6 @@ COKE_API int64_t coke_plan_bytes(const struct coke_plan *p);
 
 enum coke_optimizer_kind { COKE_LARS, COKE_SGD };
 
-struct coke_optimizer_options {
-    int32_t kind; /* enum coke_optimizer_kind */
-    double momentum, weight_decay;
-};
-
 struct coke_optimizer;
 
 COKE_API struct coke_optimizer_options coke_optimizer_options_default(void);
@@ -427,18 +416,6 @@ COKE_API void coke_optimizer_free(struct coke_optimizer *o);
 COKE_API int coke_optimizer_step(struct coke_optimizer *o, double rate);
 
 /* The discrimination loss: cross-entropy of unit vectors to the centers of every head. */
-struct coke_loss_options {
-    int32_t views; /* 1; 2; or 2 large ones and then small ones */
-    int64_t batch; /* at most */
-    int64_t dim;
-    int32_t heads;
-    int64_t k[COKE_MAX_HEADS]; /* centers of each head */
-    double temperature;
-    double alpha;        /* share of the label in the target, from 2 views on */
-    double beta;         /* weight of the predictions, the rest is the projections' */
-    double large_weight; /* of the large views, from 3 views on */
-};
-
 struct coke_loss;
 
 COKE_API struct coke_loss_options coke_loss_options_default(void);
@@ -465,16 +442,6 @@ COKE_API int coke_tune(const char *path);
 /* ---- images: data sets, and batches of augmented views ---- */
 
 enum coke_split { COKE_SPLIT_TRAIN, COKE_SPLIT_TEST };
-
-struct coke_dataset_options {
-    int32_t split;         /* enum coke_split: of a folder that has both, and of synthetic: */
-    int32_t coarse;        /* CIFAR-100: the 20 super-classes */
-    int64_t channels;      /* 1 or 3: grey and RGB pictures become that; 0 = as the data is */
-    int32_t exif;          /* turn pictures upright */
-    int64_t max_pixels;    /* larger pictures are refused */
-    int32_t one_pass;      /* the source may be a pipe or compressed: read once, in order */
-    const char *cache_dir; /* of indexes; NULL = beside the tar files, or the user's cache */
-};
 
 struct coke_dataset;
 
@@ -508,13 +475,6 @@ COKE_API int coke_dataset_verify(struct coke_dataset *d, const struct coke_callb
 
 enum coke_pack_format { COKE_PACK_JPEG, COKE_PACK_PNG, COKE_PACK_PPM };
 
-struct coke_pack_options {
-    int64_t size;    /* the short side becomes this if it is longer; 0 = pictures as they are */
-    int32_t format;  /* enum coke_pack_format */
-    int64_t quality; /* of JPEG */
-    int64_t shard_size; /* bytes */
-};
-
 COKE_API const struct coke_option_table *coke_pack_option_table(void);
 COKE_API struct coke_pack_options coke_pack_options_default(void);
 
@@ -544,18 +504,6 @@ enum coke_recipe {
 
 #define COKE_MAX_VIEWS 16
 
-/* What is made of an image. */
-struct coke_view_options {
-    int32_t recipe;      /* enum coke_recipe */
-    int64_t size;        /* side of the (large) views; 0 = the recipe's */
-    int64_t small_views; /* of multi */
-    int64_t small_size;
-    double min_scale; /* least share of the area in a crop; 0 = the recipe's */
-    int32_t filter;   /* bilinear, bicubic */
-    int32_t decode;   /* scaled, exact */
-    int64_t seed;
-};
-
 COKE_API const struct coke_option_table *coke_view_option_table(void);
 COKE_API struct coke_view_options coke_view_options_default(void);
 
@@ -563,18 +511,6 @@ COKE_API struct coke_view_options coke_view_options_default(void);
 COKE_API int coke_dataset_preview(struct coke_dataset *d,
                                   const struct coke_view_options *options, int rows,
                                   int columns, const char *path, int force);
-
-struct coke_loader_options {
-    struct coke_view_options view;
-    int32_t normalize; /* auto, imagenet, cifar10, half */
-    int64_t batch;
-    int64_t workers;  /* threads; 0 = as many as cores */
-    int64_t prefetch; /* batches made ahead */
-    int32_t bad;      /* skip, replace, error */
-    double max_bad;   /* a larger share of images that cannot be read is an error */
-    int32_t shuffle;
-    int32_t rank, ranks; /* of a job of several processes; ranks 0 = one alone */
-};
 
 struct coke_loader;
 
@@ -624,35 +560,6 @@ COKE_API int coke_agreement(const int32_t *truth, const int32_t *labels, int64_t
 enum coke_coupling { COKE_LAST, COKE_CURRENT };
 enum coke_eta_mode { COKE_ETA_SCALED, COKE_ETA_SHARED };
 
-struct coke_train_options {
-    struct coke_dataset_options data;
-    struct coke_loader_options loader;
-    struct coke_encoder_options encoder;
-    struct coke_ints k; /* clusters of each head */
-    double ratio;       /* least size of a cluster as a share of n/k */
-    double eta;         /* step of the duals; 0 = chosen */
-    int32_t eta_mode;   /* enum coke_eta_mode: in proportion to k, or the same for all heads */
-    int32_t form;       /* enum coke_centers_form: running, mean, epoch */
-    int64_t epochs;     /* with epoch 0, which only clusters */
-    int64_t stage;      /* first epoch of the second stage; -1 = none */
-    int64_t slots;
-    double slot_temperature;
-    double temperature, alpha, beta, large_weight;
-    double alpha_start;      /* alpha begins here and comes down in a straight line ... */
-    double alpha_until;      /* ... until this share of the epochs */
-    int32_t labels, centers; /* enum coke_coupling: of the loss */
-    int32_t keep_best;
-    int32_t optimizer; /* enum coke_optimizer_kind */
-    double rate, momentum, weight_decay;
-    int64_t warmup; /* epochs; -1 = chosen */
-    int64_t accumulate;
-    int32_t precision; /* enum coke_precision */
-    int64_t monitor;   /* epochs between two looks at k-NN, ACC, NMI, ARI; 0 = never */
-    int64_t save_epochs, save_steps; /* checkpoints every so many; 0 = not by these */
-    double save_minutes;
-    int64_t keep; /* checkpoints that are kept beside last and best */
-};
-
 COKE_API const struct coke_option_table *coke_train_option_table(void);
 COKE_API struct coke_train_options coke_train_options_default(void);
 /* Names of the presets, one after the other, NULL after the last. */
@@ -689,13 +596,6 @@ COKE_API int coke_train_run(struct coke_dataset *data, const struct coke_train_o
                             struct coke_train_summary *out);
 
 /* ---- use: what a trained encoder says of images ---- */
-
-struct coke_use_options {
-    int32_t best;      /* of a run folder: the best checkpoint instead of the last */
-    int64_t size;      /* side of the images that the encoder sees; 0 = as in its training */
-    int32_t normalize; /* auto = as in its training, imagenet, cifar10, half */
-    int32_t bad;       /* images that cannot be read: error, or skip */
-};
 
 COKE_API const struct coke_option_table *coke_use_option_table(void);
 COKE_API struct coke_use_options coke_use_options_default(void);
@@ -766,10 +666,6 @@ struct coke_eval_input {
 
 #define COKE_EVAL_ROWS 16
 
-struct coke_knn_options {
-    struct coke_ints neighbours; /* none: 20 and 200 */
-    double temperature;
-};
 COKE_API const struct coke_option_table *coke_knn_option_table(void);
 COKE_API struct coke_knn_options coke_knn_options_default(void);
 
@@ -801,15 +697,6 @@ struct coke_eval_table {
 
 enum coke_linear_protocol { COKE_LINEAR_PAPER, COKE_LINEAR_ABLATION };
 
-struct coke_linear_options {
-    int32_t protocol;      /* enum coke_linear_protocol */
-    double rate;           /* 0 = the protocol's */
-    double weight_decay;   /* of both 1e-6 */
-    int64_t epochs, batch; /* 0 = the protocol's */
-    int32_t augment;       /* crops and flips; else features are computed once */
-    int32_t sweep;         /* rates around the protocol's */
-    int64_t trials, seed;
-};
 COKE_API const struct coke_option_table *coke_linear_option_table(void);
 COKE_API struct coke_linear_options coke_linear_options_default(void);
 /* A linear classifier on the features of the backbone, which stays as it is. */
@@ -817,11 +704,6 @@ COKE_API int coke_eval_linear(const struct coke_eval_input *in,
                               const struct coke_linear_options *options,
                               struct coke_eval_table *out);
 
-struct coke_finetune_options {
-    double rate;         /* 0 = 1, .1, .01, .001 */
-    double weight_decay; /* -1 = 1e-5, 1e-6, 0 */
-    int64_t epochs, batch, trials, seed;
-};
 COKE_API const struct coke_option_table *coke_finetune_option_table(void);
 COKE_API struct coke_finetune_options coke_finetune_options_default(void);
 /* The whole network as a classifier; the last layer learns 10 times as fast. */
@@ -845,12 +727,6 @@ struct coke_eval_cluster {
 COKE_API int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster *out);
 
 /* ---- report: a run or a clustering as one page to look at ---- */
-
-struct coke_report_options {
-    double budget;  /* MB that pictures may take; 0 = chosen */
-    int64_t sample; /* images or rows that are looked at, at most */
-    int32_t best;   /* of a run: the best checkpoint, not the last */
-};
 
 COKE_API const struct coke_option_table *coke_report_option_table(void);
 COKE_API struct coke_report_options coke_report_options_default(void);
@@ -894,18 +770,6 @@ enum coke_part {
 enum coke_names {
     COKE_NAMES_TORCHVISION, /* conv1.weight, layer1.0.bn1.bias, ..., fc.*, predictor.* */
     COKE_NAMES_AUTHORS      /* module.encoder.*, as the authors' scripts expect it */
-};
-
-struct coke_export_options {
-    int32_t format; /* enum coke_export_format */
-    int32_t part;   /* enum coke_part */
-    int32_t names;  /* enum coke_names: of safetensors and .pth */
-    int32_t best;   /* of a run folder: best.safetensors */
-};
-
-struct coke_import_options {
-    int32_t part;       /* enum coke_part */
-    const char *prefix; /* what stands before conv1.weight; NULL = found out */
 };
 
 struct coke_exchanged {

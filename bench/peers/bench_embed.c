@@ -37,10 +37,10 @@ static int make_plan(struct coke_encoder *e, const struct config *c, struct ck_p
     const struct coke_option_table *t = coke_encoder_option_table();
     struct coke_encoder_options o = coke_encoder_options_default();
     struct ck_plan_request q = ck_plan_request_default();
-    if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
-        coke_options_set(t, &o, "width", c->width))
+    if (ck_options_set(t, &o, "arch", c->arch) || ck_options_set(t, &o, "stem", c->stem) ||
+        ck_options_set(t, &o, "width", c->width))
         return -1;
-    o.head = COKE_PROJECTOR_LINEAR; /* as the peer */
+    o.projector = COKE_PROJECTOR_LINEAR; /* as the peer */
     o.predictor = 0;
     if (ck_encoder_init(e, &o))
         return -1;

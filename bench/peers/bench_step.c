@@ -91,10 +91,10 @@ static int set_up(struct run *r, const struct config *c, int bf16)
     struct ck_optimizer_options sgd = {CK_SGD, 0.9, 1e-4, 1};
     r->n = atoi(c->batch);
     r->size = atoi(c->size);
-    if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
-        coke_options_set(t, &o, "width", c->width))
+    if (ck_options_set(t, &o, "arch", c->arch) || ck_options_set(t, &o, "stem", c->stem) ||
+        ck_options_set(t, &o, "width", c->width))
         return -1;
-    o.head = COKE_PROJECTOR_LINEAR;
+    o.projector = COKE_PROJECTOR_LINEAR;
     o.predictor = 0;
     if (ck_encoder_init(&r->e, &o))
         return -1;

@@ -142,13 +142,13 @@ static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
     }
 }
 
-static void put_options(struct ck_json *j, const struct coke_cluster_options *o)
+static void put_options(struct ck_json *j, const struct ck_cluster_options *o)
 {
-    const struct coke_option_table *t = coke_cluster_option_table();
+    const struct ck_option_table *t = ck_cluster_option_table();
     char value[1024];
     ck_json_begin_object(j, "options");
     for (int i = 0; i < t->n; i++)
-        if (coke_options_get(t, o, t->row[i].name, value, sizeof value) == COKE_OK)
+        if (ck_options_get(t, o, t->row[i].name, value, sizeof value) == COKE_OK)
             ck_json_put_text(j, t->row[i].name, value);
     ck_json_end(j);
 }

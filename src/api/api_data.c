@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Files in colours are the rule; sources that know better say so. */
-static int32_t channels_of(const struct ck_dataset *set, const struct coke_dataset_options *o)
+static int32_t channels_of(const struct ck_dataset *set, const struct ck_dataset_options *o)
 {
     if (o->channels)
         return (int32_t)o->channels;
@@ -19,16 +19,12 @@ static int32_t channels_of(const struct ck_dataset *set, const struct coke_datas
 }
 
 int coke_dataset_open(struct coke_dataset **out, const char *source,
-                      const struct coke_dataset_options *options)
+                      const struct ck_dataset_options *options)
 {
     int rc = COKE_OK;
-    struct ck_dataset_options o = {.split = (enum ck_split)options->split,
-                                   .cache_dir = options->cache_dir,
-                                   .one_pass = options->one_pass,
-                                   .coarse = options->coarse};
     struct coke_dataset *d = NULL;
     *out = NULL;
-    CK_TRY(ck_options_check(coke_dataset_option_table(), options));
+    CK_TRY(ck_options_check(ck_dataset_option_table(), options));
     if (options->channels == 2)
         CK_FAIL(COKE_EUSAGE, "channels: 2 is neither 1 (grey) nor 3 (colour)");
     d = ck_calloc_array(1, sizeof *d);
@@ -36,7 +32,7 @@ int coke_dataset_open(struct coke_dataset **out, const char *source,
         return COKE_ENOMEM;
     d->o = *options;
     d->o.cache_dir = NULL; /* borrowed for this call */
-    CK_TRY(ck_dataset_open(&d->set, source, &o));
+    CK_TRY(ck_dataset_open(&d->set, source, options));
     d->channels = channels_of(d->set, options);
     if (d->set->channels && d->set->channels != d->channels && d->set->channels != 1 &&
         d->set->channels != 3)
@@ -146,14 +142,14 @@ int coke_dataset_verify(struct coke_dataset *d, const struct coke_callbacks *cal
 /* ---- pack and preview ---- */
 
 int coke_dataset_pack(struct coke_dataset *d, const char *prefix,
-                      const struct coke_pack_options *options, int force,
+                      const struct ck_pack_options *options, int force,
                       const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
                       struct coke_packed *out)
 {
     return ck_pack(d, prefix, options, force, callbacks, say_bad, out);
 }
 
-int coke_dataset_preview(struct coke_dataset *d, const struct coke_view_options *options,
+int coke_dataset_preview(struct coke_dataset *d, const struct ck_view_options *options,
                          int rows, int columns, const char *path, int force)
 {
     int rc = COKE_OK;
@@ -161,7 +157,7 @@ int coke_dataset_preview(struct coke_dataset *d, const struct coke_view_options 
     struct ck_writer w = {0};
     unsigned char *bytes = NULL;
     size_t size;
-    CK_TRY(ck_options_check(coke_view_option_table(), options));
+    CK_TRY(ck_options_check(ck_view_option_table(), options));
     if (rows < 1 || columns < 1)
         CK_FAIL(COKE_EUSAGE, "a sheet of %d rows and %d columns cannot be", rows, columns);
     if (d->set->n < 0)

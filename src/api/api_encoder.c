@@ -13,7 +13,7 @@
 
 /* ---- encoders ---- */
 
-int coke_encoder_new(struct coke_encoder **out, const struct coke_encoder_options *options)
+int coke_encoder_new(struct coke_encoder **out, const struct ck_encoder_options *options)
 {
     struct coke_encoder *e = ck_alloc_array(1, sizeof *e);
     *out = NULL;
@@ -34,7 +34,7 @@ void coke_encoder_free(struct coke_encoder *e)
     ck_free(e);
 }
 
-struct coke_encoder_options coke_encoder_options_of(const struct coke_encoder *e)
+struct ck_encoder_options coke_encoder_options_of(const struct coke_encoder *e)
 {
     return e->o;
 }
@@ -48,7 +48,7 @@ int coke_encoder_open(struct coke_encoder **out, const char *path)
 {
     int rc = COKE_OK;
     struct ck_state s = {0};
-    struct coke_encoder_options o;
+    struct ck_encoder_options o;
     struct coke_encoder *e = NULL;
     *out = NULL;
     CK_TRY(ck_safetensors_read(path, &s));
@@ -135,11 +135,6 @@ struct coke_plan {
     int nseed;
 };
 
-struct coke_plan_options coke_plan_options_default(void)
-{
-    return (struct coke_plan_options){.precision = COKE_F32, .train = 1, .backward = 1};
-}
-
 static int any(const int32_t *flag)
 {
     for (int i = 0; i < COKE_OUTPUTS; i++)
@@ -148,12 +143,12 @@ static int any(const int32_t *flag)
     return 0;
 }
 
-static int wanted(const struct coke_encoder *e, const struct coke_plan_options *o, int i)
+static int wanted(const struct coke_encoder *e, const struct ck_plan_options *o, int i)
 {
     return any(o->want) ? o->want[i] : e->node[i] >= 0;
 }
 
-static int gets_grad(const struct coke_encoder *e, const struct coke_plan_options *o, int i)
+static int gets_grad(const struct coke_encoder *e, const struct ck_plan_options *o, int i)
 {
     if (!o->backward)
         return 0;
@@ -163,7 +158,7 @@ static int gets_grad(const struct coke_encoder *e, const struct coke_plan_option
 static const char *const output_name[] = {"features", "logits", "projections", "predictions"};
 
 static int make_request(struct coke_plan *p, struct ck_plan_request *r,
-                        const struct coke_encoder *e, const struct coke_plan_options *o)
+                        const struct coke_encoder *e, const struct ck_plan_options *o)
 {
     *r = ck_plan_request_default();
     if (o->precision != COKE_F32 && o->precision != COKE_BF16)
@@ -193,7 +188,7 @@ static int make_request(struct coke_plan *p, struct ck_plan_request *r,
 }
 
 int coke_plan_new(struct coke_plan **out, struct coke_encoder *e,
-                  const struct coke_plan_options *o)
+                  const struct ck_plan_options *o)
 {
     int rc = COKE_OK;
     struct ck_plan_request r;
@@ -258,29 +253,15 @@ struct coke_optimizer {
     int64_t step;
 };
 
-struct coke_optimizer_options coke_optimizer_options_default(void)
-{
-    struct ck_optimizer_options o = ck_optimizer_options_default();
-    return (struct coke_optimizer_options){o.kind == CK_LARS ? COKE_LARS : COKE_SGD, o.momentum,
-                                           o.weight_decay};
-}
-
 int coke_optimizer_new(struct coke_optimizer **out, struct coke_encoder *e,
-                       const struct coke_optimizer_options *options)
+                       const struct ck_optimizer_options *options)
 {
-    struct ck_optimizer_options o = ck_optimizer_options_default();
-    struct coke_optimizer *p = ck_calloc_array(1, sizeof *p);
     *out = NULL;
+    CK_RETURN_IF(ck_options_check(ck_optimizer_option_table(), options));
+    struct coke_optimizer *p = ck_calloc_array(1, sizeof *p);
     if (!p)
         return COKE_ENOMEM;
-    if (options->kind != COKE_LARS && options->kind != COKE_SGD) {
-        ck_free(p);
-        return ck_fail(COKE_EUSAGE, "optimizer: %d is neither LARS nor SGD", options->kind);
-    }
-    o.kind = options->kind == COKE_LARS ? CK_LARS : CK_SGD;
-    o.momentum = options->momentum;
-    o.weight_decay = options->weight_decay;
-    int rc = ck_optimizer_new(&p->optim, e->net.param, e->net.nparams, &o);
+    int rc = ck_optimizer_new(&p->optim, e->net.param, e->net.nparams, options);
     if (rc)
         ck_free(p);
     else

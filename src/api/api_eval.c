@@ -51,7 +51,7 @@ done:
 
 /* ---- k-NN ---- */
 
-static int set_neighbours(struct ck_knn_job *job, const struct coke_knn_options *o)
+static int set_neighbours(struct ck_knn_job *job, const struct ck_knn_options *o)
 {
     if (o->neighbours.n > CK_KNN_MAX_K)
         return ck_fail(COKE_EUSAGE, "neighbours: %d numbers, at most %d can be tried at once",
@@ -89,14 +89,14 @@ static int ask(struct ck_knn_job *job, const struct ck_bank *bank, const struct 
     return rc;
 }
 
-int coke_eval_knn(const struct coke_eval_input *in, const struct coke_knn_options *options,
+int coke_eval_knn(const struct coke_eval_input *in, const struct ck_knn_options *options,
                   struct coke_eval_knn *out)
 {
     int rc = COKE_OK;
     struct ck_bank bank = {0}, query = {0};
     struct ck_knn_job job = ck_knn_job_default();
     memset(out, 0, sizeof *out);
-    CK_TRY(ck_options_check(coke_knn_option_table(), options));
+    CK_TRY(ck_options_check(ck_knn_option_table(), options));
     CK_TRY(set_neighbours(&job, options));
     CK_TRY(check(in, 1));
     CK_TRY(load_bank(&bank, in, in->train, in->train, COKE_FEATURES, "train"));
@@ -162,8 +162,8 @@ static int check_test(const struct coke_eval_input *in)
                               in->train->set->source);
 }
 
-int coke_eval_linear(const struct coke_eval_input *in,
-                     const struct coke_linear_options *options, struct coke_eval_table *out)
+int coke_eval_linear(const struct coke_eval_input *in, const struct ck_linear_options *options,
+                     struct coke_eval_table *out)
 {
     int rc = COKE_OK;
     struct ck_recipe like;
@@ -174,7 +174,7 @@ int coke_eval_linear(const struct coke_eval_input *in,
                                 .o = options,
                                 .skip = in->run->o.bad,
                                 .callbacks = in->callbacks};
-    CK_TRY(ck_options_check(coke_linear_option_table(), options));
+    CK_TRY(ck_options_check(ck_linear_option_table(), options));
     CK_TRY(check_test(in));
     CK_TRY(ck_use_recipe(r, in->train, &in->run->o, &like));
     CK_TRY(ck_use_features(r, in->train, &in->run->o, &job.train_features));
@@ -187,7 +187,7 @@ done:
 }
 
 int coke_eval_finetune(const struct coke_eval_input *in,
-                       const struct coke_finetune_options *options, struct coke_eval_table *out)
+                       const struct ck_finetune_options *options, struct coke_eval_table *out)
 {
     struct ck_recipe like;
     struct ck_run *r = &in->run->r;
@@ -198,7 +198,7 @@ int coke_eval_finetune(const struct coke_eval_input *in,
                                   .o = options,
                                   .skip = in->run->o.bad,
                                   .callbacks = in->callbacks};
-    CK_RETURN_IF(ck_options_check(coke_finetune_option_table(), options));
+    CK_RETURN_IF(ck_options_check(ck_finetune_option_table(), options));
     CK_RETURN_IF(check_test(in));
     CK_RETURN_IF(
         ck_use_recipe(r, in->test, &in->run->o, &like)); /* are they of this encoder's kind? */

@@ -17,7 +17,7 @@ static int fail_null(const char *function)
 /* ---- rows ---- */
 
 int coke_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                   const struct coke_rows_options *options)
+                   const struct ck_rows_options *options)
 {
     if (!out || !paths)
         return fail_null(__func__);
@@ -105,20 +105,4 @@ int coke_info_print(const char *path, int json, FILE *to)
     if (!path || !to)
         return fail_null(__func__);
     return ck_info_print(path, json, to);
-}
-
-/* ---- options ---- */
-
-int coke_options_load_json(const struct coke_option_table *t, void *options, const char *path)
-{
-    if (!t || !options || !path)
-        return fail_null(__func__);
-    return ck_options_load_json(t, options, path);
-}
-
-int coke_options_print_json(const struct coke_option_table *t, const void *options, FILE *to)
-{
-    if (!t || !options || !to)
-        return fail_null(__func__);
-    return ck_options_print_json(t, options, to);
 }

@@ -11,29 +11,21 @@ struct coke_loss {
     int heads;
 };
 
-struct coke_loss_options coke_loss_options_default(void)
+int coke_loss_new(struct coke_loss **out, const struct ck_loss_setup *o)
 {
-    struct ck_loss_options o = ck_loss_options_default();
-    return (struct coke_loss_options){.views = 1,
-                                      .temperature = o.temperature,
-                                      .alpha = o.alpha,
-                                      .beta = o.beta,
-                                      .large_weight = o.large_weight};
-}
-
-int coke_loss_new(struct coke_loss **out, const struct coke_loss_options *o)
-{
+    int64_t k[CK_MAX_HEADS];
     *out = NULL;
-    if (o->heads < 1 || o->heads > COKE_MAX_HEADS || o->dim < 1 || o->dim > INT32_MAX)
-        return ck_fail(COKE_EUSAGE, "loss: %d heads (1..%d), %lld dimensions", o->heads,
-                       COKE_MAX_HEADS, (long long)o->dim);
-    struct ck_loss_options options = {o->temperature, o->alpha, o->beta, o->large_weight};
-    struct ck_loss_shape shape = {o->views, o->batch, (int)o->dim, o->heads, o->k};
+    CK_RETURN_IF(ck_options_check(ck_loss_setup_table(), o));
+    if (o->k.n < 1)
+        return ck_fail(COKE_EUSAGE, "k: the number of centers of each head is missing");
+    for (int i = 0; i < o->k.n; i++)
+        k[i] = o->k.v[i];
+    struct ck_loss_shape shape = {(int)o->views, o->batch, (int)o->dim, o->k.n, k};
     struct coke_loss *l = ck_calloc_array(1, sizeof *l);
     if (!l)
         return COKE_ENOMEM;
-    l->heads = o->heads;
-    int rc = ck_loss_new(&l->loss, &shape, &options);
+    l->heads = o->k.n;
+    int rc = ck_loss_new(&l->loss, &shape, &o->loss);
     if (rc)
         ck_free(l);
     else

@@ -5,32 +5,6 @@
 
 #include <string.h>
 
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_report_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_FLOAT, budget, "budget", 0, 0, 1e6, "auto",
-        "MB that pictures may take; auto: 20 in the page, 200 in a folder"),
-    ROW(COKE_OPT_INT, sample, "sample", 50000, 1, 1e12, NULL,
-        "images or rows that are looked at, at most; spread at random"),
-    ROW(COKE_OPT_FLAG, best, "best", 0, 0, 1, NULL,
-        "of a run: the best checkpoint, not the last"),
-};
-
-const struct coke_option_table *coke_report_option_table(void)
-{
-    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_report_options)};
-    return &t;
-}
-
-struct coke_report_options coke_report_options_default(void)
-{
-    struct coke_report_options o;
-    coke_options_default(coke_report_option_table(), &o);
-    return o;
-}
-
 static int check_folder_name(const char *name)
 {
     if (name[0] == 0 || strchr(name, '/') || name[0] == '.')
@@ -41,7 +15,7 @@ static int check_folder_name(const char *name)
 }
 
 int coke_report_write(const struct coke_report_input *input,
-                      const struct coke_report_options *options, const char *page,
+                      const struct ck_report_options *options, const char *page,
                       const char *images_dir, int force, const struct coke_callbacks *callbacks,
                       struct coke_report_summary *out)
 {
@@ -58,7 +32,7 @@ int coke_report_write(const struct coke_report_input *input,
                                   .embed = !images_dir,
                                   .callbacks = callbacks};
     struct ck_page_target to = {page, images_dir, force};
-    CK_TRY(ck_options_check(coke_report_option_table(), options));
+    CK_TRY(ck_options_check(ck_report_option_table(), options));
     if (images_dir)
         CK_TRY(check_folder_name(images_dir));
     if (q.o.budget <= 0)

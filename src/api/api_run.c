@@ -14,8 +14,7 @@ int coke_run_is(const char *path)
     return ck_use_is_run(path);
 }
 
-int coke_run_open(struct coke_run **out, const char *path,
-                  const struct coke_use_options *options)
+int coke_run_open(struct coke_run **out, const char *path, const struct ck_use_options *options)
 {
     struct coke_run *r = ck_calloc_array(1, sizeof *r);
     *out = NULL;

@@ -3,10 +3,11 @@
 #define CK_API_RUN_H
 
 #include "train/run_use.h"
+#include "train/use_options.h"
 
 struct coke_run {
     struct ck_run r;
-    struct coke_use_options o;
+    struct ck_use_options o;
 };
 
 #endif

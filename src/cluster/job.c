@@ -44,16 +44,16 @@ static int64_t early_rows(const struct ck_job *j, int64_t k)
 {
     const int64_t enough = 64;
     int64_t quarter = j->c->n / 4;
-    if (j->c->o.centers != COKE_CENTERS_MEAN || quarter < enough * k)
+    if (j->c->o.kmeans.update != CK_UPDATE_MEAN || quarter < enough * k)
         return 0;
     return quarter / j->batch * j->batch;
 }
 
 static int check_input(const struct ck_job *j)
 {
-    const struct coke_cluster_options *o = &j->c->o;
+    const struct ck_cluster_options *o = &j->c->o;
     const struct coke_rows *r = j->input->rows;
-    int rc = ck_options_check(coke_cluster_option_table(), o);
+    int rc = ck_options_check(ck_cluster_option_table(), o);
     if (rc)
         return rc;
     if (o->k.n < 1)
@@ -93,17 +93,17 @@ static int size_list(const double *from, int64_t k, const char *what, int64_t **
 
 static double choose_eta(const struct ck_job *j, int h, double gap)
 {
-    const struct coke_cluster_options *o = &j->c->o;
+    const struct ck_cluster_options *o = &j->c->o;
     int64_t k = o->k.v[h];
-    if (o->eta > 0)
-        return o->eta;
-    if (o->tau > 0) {
-        double eta = o->tau / sqrt(2 * (double)j->usable);
+    if (o->kmeans.eta > 0)
+        return o->kmeans.eta;
+    if (o->kmeans.tau > 0) {
+        double eta = o->kmeans.tau / sqrt(2 * (double)j->usable);
         ck_say(j->cb, "k=%lld: eta %.4g = tau/sqrt(2n)", (long long)k, eta);
         return eta;
     }
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
-    if (o->ratio > 0 || o->max_ratio > 0 || j->input->min_sizes || j->input->max_sizes)
+    if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes || j->input->max_sizes)
         ck_say(
             j->cb,
             "k=%lld: eta %.4g: a quarter of the median lead %.4g of the best center over the "
@@ -127,16 +127,10 @@ static int make_head(struct ck_job *j, int h)
         goto done;
     CK_TRY(size_list(j->input->min_sizes, k, "minimal size", &low));
     CK_TRY(size_list(j->input->max_sizes, k, "maximal size", &high));
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = c->o.kmeans;
     o.n = j->usable;
     o.k = k;
     o.dim = c->dim;
-    o.ratio = c->o.ratio;
-    o.max_ratio = c->o.max_ratio;
-    o.inflate = c->o.inflate;
-    o.tau = c->o.tau;
-    o.carry = c->o.carry;
-    o.centers = c->o.centers;
     o.keep_labels = 0; /* the table below is indexed by row, bad ones included */
     /* a seed of its own, or heads of equal k would be the same */
     uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
@@ -411,7 +405,7 @@ done:
 }
 
 int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
-                     const struct coke_cluster_options *options,
+                     const struct ck_cluster_options *options,
                      const struct coke_callbacks *callbacks)
 {
     if (!out || !input || !input->rows || !options)

@@ -2,11 +2,12 @@
 #ifndef CK_JOB_H
 #define CK_JOB_H
 
+#include "cluster/job_options.h"
 #include "cluster/kmeans.h"
 #include "cluster/scan.h"
 
 struct coke_cluster {
-    struct coke_cluster_options o;
+    struct ck_cluster_options o;
     struct ck_scan scan;
     int64_t n; /* rows in all, and */
     int32_t dim;

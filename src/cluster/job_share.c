@@ -112,7 +112,7 @@ static char *describe(const struct ck_job *j, uint64_t sample)
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_agree_put_options(f, coke_cluster_option_table(), &c->o, NULL);
+    ck_agree_put_options(f, ck_cluster_option_table(), &c->o, NULL);
     fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
             c->dim);
     fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);

@@ -8,50 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_kmeans_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_INT, n, "n", 1, 1, 1e15, NULL, "instances an epoch"),
-    ROW(COKE_OPT_INT, k, "k", 1, 1, 1 << 24, NULL, "clusters"),
-    ROW(COKE_OPT_INT, dim, "dim", 1, 1, 65536, NULL, "dimension"),
-    ROW(COKE_OPT_FLOAT, ratio, "ratio", 0.4, 0, 1, NULL,
-        "least size of a cluster, as a share of n/k"),
-    ROW(COKE_OPT_FLOAT, max_ratio, "max-ratio", 0, 0, 1e9, NULL,
-        "largest size of a cluster, as a multiple of n/k; 0 = no upper bound"),
-    ROW(COKE_OPT_FLOAT, inflate, "inflate", 1, 1, 10, NULL,
-        "factor on the bounds that the duals work towards"),
-    ROW(COKE_OPT_FLOAT, eta, "eta", 0, 0, 1e6, NULL, "step of the duals; 0 = tau/sqrt(2n)"),
-    ROW(COKE_OPT_FLOAT, tau, "tau", 0, 0, 1e6, NULL,
-        "keep the sum of the duals within this; 0 = no limit"),
-    ROW(COKE_OPT_FLOAT, carry, "carry", 0, 0, 0.99, NULL,
-        "share of last epoch's sums that is kept (centers mean)"),
-    ROW(COKE_OPT_CHOICE, centers, "centers", 0, 0, 3, "running|mean|epoch|fixed",
-        "how centers move"),
-    ROW(COKE_OPT_INT, stage, "stage", -1, -1, 1e9, NULL,
-        "first epoch of the second stage; -1 = none"),
-    ROW(COKE_OPT_INT, slots, "slots", 5, 1, 64, NULL, "labels remembered in the second stage"),
-    ROW(COKE_OPT_FLOAT, slot_temperature, "slot-temperature", 0.5, 1e-3, 1e3, NULL,
-        "temperature of the second stage's targets"),
-    ROW(COKE_OPT_FLAG, keep_labels, "keep-labels", 1, 0, 1, NULL,
-        "store one label an instance"),
-};
-
-static const struct coke_option_table table = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_kmeans_options)};
-
-const struct coke_option_table *coke_kmeans_option_table(void)
-{
-    return &table;
-}
-
-struct coke_kmeans_options coke_kmeans_options_default(void)
-{
-    struct coke_kmeans_options o;
-    coke_options_default(&table, &o);
-    return o;
-}
-
 /* ---- bounds ---- */
 
 int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
@@ -95,7 +51,7 @@ int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
 
 static void set_rates(struct coke_kmeans *km, int given)
 {
-    const struct coke_kmeans_options *o = &km->o;
+    const struct ck_kmeans_options *o = &km->o;
     double n = (double)o->n, sum = 0;
     int64_t low = 0;
     for (int64_t i = 0; i < km->k; i++) {
@@ -115,12 +71,12 @@ static void set_rates(struct coke_kmeans *km, int given)
 
 /* ---- life ---- */
 
-static int check_options(const struct coke_kmeans_options *o)
+static int check_options(const struct ck_kmeans_options *o)
 {
-    int rc = ck_options_check(&table, o);
+    int rc = ck_options_check(ck_kmeans_option_table(), o);
     if (rc)
         return rc;
-    if (o->stage >= 0 && o->centers == COKE_CENTERS_FIXED)
+    if (o->stage >= 0 && o->update == CK_UPDATE_FIXED)
         return ck_fail(COKE_EUSAGE, "a second stage needs centers that move");
     return COKE_OK;
 }
@@ -162,7 +118,7 @@ static int allocate(struct coke_kmeans *km, int upper)
     return rc;
 }
 
-int coke_kmeans_new(struct coke_kmeans **out, const struct coke_kmeans_options *options,
+int coke_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *options,
                     const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
 {
     int rc = check_options(options);
@@ -344,16 +300,16 @@ static void move_center(const struct move_job *j, int64_t t)
 {
     struct coke_kmeans *km = j->km;
     int64_t k = km->touched[t];
-    int32_t form = km->o.centers;
-    if (form == COKE_CENTERS_RUNNING || second_stage(km)) {
+    int32_t update = km->o.update;
+    if (update == CK_UPDATE_RUNNING || second_stage(km)) {
         move_running(j, t);
     } else {
         add_members(j, t);
-        if (form == COKE_CENTERS_MEAN)
+        if (update == CK_UPDATE_MEAN)
             center_from_sum(km, k);
     }
     km->count[k] += km->batch_count[k];
-    if (form != COKE_CENTERS_EPOCH && !second_stage(km))
+    if (update != CK_UPDATE_EPOCH && !second_stage(km))
         ck_assigner_update(km->assigner, k);
 }
 
@@ -415,7 +371,7 @@ static void apply(struct move_job *job, int64_t n, const int32_t *label)
     struct coke_kmeans *km = job->km;
     job->touched = group_members(km, n, label);
     ck_duals_step(&km->duals, km->batch_count, n);
-    if (km->o.centers == COKE_CENTERS_FIXED)
+    if (km->o.update == CK_UPDATE_FIXED)
         for (int64_t k = 0; k < km->k; k++)
             km->count[k] += km->batch_count[k];
     else
@@ -469,12 +425,12 @@ static void blend_centers(struct coke_kmeans *km)
 
 static void end_first_stage(struct coke_kmeans *km)
 {
-    if (km->o.centers == COKE_CENTERS_EPOCH)
+    if (km->o.update == CK_UPDATE_EPOCH)
         for (int64_t k = 0; k < km->k; k++)
             if (km->count[k])
                 center_from_sum(km, k);
     memcpy(km->prev, km->cur, (size_t)km->k * (size_t)km->ld * sizeof *km->cur);
-    double carry = km->o.centers == COKE_CENTERS_MEAN ? km->o.carry : 0;
+    double carry = km->o.update == CK_UPDATE_MEAN ? km->o.carry : 0;
     for (int64_t i = 0; i < km->k * km->ld; i++)
         km->sum[i] = llrint((double)km->sum[i] * carry);
 }
@@ -483,7 +439,7 @@ int coke_kmeans_epoch_end(struct coke_kmeans *km)
 {
     if (second_stage(km))
         blend_centers(km);
-    else if (km->o.centers != COKE_CENTERS_FIXED)
+    else if (km->o.update != CK_UPDATE_FIXED)
         end_first_stage(km);
     memset(km->count, 0, (size_t)km->k * sizeof *km->count);
     for (int64_t k = 0; k < km->k; k++) {

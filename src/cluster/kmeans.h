@@ -6,13 +6,14 @@
 #include "cluster/assign.h"
 #include "cluster/padded_rows.h"
 #include "cluster/duals.h"
+#include "cluster/kmeans_options.h"
 #include "cluster/labels.h"
 #include "coke.h"
 
 struct ck_state;
 
 struct coke_kmeans {
-    struct coke_kmeans_options o;
+    struct ck_kmeans_options o;
     const struct ck_kernels *kn;
     int64_t k;
     int ld;

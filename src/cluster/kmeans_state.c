@@ -62,19 +62,19 @@ int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s)
     struct part p[PARTS];
     char value[64];
     int rc, n = list_parts(km, p);
-    const struct coke_option_table *t = coke_kmeans_option_table();
+    const struct ck_option_table *t = ck_kmeans_option_table();
     for (int i = 0; i < n; i++)
         if (p[i].data)
             CK_TRY(ck_state_add(s, p[i].name, p[i].dtype, p[i].ndim, p[i].shape, p[i].data));
     CK_TRY(ck_state_add_meta(s, "format", FORMAT));
     for (int i = 0; i < t->n; i++) {
-        if (t->row[i].type == COKE_OPT_FLOAT) {
+        if (t->row[i].type == CK_OPT_FLOAT) {
             double x;
             memcpy(&x, (const char *)&km->o + t->row[i].offset, sizeof x);
             CK_TRY(ck_state_add_meta_number(s, t->row[i].name, x));
             continue;
         }
-        CK_TRY(coke_options_get(t, &km->o, t->row[i].name, value, sizeof value));
+        CK_TRY(ck_options_get(t, &km->o, t->row[i].name, value, sizeof value));
         CK_TRY(ck_state_add_meta(s, t->row[i].name, value));
     }
     CK_TRY(ck_state_add_meta_number(s, "epoch", (double)km->epoch));
@@ -84,27 +84,27 @@ done:
     return rc;
 }
 
-static int read_options(const struct ck_state *s, struct coke_kmeans_options *o)
+static int read_options(const struct ck_state *s, struct ck_kmeans_options *o)
 {
-    const struct coke_option_table *t = coke_kmeans_option_table();
+    const struct ck_option_table *t = ck_kmeans_option_table();
     const char *format = ck_state_meta(s, "format");
     if (!format || strcmp(format, FORMAT) != 0)
         return ck_fail(COKE_EFORMAT,
                        "not the state of a clustering (metadata 'format' is '%s')",
                        format ? format : "");
-    coke_options_default(t, o);
+    ck_options_default(t, o);
     for (int i = 0; i < t->n; i++) {
-        const char *value = ck_state_meta(s, t->row[i].name);
+        const char *value = ck_option_meta(&t->row[i], s, "");
         if (!value)
             return ck_fail(COKE_EFORMAT, "metadata '%s' is missing", t->row[i].name);
-        if (coke_options_set(t, o, t->row[i].name, value))
+        if (ck_options_set(t, o, t->row[i].name, value))
             return COKE_EFORMAT;
     }
     return COKE_OK;
 }
 
 /* Sizes are believed only when a tensor of the file bears them out. */
-static int check_sizes(const struct ck_state *s, const struct coke_kmeans_options *o)
+static int check_sizes(const struct ck_state *s, const struct ck_kmeans_options *o)
 {
     const struct ck_tensor *t = ck_state_find(s, "current");
     if (!t || t->ndim != 2 || t->dtype != CK_F32 || t->shape[0] != o->k ||
@@ -149,7 +149,7 @@ static int check_floats(const struct part *p)
 
 int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
 {
-    struct coke_kmeans_options o;
+    struct ck_kmeans_options o;
     struct part p[PARTS];
     struct coke_kmeans *km = NULL;
     int64_t *min_size = NULL, *max_size = NULL;

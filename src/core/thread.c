@@ -34,6 +34,11 @@ void ck_thread_join(struct ck_thread *t)
     t->started = 0;
 }
 
+void ck_once(struct ck_once *once, void (*init)(void))
+{
+    pthread_once(&once->state, init);
+}
+
 int ck_lock_init(struct ck_lock *m)
 {
     int error = pthread_mutex_init(&m->mutex, NULL);

@@ -15,6 +15,17 @@ struct ck_thread {
 int ck_thread_start(struct ck_thread *t, void (*run)(void *arg), void *arg);
 void ck_thread_join(struct ck_thread *t); /* one that was never started is fine */
 
+/* Runs `init` in exactly one thread, however many call this with the same `once`; all return
+ * after it has. For constant tables that are made of others. */
+struct ck_once {
+    pthread_once_t state;
+};
+#define CK_ONCE                                                                                \
+    {                                                                                          \
+        PTHREAD_ONCE_INIT                                                                      \
+    }
+void ck_once(struct ck_once *once, void (*init)(void));
+
 /* A lock with one condition: something changed. */
 struct ck_lock {
     pthread_mutex_t mutex;

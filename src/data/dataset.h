@@ -19,6 +19,7 @@
 #ifndef CK_DATASET_H
 #define CK_DATASET_H
 
+#include "data/data_options.h"
 #include "image/codec.h"
 
 /* One image as it comes from a data set: a file's bytes, or pixels. Reused from image to image;
@@ -34,16 +35,6 @@ struct ck_item {
 void ck_item_release(struct ck_item *item);
 
 struct ck_dataset;
-
-enum ck_split { CK_SPLIT_TRAIN, CK_SPLIT_TEST };
-
-struct ck_dataset_options {
-    enum ck_split split;   /* which part of a folder that has both: CIFAR, MNIST */
-    const char *cache_dir; /* where indexes of tar files go; NULL = beside the tar file, or if
-                            * that cannot be written $XDG_CACHE_HOME/coke, ~/.cache/coke */
-    int32_t one_pass;      /* sources that can only be read once, in order, are fine */
-    int32_t coarse;        /* CIFAR-100: the 20 super-classes instead of the 100 classes */
-};
 
 /* What a kind of source implements. */
 struct ck_dataset_type {

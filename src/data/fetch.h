@@ -8,7 +8,7 @@
 
 struct coke_dataset {
     struct ck_dataset *set;
-    struct coke_dataset_options o;
+    struct ck_dataset_options o;
     int32_t channels; /* of every image that is handed out */
 };
 

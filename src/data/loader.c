@@ -53,7 +53,7 @@ struct worker {
 
 struct coke_loader {
     struct coke_dataset *data;
-    struct coke_loader_options o;
+    struct ck_loader_options o;
     struct ck_recipe recipe;
     struct ck_sampler sampler;
     int64_t most; /* images of a slot */
@@ -261,7 +261,7 @@ static int start_workers(struct coke_loader *l)
 
 /* ---- making and ending ---- */
 
-static int check(const struct coke_loader_options *o, const struct coke_dataset *d)
+static int check(const struct ck_loader_options *o, const struct coke_dataset *d)
 {
     int rc = ck_loader_options_check(o);
     if (rc || d->set->n >= 0)
@@ -318,14 +318,13 @@ static int make_parts(struct coke_loader *l)
 }
 
 int coke_loader_new(struct coke_loader **out, struct coke_dataset *data,
-                    const struct coke_loader_options *options)
+                    const struct ck_loader_options *options)
 {
     return ck_loader_new_like(out, data, options, NULL);
 }
 
 int ck_loader_new_like(struct coke_loader **out, struct coke_dataset *data,
-                       const struct coke_loader_options *options,
-                       const struct ck_recipe *normed)
+                       const struct ck_loader_options *options, const struct ck_recipe *normed)
 {
     int rc = COKE_OK;
     struct coke_loader *l = NULL;

@@ -35,7 +35,7 @@ struct table {
 
 struct pack {
     struct coke_dataset *data;
-    const struct coke_pack_options *o;
+    const struct ck_pack_options *o;
     const char *prefix;
     int force;
     const struct coke_callbacks *callbacks;
@@ -61,35 +61,6 @@ static const struct {
     [COKE_PACK_PNG] = {"png", CK_CODEC_PNG},
     [COKE_PACK_PPM] = {"ppm", CK_CODEC_PNM},
 };
-
-/* ---- options ---- */
-
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_pack_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_INT, size, "size", 256, 0, CK_IMAGE_MAX_SIDE, NULL,
-        "longest allowed short side; larger pictures are resized; 0: as they are"),
-    ROW(COKE_OPT_CHOICE, format, "format", 0, 0, 2, "jpeg|png|ppm",
-        "jpeg: small files; png: no loss; ppm: no decoding, largest"),
-    ROW(COKE_OPT_INT, quality, "quality", 90, 1, 100, NULL, "of JPEG"),
-    ROW(COKE_OPT_INT, shard_size, "shard-size", 1e9, 1e3, 1e15, NULL,
-        "bytes after which a new shard begins"),
-};
-
-const struct coke_option_table *coke_pack_option_table(void)
-{
-    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_pack_options)};
-    return &t;
-}
-
-struct coke_pack_options coke_pack_options_default(void)
-{
-    struct coke_pack_options o;
-    coke_options_default(coke_pack_option_table(), &o);
-    return o;
-}
 
 /* ---- making ---- */
 
@@ -427,7 +398,7 @@ static void release(struct pack *p)
     ck_free(p);
 }
 
-int ck_pack(struct coke_dataset *d, const char *prefix, const struct coke_pack_options *o,
+int ck_pack(struct coke_dataset *d, const char *prefix, const struct ck_pack_options *o,
             int force, const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
             struct coke_packed *out)
 {
@@ -454,7 +425,7 @@ int ck_pack(struct coke_dataset *d, const char *prefix, const struct coke_pack_o
     p->table = ck_calloc_array((size_t)p->threads, sizeof *p->table);
     if (!p->table)
         CK_FAIL(COKE_ENOMEM, "out of memory");
-    CK_TRY(ck_options_check(coke_pack_option_table(), o));
+    CK_TRY(ck_options_check(ck_pack_option_table(), o));
     CK_TRY(check_targets(p));
     CK_TRY(ck_sweep_run(&sweep));
     if (p->open)

@@ -6,7 +6,7 @@
 
 typedef void ck_say_bad(void *user, int64_t i, const char *sentence);
 
-int ck_pack(struct coke_dataset *d, const char *prefix, const struct coke_pack_options *o,
+int ck_pack(struct coke_dataset *d, const char *prefix, const struct ck_pack_options *o,
             int force, const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
             struct coke_packed *out);
 

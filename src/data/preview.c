@@ -153,7 +153,7 @@ done:
     return rc;
 }
 
-int ck_preview(struct coke_dataset *d, const struct coke_view_options *o, int rows, int columns,
+int ck_preview(struct coke_dataset *d, const struct ck_view_options *o, int rows, int columns,
                struct ck_image *out)
 {
     int rc = COKE_OK;

@@ -5,7 +5,7 @@
 #include "data/recipe.h"
 
 /* Each row: an image and, behind it, its views in `columns` drawings (epochs 0, 1, ...). */
-int ck_preview(struct coke_dataset *d, const struct coke_view_options *o, int rows, int columns,
+int ck_preview(struct coke_dataset *d, const struct ck_view_options *o, int rows, int columns,
                struct ck_image *out);
 
 /* Images index [rows][columns], whole, -1 = an empty cell; what cannot be read is empty too. */

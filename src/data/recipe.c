@@ -123,7 +123,7 @@ static void set_norm(struct ck_recipe *r, int norm, int fallback)
     }
 }
 
-static void set_view(struct ck_view *v, const struct coke_view_options *o, int64_t size)
+static void set_view(struct ck_view *v, const struct ck_view_options *o, int64_t size)
 {
     v->filter = o->filter ? CK_BICUBIC : CK_BILINEAR;
     if (size > 0 && v->kind != CK_VIEW_AS_IS) {
@@ -134,8 +134,8 @@ static void set_view(struct ck_view *v, const struct coke_view_options *o, int64
         v->scale[0] = fmin(o->min_scale, v->scale[1]);
 }
 
-int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
-                   const struct coke_view_options *o, int normalize)
+int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_view_options *o,
+                   int normalize)
 {
     int32_t width = 0, height = 0, recipe = o->recipe;
     int small = 0;

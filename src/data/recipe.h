@@ -17,8 +17,8 @@ struct ck_recipe {
 };
 
 /* Looks at a few images where their size matters. */
-int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
-                   const struct coke_view_options *o, int normalize);
+int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_view_options *o,
+                   int normalize);
 
 /* Reads image i once and makes all its views: draws [views] first, then only the part that they
  * need is decoded. begin: f->image with its part and scale, for ck_view_render. */

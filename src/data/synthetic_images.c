@@ -30,9 +30,9 @@ struct synthetic_images {
 /* ---- specification ---- */
 
 #define ROW(field, def, min, max, choices, help)                                               \
-    CK_OPT(COKE_OPT_INT, struct spec, field, #field, def, min, max, choices, help)
+    CK_OPT(CK_OPT_INT, struct spec, field, #field, def, min, max, choices, help)
 
-static const struct coke_option rows[] = {
+static const struct ck_option rows[] = {
     ROW(n, 0, 1, 10000000, "auto", "images; auto: 6000, and 1000 for testing"),
     ROW(size, 32, 8, 1024, NULL, "side of an image in pixels"),
     ROW(seed, 0, 0, 9007199254740992.0, NULL, "of all randomness"),
@@ -40,7 +40,7 @@ static const struct coke_option rows[] = {
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-static const struct coke_option_table table = {rows, ROWS, sizeof(struct spec)};
+static const struct ck_option_table table = CK_OPTION_TABLE(rows, struct spec);
 
 static int fail_key(const char *key)
 {
@@ -61,7 +61,7 @@ static int set_key(struct spec *s, char *word)
     *value++ = 0;
     for (int i = 0; i < ROWS; i++)
         if (strcmp(word, rows[i].name) == 0)
-            return coke_options_set(&table, s, word, value);
+            return ck_options_set(&table, s, word, value);
     return fail_key(word);
 }
 
@@ -71,7 +71,7 @@ static int parse_spec(struct spec *s, const char *text)
     char *copy = ck_strdup(text);
     if (!copy)
         return COKE_ENOMEM;
-    coke_options_default(&table, s);
+    ck_options_default(&table, s);
     for (char *rest = *copy ? copy : NULL, *word; !rc && (word = strsep(&rest, ","));)
         rc = set_key(s, word);
     if (rc)

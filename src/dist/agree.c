@@ -2,19 +2,20 @@
 #include "dist/agree.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/option.h"
 
 #include <string.h>
 
-void ck_agree_put_options(FILE *to, const struct coke_option_table *t, const void *options,
+void ck_agree_put_options(FILE *to, const struct ck_option_table *t, const void *options,
                           int (*may_differ)(const char *name))
 {
     char value[1024];
     fprintf(to, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
-        if (may_differ && may_differ(name))
+        if (t->row[i].local || (may_differ && may_differ(name)))
             continue;
-        if (coke_options_get(t, options, name, value, sizeof value) == COKE_OK)
+        if (ck_options_get(t, options, name, value, sizeof value) == COKE_OK)
             fprintf(to, "option '%s'\t%s\n", name, value);
     }
 }

@@ -9,7 +9,7 @@
 
 /* Lines for ck_agree_text: the program, the instruction set, and the options but for those that
  * may differ (NULL: none may). */
-void ck_agree_put_options(FILE *to, const struct coke_option_table *t, const void *options,
+void ck_agree_put_options(FILE *to, const struct ck_option_table *t, const void *options,
                           int (*may_differ)(const char *name));
 
 /* text: lines of "name\tvalue". The process where one differs from the first process's fails,

@@ -27,7 +27,7 @@ int ck_classifier_new(struct ck_classifier **out, const struct coke_encoder *e, 
                       int64_t height, int64_t width)
 {
     int rc = COKE_OK;
-    struct coke_encoder_options o = e->o;
+    struct ck_encoder_options o = e->o;
     struct ck_classifier *c = ck_calloc_array(1, sizeof *c);
     *out = NULL;
     if (!c)
@@ -35,7 +35,7 @@ int ck_classifier_new(struct ck_classifier **out, const struct coke_encoder *e, 
     c->classes = classes;
     c->height = height;
     c->width = width;
-    o.head = COKE_PROJECTOR_LINEAR;
+    o.projector = COKE_PROJECTOR_LINEAR;
     o.dim = classes;
     o.predictor = 0;
     CK_TRY(ck_encoder_init(&c->e, &o));

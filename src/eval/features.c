@@ -38,7 +38,7 @@ enum { SMALL_VIEW = 64 };
 static int set_recipe(struct ck_features *f, const struct ck_recipe *like)
 {
     const struct ck_view *v = &like->view[0];
-    struct coke_view_options o = coke_view_options_default();
+    struct ck_view_options o = ck_view_options_default();
     int native = f->data->set->width == v->width && f->data->set->height == v->height;
     o.recipe = native ? COKE_RECIPE_NONE : COKE_RECIPE_EVAL;
     o.size = v->width;

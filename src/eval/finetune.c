@@ -33,7 +33,7 @@ struct finetune {
 
 static void plan_rows(struct finetune *f)
 {
-    const struct coke_finetune_options *o = f->job->o;
+    const struct ck_finetune_options *o = f->job->o;
     struct coke_eval_table *t = f->out;
     t->epochs = o->epochs;
     t->batch = o->batch;

@@ -2,6 +2,7 @@
 #ifndef CK_FINETUNE_H
 #define CK_FINETUNE_H
 
+#include "eval/eval_options.h"
 #include "eval/features.h"
 #include "eval/score.h"
 
@@ -9,7 +10,7 @@ struct ck_finetune_job {
     const struct coke_encoder *encoder; /* stays as it is */
     struct coke_dataset *train, *test;
     const struct ck_recipe *like; /* of the encoder's training: views are like it */
-    const struct coke_finetune_options *o;
+    const struct ck_finetune_options *o;
     int skip; /* images that cannot be read are left out */
     const struct coke_callbacks *callbacks;
 };

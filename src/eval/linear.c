@@ -50,7 +50,7 @@ static double rate_of(const struct linear *l, int row, int64_t epoch)
 
 static void plan_rows(struct linear *l)
 {
-    const struct coke_linear_options *o = l->job->o;
+    const struct ck_linear_options *o = l->job->o;
     struct coke_eval_table *t = l->out;
     double rate = o->rate > 0 ? o->rate : protocols[o->protocol].rate;
     t->epochs = o->epochs ? o->epochs : protocols[o->protocol].epochs;

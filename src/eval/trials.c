@@ -35,7 +35,7 @@ double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs)
 int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
                      const struct ck_recipe *like, int64_t batch, int skip, int64_t seed)
 {
-    struct coke_loader_options o = coke_loader_options_default();
+    struct ck_loader_options o = ck_loader_options_default();
     const struct ck_view *v = &like->view[0];
     o.view.recipe = COKE_RECIPE_LINEAR;
     o.view.size = v->width;

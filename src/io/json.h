@@ -6,6 +6,7 @@
 #define CK_JSON_H
 
 #include "coke.h"
+#include "core/option.h"
 #include "io/file.h"
 
 enum { CK_JSON_DEPTH = 8 };
@@ -73,9 +74,9 @@ int ck_json_write(struct ck_json *j, const char *path, int force); /* atomic */
 /* Text that jansson will take. */
 int ck_json_is_utf8(const char *s);
 
-/* All or none of the file's options are set. */
-int ck_options_load_json(const struct coke_option_table *t, void *options, const char *path);
-int ck_options_print_json(const struct coke_option_table *t, const void *options, FILE *to);
+/* All or none of the file's options are set. Printing leaves out the local ones. */
+int ck_options_load_json(const struct ck_option_table *t, void *options, const char *path);
+int ck_options_print_json(const struct ck_option_table *t, const void *options, FILE *to);
 
 /* The text that the object in the file has under key. */
 int ck_json_read_text(const char *path, const char *key, char *out, size_t size);

@@ -157,7 +157,7 @@ static int is_whole_file(int fd)
 }
 
 static int open_part(struct file_rows *f, const char *path,
-                     const struct coke_rows_options *options)
+                     const struct ck_rows_options *options)
 {
     struct ck_part *p = &f->part[f->nparts++];
     int rc = COKE_OK, fd = -1;
@@ -201,7 +201,7 @@ static int join_parts(struct file_rows *f)
 }
 
 static int open_files(struct coke_rows **out, const char *const *paths, int npaths,
-                      const struct coke_rows_options *options)
+                      const struct ck_rows_options *options)
 {
     int rc = COKE_OK;
     struct file_rows *f = ck_calloc_array(1, sizeof *f);
@@ -229,7 +229,7 @@ done:
 }
 
 int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                 const struct coke_rows_options *options)
+                 const struct ck_rows_options *options)
 {
     int stdins = 0, fd = -1;
     *out = NULL;

@@ -6,6 +6,7 @@
 #include "core/rows.h"
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/rows_options.h"
 #include "io/vecs.h"
 
 /* One file of rows: a mapped .npy, .fvecs or .bvecs. */
@@ -27,7 +28,7 @@ void ck_part_release(struct ck_part *p);
 int ck_rows_check_npy(const struct ck_npy *a, const char *name);
 
 int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                 const struct coke_rows_options *options);
+                 const struct ck_rows_options *options);
 /* Rows read once, in order, from a pipe (see core/rows.h: one_pass). Takes fd. */
 int ck_rows_open_stream(struct coke_rows **out, int fd, const char *name);
 int ck_rows_from_array(struct coke_rows **out, const float *x, int64_t n, int32_t dim);

@@ -1,51 +1,14 @@
 /* encoder.c - a backbone with its head. */
 #include "nn/encoder.h"
 #include "core/error.h"
-#include "core/option.h"
 #include "nn/mlp.h"
 #include "nn/resnet.h"
 
 #include <string.h>
 
-#define ROW(type_, field_, name_, def_, min_, max_, choices_, help_)                           \
-    CK_OPT(type_, struct coke_encoder_options, field_, name_, def_, min_, max_, choices_, help_)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_CHOICE, arch, "arch", COKE_RESNET18, 0, 2, "resnet18|resnet34|resnet50",
-        "the network"),
-    ROW(COKE_OPT_CHOICE, stem, "stem", COKE_STEM_IMAGENET, 0, 1, "imagenet|cifar",
-        "first layers: 7x7 stride 2 and max pool, or 3x3 for small images"),
-    ROW(COKE_OPT_FLOAT, width, "width", 1, 0.015625, 16, NULL, "factor on all channels"),
-    ROW(COKE_OPT_INT, channels, "channels", 3, 1, 1024, NULL, "channels of the images"),
-    ROW(COKE_OPT_CHOICE, head, "head", COKE_PROJECTOR_MLP3, 0, 3, "none|linear|mlp2|mlp3",
-        "what projects the features"),
-    ROW(COKE_OPT_INT, hidden, "hidden", 0, 0, 65536, "auto",
-        "width of the MLPs (auto: that of the features)"),
-    ROW(COKE_OPT_INT, dim, "dim", 128, 1, 65536, NULL, "numbers in a projection"),
-    ROW(COKE_OPT_FLAG, predictor, "predictor", 1, 0, 1, NULL,
-        "a prediction MLP behind the projection"),
-    ROW(COKE_OPT_FLAG, zero_residual, "zero-residual", 0, 0, 1, NULL,
-        "residual blocks begin as identities: features that change less with the view"),
-    ROW(COKE_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL, "of the first weights"),
-};
-
-const struct coke_option_table *coke_encoder_option_table(void)
-{
-    static const struct coke_option_table table = {rows, sizeof rows / sizeof *rows,
-                                                   sizeof(struct coke_encoder_options)};
-    return &table;
-}
-
-struct coke_encoder_options coke_encoder_options_default(void)
-{
-    struct coke_encoder_options o;
-    coke_options_default(coke_encoder_option_table(), &o);
-    return o;
-}
-
 static int build(struct coke_encoder *e)
 {
-    const struct coke_encoder_options *o = &e->o;
+    const struct ck_encoder_options *o = &e->o;
     struct ck_resnet_options r = {(enum ck_arch)o->arch, (enum ck_stem)o->stem, o->width,
                                   o->channels};
     int features = ck_resnet_build(&e->net, &r), raw, last;
@@ -53,10 +16,10 @@ static int build(struct coke_encoder *e)
         return features;
     ck_net_tap(&e->net, features, "avgpool");
     e->node[COKE_FEATURES] = last = features;
-    if (o->head == COKE_PROJECTOR_NONE)
+    if (o->projector == COKE_PROJECTOR_NONE)
         return last;
     int64_t hidden = o->hidden ? o->hidden : e->net.node[features].channels;
-    raw = ck_projection_build(&e->net, "fc", features, (enum ck_projector)o->head, hidden,
+    raw = ck_projection_build(&e->net, "fc", features, (enum ck_projector)o->projector, hidden,
                               o->dim);
     e->node[COKE_LOGITS] = raw;
     e->node[COKE_PROJ] = last = ck_net_unit(&e->net, raw);
@@ -77,15 +40,16 @@ static void zero_residuals(struct ck_net *net, enum coke_arch arch)
     }
 }
 
-int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o)
+int ck_encoder_init(struct coke_encoder *e, const struct ck_encoder_options *o)
 {
     int rc = COKE_OK;
     memset(e, 0, sizeof *e);
     for (int i = 0; i < COKE_OUTPUTS; i++)
         e->node[i] = -1;
-    CK_TRY(ck_options_check(coke_encoder_option_table(), o));
-    if (o->head == COKE_PROJECTOR_NONE && o->predictor)
-        CK_FAIL(COKE_EUSAGE, "predictor: there is no projection to predict from (head none)");
+    CK_TRY(ck_options_check(ck_encoder_option_table(), o));
+    if (o->projector == COKE_PROJECTOR_NONE && o->predictor)
+        CK_FAIL(COKE_EUSAGE,
+                "predictor: there is no projection to predict from (projector none)");
     e->o = *o;
     int last = build(e);
     if (last < 0) {
@@ -110,13 +74,13 @@ void ck_encoder_release(struct coke_encoder *e)
 
 #define PREFIX "encoder."
 
-int ck_encoder_save_options(const struct coke_encoder_options *o, struct ck_state *s)
+int ck_encoder_save_options(const struct ck_encoder_options *o, struct ck_state *s)
 {
-    const struct coke_option_table *t = coke_encoder_option_table();
+    const struct ck_option_table *t = ck_encoder_option_table();
     for (int i = 0; i < t->n; i++) {
         char key[64], value[64];
         snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
-        CK_RETURN_IF(coke_options_get(t, o, t->row[i].name, value, sizeof value));
+        CK_RETURN_IF(ck_options_get(t, o, t->row[i].name, value, sizeof value));
         CK_RETURN_IF(ck_state_add_meta(s, key, value));
     }
     return COKE_OK;
@@ -128,21 +92,20 @@ int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s)
     return rc ? rc : ck_net_save(&e->net, s);
 }
 
-int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_state *s,
+int ck_encoder_options_from(struct ck_encoder_options *o, const struct ck_state *s,
                             const char *source)
 {
-    const struct coke_option_table *t = coke_encoder_option_table();
-    coke_options_default(t, o);
+    const struct ck_option_table *t = ck_encoder_option_table();
+    ck_options_default(t, o);
     for (int i = 0; i < t->n; i++) {
-        char key[64];
-        snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
-        const char *value = ck_state_meta(s, key);
+        const char *value = ck_option_meta(&t->row[i], s, PREFIX);
         if (!value)
             return ck_fail(COKE_EFORMAT,
-                           "%s: its metadata have no %s; it was not saved as an encoder ('coke "
-                           "import' makes one of other weights)",
-                           source, key);
-        int rc = coke_options_set(t, o, t->row[i].name, value);
+                           "%s: its metadata have no " PREFIX
+                           "%s; it was not saved as an encoder "
+                           "('coke import' makes one of other weights)",
+                           source, t->row[i].name);
+        int rc = ck_options_set(t, o, t->row[i].name, value);
         if (rc)
             return ck_fail_prefix(COKE_EFORMAT, "%s: ", source);
     }

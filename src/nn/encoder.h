@@ -5,21 +5,22 @@
 
 #include "coke.h"
 #include "nn/net.h"
+#include "nn/nn_options.h"
 
 struct coke_encoder {
-    struct coke_encoder_options o;
+    struct ck_encoder_options o;
     struct ck_net net;
     int node[COKE_OUTPUTS]; /* by enum coke_output; -1 = this encoder has none */
 };
 
-int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o);
+int ck_encoder_init(struct coke_encoder *e, const struct ck_encoder_options *o);
 void ck_encoder_release(struct coke_encoder *e);
 
 /* Weights, running statistics and, in the metadata, the options. `s` borrows from e. */
 int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s);
-int ck_encoder_save_options(const struct coke_encoder_options *o, struct ck_state *s);
+int ck_encoder_save_options(const struct ck_encoder_options *o, struct ck_state *s);
 /* The options that a state's metadata name; COKE_EFORMAT if it has none. */
-int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_state *s,
+int ck_encoder_options_from(struct ck_encoder_options *o, const struct ck_state *s,
                             const char *source);
 
 #endif

@@ -19,7 +19,7 @@ struct load {
     struct ck_state own;  /* the tensors under our names */
     void **converted;
     int nconverted;
-    struct coke_encoder_options e;
+    struct ck_encoder_options e;
 };
 
 static int begins(const char *text, const char *with)
@@ -242,21 +242,21 @@ static int has(const struct load *l, const char *name)
 static int find_head(struct load *l, int64_t features)
 {
     const struct ck_tensor *t;
-    l->e.head = has(l, "fc.weight")     ? COKE_PROJECTOR_LINEAR
-                : has(l, "fc.7.weight") ? COKE_PROJECTOR_MLP3
-                : has(l, "fc.0.weight") ? COKE_PROJECTOR_MLP2
-                                        : COKE_PROJECTOR_NONE;
-    if (l->e.head == COKE_PROJECTOR_NONE)
+    l->e.projector = has(l, "fc.weight")     ? COKE_PROJECTOR_LINEAR
+                     : has(l, "fc.7.weight") ? COKE_PROJECTOR_MLP3
+                     : has(l, "fc.0.weight") ? COKE_PROJECTOR_MLP2
+                                             : COKE_PROJECTOR_NONE;
+    if (l->e.projector == COKE_PROJECTOR_NONE)
         return COKE_OK;
-    const char *last = l->e.head == COKE_PROJECTOR_LINEAR ? "fc.weight"
-                       : l->e.head == COKE_PROJECTOR_MLP2 ? "fc.2.weight"
-                                                          : "fc.6.weight";
-    if (l->e.head != COKE_PROJECTOR_LINEAR) {
+    const char *last = l->e.projector == COKE_PROJECTOR_LINEAR ? "fc.weight"
+                       : l->e.projector == COKE_PROJECTOR_MLP2 ? "fc.2.weight"
+                                                               : "fc.6.weight";
+    if (l->e.projector != COKE_PROJECTOR_LINEAR) {
         CK_RETURN_IF(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
         l->e.hidden = t->shape[0];
     }
     int64_t hidden = l->e.hidden;
-    if (l->e.head == COKE_PROJECTOR_MLP3)
+    if (l->e.projector == COKE_PROJECTOR_MLP3)
         CK_RETURN_IF(need(l, "fc.3.weight", 2, (int64_t[2]){hidden, hidden}, NULL));
     CK_RETURN_IF(need(l, last, 2, (int64_t[2]){0, hidden ? hidden : features}, &t));
     l->e.dim = t->shape[0];
@@ -276,7 +276,7 @@ static int find_predictor(struct load *l)
 
 static int find_options(struct load *l)
 {
-    l->e = coke_encoder_options_default();
+    l->e = ck_encoder_options_default();
     CK_RETURN_IF(find_backbone(l));
     int64_t planes = llround(64 * l->e.width);
     CK_RETURN_IF(find_head(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));

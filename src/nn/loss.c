@@ -68,12 +68,6 @@ struct block {
     int64_t hits;
 };
 
-struct ck_loss_options ck_loss_options_default(void)
-{
-    return (struct ck_loss_options){
-        .temperature = 0.1, .alpha = 0.2, .beta = 0.5, .large_weight = 0.5};
-}
-
 /* ---- memory ---- */
 
 static int64_t blocks_of(int64_t n)

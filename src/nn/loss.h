@@ -12,15 +12,7 @@
 #define CK_LOSS_H
 
 #include "core/targets.h"
-
-struct ck_loss_options {
-    double temperature;
-    double alpha;        /* share of the label in the target, the rest is q; from 2 views on */
-    double beta;         /* weight of pred, the rest is proj's */
-    double large_weight; /* weight of the two large views, the rest is the small ones' */
-};
-
-struct ck_loss_options ck_loss_options_default(void);
+#include "nn/nn_options.h"
 
 struct ck_loss_shape {
     int views;     /* 1; 2; or 2 large ones, then the small ones */

@@ -45,12 +45,6 @@ struct ck_optimizer {
     float rate, grad_scale; /* of the step */
 };
 
-struct ck_optimizer_options ck_optimizer_options_default(void)
-{
-    return (struct ck_optimizer_options){
-        .kind = CK_LARS, .momentum = 0.9, .weight_decay = 1e-6, .trust = 0.001};
-}
-
 /* ---- memory ---- */
 
 static int check_options(const struct ck_optimizer_options *o)

@@ -94,15 +94,15 @@ static void place_steps(struct ck_table *t)
 
 /* ---- what the checkpoint says ---- */
 
-static int take_options(struct ck_report *r, const struct coke_train_options *o)
+static int take_options(struct ck_report *r, const struct ck_train_options *o)
 {
-    const struct coke_option_table *t = coke_train_option_table();
-    struct coke_train_options plain = coke_train_options_default();
+    const struct ck_option_table *t = ck_train_option_table();
+    struct ck_train_options plain = ck_train_options_default();
     char is[1024], was[1024];
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
-        CK_RETURN_IF(coke_options_get(t, o, name, is, sizeof is));
-        CK_RETURN_IF(coke_options_get(t, &plain, name, was, sizeof was));
+        CK_RETURN_IF(ck_options_get(t, o, name, is, sizeof is));
+        CK_RETURN_IF(ck_options_get(t, &plain, name, was, sizeof was));
         CK_RETURN_IF(ck_names_add(&r->options, name, strlen(name)));
         CK_RETURN_IF(ck_names_add(&r->options, is, strlen(is)));
         if (strcmp(is, was) == 0)
@@ -133,8 +133,8 @@ static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
 static void take_words(struct ck_report *r, const struct ck_run *run)
 {
     char arch[64] = "", stem[64] = "";
-    coke_options_get(coke_encoder_option_table(), &run->encoder.o, "arch", arch, sizeof arch);
-    coke_options_get(coke_encoder_option_table(), &run->encoder.o, "stem", stem, sizeof stem);
+    ck_options_get(ck_encoder_option_table(), &run->encoder.o, "arch", arch, sizeof arch);
+    ck_options_get(ck_encoder_option_table(), &run->encoder.o, "stem", stem, sizeof stem);
     snprintf(r->about, sizeof r->about, "%s, %s stem, width %g, %lld dimensions", arch, stem,
              run->encoder.o.width, (long long)run->encoder.o.dim);
 }
@@ -179,7 +179,7 @@ static int get_features(struct ck_report *r, struct ck_features *f, int64_t at, 
 static int make_features(struct ck_report *r, const struct ck_report_request *q,
                          struct ck_run *run)
 {
-    struct coke_use_options as_trained = coke_use_options_default();
+    struct ck_use_options as_trained = ck_use_options_default();
     struct ck_features *f = NULL;
     int64_t bad = 0;
     int rc = COKE_OK;

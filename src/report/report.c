@@ -62,7 +62,7 @@ void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t
 
 /* Images that the user named must be there; those that the run names may have moved. */
 int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
-                          const char *source, const struct coke_dataset_options *o)
+                          const char *source, const struct ck_dataset_options *o)
 {
     int rc = COKE_OK;
     CK_TRY(coke_dataset_open(&r->data, source, o));

@@ -4,9 +4,11 @@
 #define CK_REPORT_H
 
 #include "coke.h"
+#include "data/data_options.h"
 #include "data/names.h"
 #include "eval/agreement.h"
 #include "eval/exemplars.h"
+#include "report/report_options.h"
 #include "report/sheets.h"
 #include "report/table.h"
 
@@ -108,8 +110,8 @@ struct ck_report_request {
     const char *images;         /* or NULL: those of the run */
     const char *const *vectors; /* [nvectors] files of the rows that were clustered */
     int nvectors;
-    struct coke_dataset_options data; /* of images, for a clustering */
-    struct coke_report_options o;
+    struct ck_dataset_options data; /* of images, for a clustering */
+    struct ck_report_options o;
     int embed; /* pictures go into the page: as base64, which takes a third more */
     const struct coke_callbacks *callbacks;
 };
@@ -123,7 +125,7 @@ int ck_report_read(struct ck_report *r, const struct ck_report_request *q);
 
 /* For those: the shared parts. */
 int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
-                          const char *source, const struct coke_dataset_options *o);
+                          const char *source, const struct ck_dataset_options *o);
 int ck_report_choose_rows(struct ck_report *r, int64_t most);
 /* The name of row i of the n. */
 void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size);

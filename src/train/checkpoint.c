@@ -25,13 +25,15 @@ static int add_number(struct ck_state *s, const char *key, int64_t value)
     return ck_state_add_meta(s, key, text);
 }
 
-static int add_options(struct ck_state *s, const struct coke_train_options *o)
+static int add_options(struct ck_state *s, const struct ck_train_options *o)
 {
-    const struct coke_option_table *t = coke_train_option_table();
+    const struct ck_option_table *t = ck_train_option_table();
     char key[96], value[1024];
     for (int i = 0; i < t->n; i++) {
+        if (t->row[i].local)
+            continue;
         snprintf(key, sizeof key, "option.%s", t->row[i].name);
-        CK_RETURN_IF(coke_options_get(t, o, t->row[i].name, value, sizeof value));
+        CK_RETURN_IF(ck_options_get(t, o, t->row[i].name, value, sizeof value));
         CK_RETURN_IF(ck_state_add_meta(s, key, value));
     }
     return COKE_OK;
@@ -106,16 +108,14 @@ int ck_checkpoint_is(const struct ck_state *s)
     return format && strcmp(format, FORMAT) == 0;
 }
 
-int ck_checkpoint_options(const struct ck_state *s, struct coke_train_options *o,
+int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
                           const char *path)
 {
-    const struct coke_option_table *t = coke_train_option_table();
-    char key[96];
-    *o = coke_train_options_default();
+    const struct ck_option_table *t = ck_train_option_table();
+    *o = ck_train_options_default();
     for (int i = 0; i < t->n; i++) {
-        snprintf(key, sizeof key, "option.%s", t->row[i].name);
-        const char *value = ck_state_meta(s, key);
-        if (value && coke_options_set(t, o, t->row[i].name, value))
+        const char *value = t->row[i].local ? NULL : ck_option_meta(&t->row[i], s, "option.");
+        if (value && ck_options_set(t, o, t->row[i].name, value))
             return ck_fail_prefix(COKE_EFORMAT, "%s: ", path);
     }
     return COKE_OK;
@@ -160,28 +160,25 @@ struct check {
     const struct coke_callbacks *cb;
 };
 
-static int same(const struct check *c, const char *what, const char *key, const char *now)
+/* Is `then`, as the checkpoint has it, what is now? */
+static int same(const struct check *c, const char *what, const char *then, const char *now)
 {
-    const char *then = ck_state_meta(c->state, key);
-    if (!then && strcmp(key, "processes") == 0)
-        then = "1";
     if (then && strcmp(then, now) == 0)
         return COKE_OK;
     return differ(c->anyway, c->cb, c->path, what, then, now);
 }
 
-static int check_options(const struct check *c, const struct coke_train_options *o)
+static int check_options(const struct check *c, const struct ck_train_options *o)
 {
-    const struct coke_option_table *t = coke_train_option_table();
-    char key[96], value[1024], what[96];
+    const struct ck_option_table *t = ck_train_option_table();
+    char value[1024], what[96];
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
-        if (ck_train_option_is_free(name))
+        if (t->row[i].local || ck_train_option_is_free(name))
             continue;
-        snprintf(key, sizeof key, "option.%s", name);
         snprintf(what, sizeof what, "option '%s'", name);
-        CK_RETURN_IF(coke_options_get(t, o, name, value, sizeof value));
-        CK_RETURN_IF(same(c, what, key, value));
+        CK_RETURN_IF(ck_options_get(t, o, name, value, sizeof value));
+        CK_RETURN_IF(same(c, what, ck_option_meta(&t->row[i], c->state, "option."), value));
     }
     return COKE_OK;
 }
@@ -191,11 +188,12 @@ static int check_circumstances(const struct check *c)
     char threads[16], processes[16];
     snprintf(threads, sizeof threads, "%d", ck_threads());
     snprintf(processes, sizeof processes, "%d", ck_group_size(ck_group()));
-    CK_RETURN_IF(same(c, "coke", "coke", coke_version()));
-    CK_RETURN_IF(same(c, "oneDNN", "onednn", ck_dnn_version()));
-    CK_RETURN_IF(same(c, "the instruction set", "isa", coke_isa()));
-    CK_RETURN_IF(same(c, "the number of processes", "processes", processes));
-    return same(c, "the number of threads", "threads", threads);
+    const char *then = ck_state_meta(c->state, "processes");
+    CK_RETURN_IF(same(c, "coke", ck_state_meta(c->state, "coke"), coke_version()));
+    CK_RETURN_IF(same(c, "oneDNN", ck_state_meta(c->state, "onednn"), ck_dnn_version()));
+    CK_RETURN_IF(same(c, "the instruction set", ck_state_meta(c->state, "isa"), coke_isa()));
+    CK_RETURN_IF(same(c, "the number of processes", then ? then : "1", processes));
+    return same(c, "the number of threads", ck_state_meta(c->state, "threads"), threads);
 }
 
 /* The images must be the same ones in the same places: labels belong to places. */

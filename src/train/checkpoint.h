@@ -30,7 +30,7 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
 
 /* Parts of a checkpoint, for those who want no training from it. */
 int ck_checkpoint_is(const struct ck_state *s);
-int ck_checkpoint_options(const struct ck_state *s, struct coke_train_options *o,
+int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
                           const char *path);
 /* The tensors of the network are those that belong to no one else. */
 int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path);

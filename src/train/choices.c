@@ -28,7 +28,7 @@ static void say_heads(const struct ck_session *s, const struct coke_callbacks *c
         ck_say(cb, "head %d: k %lld, at least %lld images each, eta %.4g%s", h,
                (long long)km->k, (long long)km->min_size[0],
                ck_train_eta(&s->o, s->data->set->n, h),
-               s->o.eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
+               s->o.kmeans.eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
     }
 }
 

@@ -25,7 +25,7 @@ static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
     return rc;
 }
 
-static void describe(struct coke_exchanged *out, const struct coke_encoder_options *o,
+static void describe(struct coke_exchanged *out, const struct ck_encoder_options *o,
                      const struct ck_state *s, const char *weights)
 {
     out->encoder = *o;
@@ -47,14 +47,14 @@ static int open_own(const char *path, int best, struct ck_run *r, struct ck_stat
 
 struct export
 {
-    const struct coke_export_options *o;
-    struct coke_encoder_options encoder; /* of the part that is exported */
+    const struct ck_export_options *o;
+    struct ck_encoder_options encoder; /* of the part that is exported */
     struct ck_run run;
     struct ck_state meta; /* of the file that was read */
     struct ck_state out;
 };
 
-static int check_export(const struct coke_export_options *o, const char *path)
+static int check_export(const struct ck_export_options *o, const char *path)
 {
     size_t n = strlen(path);
     if (o->format < 0 || o->format > COKE_EXPORT_DETECTRON2 || o->part < 0 ||
@@ -118,8 +118,7 @@ static int make_output(struct export *x)
 static int write_output(const struct export *x, struct ck_writer *w)
 {
     char arch[32];
-    int rc =
-        coke_options_get(coke_encoder_option_table(), &x->encoder, "arch", arch, sizeof arch);
+    int rc = ck_options_get(ck_encoder_option_table(), &x->encoder, "arch", arch, sizeof arch);
     if (rc)
         return rc;
     switch (x->o->format) {
@@ -136,9 +135,8 @@ static int write_output(const struct export *x, struct ck_writer *w)
     }
 }
 
-int ck_exchange_export(const char *source, const char *path,
-                       const struct coke_export_options *o, int force,
-                       struct coke_exchanged *out)
+int ck_exchange_export(const char *source, const char *path, const struct ck_export_options *o,
+                       int force, struct coke_exchanged *out)
 {
     int rc = COKE_OK;
     struct ck_writer w = {0};
@@ -151,10 +149,10 @@ int ck_exchange_export(const char *source, const char *path,
     CK_TRY(open_source(x, source));
     x->encoder = x->run.encoder.o;
     CK_TRY(check_detectron2(x));
-    if (o->part == COKE_PART_ALL && x->encoder.head == COKE_PROJECTOR_NONE)
+    if (o->part == COKE_PART_ALL && x->encoder.projector == COKE_PROJECTOR_NONE)
         snprintf(out->note, sizeof out->note, "%.900s has only a backbone", x->run.weights);
     if (o->part == COKE_PART_BACKBONE) {
-        x->encoder.head = COKE_PROJECTOR_NONE;
+        x->encoder.projector = COKE_PROJECTOR_NONE;
         x->encoder.predictor = 0;
     }
     CK_TRY(make_output(x));
@@ -199,7 +197,7 @@ static int find_tensors(struct import *m, const struct ck_state **out)
 static int add_image_meta(struct import *m)
 {
     int rc = copy_image_meta(&m->file, &m->out);
-    const struct coke_encoder_options *o = &m->encoder.o;
+    const struct ck_encoder_options *o = &m->encoder.o;
     if (rc || ck_state_meta(&m->out, "image.mean") || o->channels != 3 ||
         o->stem != COKE_STEM_IMAGENET)
         return rc;
@@ -207,9 +205,8 @@ static int add_image_meta(struct import *m)
     return rc ? rc : ck_state_add_meta(&m->out, "image.std", "0.229,0.224,0.225");
 }
 
-int ck_exchange_import(const char *source, const char *path,
-                       const struct coke_import_options *o, int force,
-                       struct coke_exchanged *out)
+int ck_exchange_import(const char *source, const char *path, const struct ck_import_options *o,
+                       int force, struct coke_exchanged *out)
 {
     int rc = COKE_OK;
     const struct ck_state *tensors;

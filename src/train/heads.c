@@ -37,19 +37,14 @@ static float *first_centers(uint64_t seed, int head, int64_t k, int dim)
     return c;
 }
 
-static int make_head(struct ck_heads *h, const struct coke_train_options *o, int i)
+static int make_head(struct ck_heads *h, const struct ck_train_options *o, int i)
 {
-    struct coke_kmeans_options k = coke_kmeans_options_default();
+    struct ck_kmeans_options k = o->kmeans;
     int rc = COKE_OK;
     k.n = h->images;
     k.k = o->k.v[i];
     k.dim = h->dim;
-    k.ratio = o->ratio;
     k.eta = ck_train_eta(o, h->images, i);
-    k.centers = o->form;
-    k.stage = o->stage;
-    k.slots = o->slots;
-    k.slot_temperature = o->slot_temperature;
     float *first = first_centers((uint64_t)o->loader.view.seed, i, k.k, h->dim);
     h->center[i] = ck_alloc_array((size_t)k.k * (size_t)h->dim, sizeof(float));
     if (h->keep_best)
@@ -66,7 +61,7 @@ done:
     return rc;
 }
 
-int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_t images)
+int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t images)
 {
     memset(h, 0, sizeof *h);
     h->n = o->k.n;
@@ -75,7 +70,7 @@ int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_
     h->batch = o->loader.batch + 1; /* one image may join a batch */
     h->keep_best = o->keep_best;
     h->current_centers = o->centers == COKE_CURRENT;
-    h->slots = o->stage >= 0 ? (int)o->slots : 1;
+    h->slots = o->kmeans.stage >= 0 ? (int)o->kmeans.slots : 1;
     size_t rows = (size_t)h->n * (size_t)h->batch;
     h->label = ck_alloc_array(rows, sizeof *h->label);
     h->old = ck_alloc_array(rows, sizeof *h->old);

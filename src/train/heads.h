@@ -34,7 +34,7 @@ struct ck_heads {
     struct ck_head_sums sums[COKE_MAX_HEADS];
 };
 
-int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_t images);
+int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t images);
 void ck_heads_release(struct ck_heads *h);
 
 /* Targets of the images ids [n]: what the last epoch left. In epoch 0 and for current labels

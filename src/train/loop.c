@@ -138,7 +138,7 @@ static int save(struct loop *l)
 
 static int is_time_to_save(const struct loop *l)
 {
-    const struct coke_train_options *o = &l->s.o;
+    const struct ck_train_options *o = &l->s.o;
     return (o->save_steps > 0 && l->steps_since_save >= o->save_steps) ||
            (o->save_minutes > 0 && ck_clock_seconds() - l->saved > 60 * o->save_minutes);
 }
@@ -475,7 +475,7 @@ done:
     return rc;
 }
 
-int coke_train_run(struct coke_dataset *data, const struct coke_train_options *options,
+int coke_train_run(struct coke_dataset *data, const struct ck_train_options *options,
                    const char *run, const struct coke_train_control *control,
                    const struct coke_callbacks *callbacks, struct coke_train_summary *out)
 {

@@ -76,14 +76,14 @@ done:
 /* ---- are they the same? ---- */
 
 /* "name\tvalue\n" for everything that must be the same. */
-static char *describe(const struct coke_train_options *o, const struct coke_dataset *data)
+static char *describe(const struct ck_train_options *o, const struct coke_dataset *data)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_agree_put_options(f, coke_train_option_table(), o, ck_train_option_is_free);
+    ck_agree_put_options(f, ck_train_option_table(), o, ck_train_option_is_free);
     fprintf(f, "oneDNN\t%s\n", ck_dnn_version());
     fprintf(f, "the number of images\t%lld\n", (long long)data->set->n);
     fprintf(f, "the list of images\t%016llx\n",
@@ -92,7 +92,7 @@ static char *describe(const struct coke_train_options *o, const struct coke_data
     return text;
 }
 
-int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
+int ck_ranks_check(struct ck_ranks *r, const struct ck_train_options *o,
                    const struct coke_dataset *data)
 {
     if (r->size == 1)

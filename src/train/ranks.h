@@ -31,7 +31,7 @@ void ck_ranks_release(struct ck_ranks *r);
 
 /* Options, data, versions and instruction sets must be the same everywhere; the process where
  * something is not fails, and says what. */
-int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
+int ck_ranks_check(struct ck_ranks *r, const struct ck_train_options *o,
                    const struct coke_dataset *data);
 
 /* This process has n images of the step's batch. */

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-int ck_run_write_config(const char *run, const struct coke_train_options *o)
+int ck_run_write_config(const char *run, const struct ck_train_options *o)
 {
     char path[CK_RUN_PATH];
     struct ck_writer w = {0};
@@ -28,7 +28,7 @@ int ck_run_write_config(const char *run, const struct coke_train_options *o)
     FILE *f = open_memstream(&text, &size);
     if (!f)
         CK_FAIL(COKE_ENOMEM, "out of memory");
-    rc = coke_options_print_json(coke_train_option_table(), o, f);
+    rc = ck_options_print_json(ck_train_option_table(), o, f);
     fclose(f);
     if (rc)
         goto done;
@@ -223,7 +223,7 @@ done:
 
 static int read_encoder(struct ck_run *r, const struct ck_state *s)
 {
-    struct coke_encoder_options o;
+    struct ck_encoder_options o;
     CK_RETURN_IF(ck_encoder_options_from(&o, s, r->weights));
     CK_RETURN_IF(ck_encoder_init(&r->encoder, &o));
     r->encoder_ready = 1;
@@ -294,7 +294,7 @@ int ck_run_open(struct ck_run *r, const char *path, int best)
     int is_run = 0, rc = COKE_OK;
     memset(r, 0, sizeof *r);
     r->epoch = -1;
-    r->o = coke_train_options_default();
+    r->o = ck_train_options_default();
     CK_TRY(find_weights(r, path, best, &is_run));
     CK_TRY(ck_safetensors_read(r->weights, &s));
     CK_TRY(ck_run_refuse(&s, r->weights));

@@ -17,7 +17,7 @@ struct ck_run {
     float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS]; /* taken from the pixels in training */
     int64_t epoch;   /* epochs that are done; -1 = not known */
     int has_options; /* o is that of the training; else the defaults but for o.encoder */
-    struct coke_train_options o;
+    struct ck_train_options o;
     struct coke_encoder encoder;
     int encoder_ready;
     int heads; /* 0 = an encoder alone */
@@ -46,7 +46,7 @@ enum ck_folder ck_folder_kind(const char *path);
 int ck_run_lock(const char *run, int seconds, int *fd);
 
 /* config.json: the options, as --config takes them. run.json: where the images are. */
-int ck_run_write_config(const char *run, const struct coke_train_options *o);
+int ck_run_write_config(const char *run, const struct ck_train_options *o);
 int ck_run_write_json(const char *run, const struct ck_dataset *set);
 
 /* A second name for a file of the run, put in place of what had it before. */

@@ -12,34 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_use_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_FLAG, best, "best", 0, 0, 1, NULL,
-        "of a run folder the best checkpoint instead of the last"),
-    ROW(COKE_OPT_INT, size, "size", 0, 0, 4096, "auto",
-        "side of the images that the encoder sees; auto: as in its training"),
-    ROW(COKE_OPT_CHOICE, normalize, "normalize", 0, 0, 3, "auto|imagenet|cifar10|half",
-        "mean and deviation taken from the pixels; auto: as in its training"),
-    ROW(COKE_OPT_CHOICE, bad, "bad", 0, 0, 1, "error|skip",
-        "images that cannot be read, rows that are no vectors: stop, or leave them out"),
-};
-
-const struct coke_option_table *coke_use_option_table(void)
-{
-    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_use_options)};
-    return &t;
-}
-
-struct coke_use_options coke_use_options_default(void)
-{
-    struct coke_use_options o;
-    coke_options_default(coke_use_option_table(), &o);
-    return o;
-}
-
 /* ---- weights from elsewhere ---- */
 
 static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *path)
@@ -49,7 +21,7 @@ static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *
     int rc = COKE_OK;
     memset(r, 0, sizeof *r);
     r->epoch = -1;
-    r->o = coke_train_options_default();
+    r->o = ck_train_options_default();
     snprintf(r->weights, sizeof r->weights, "%s", path);
     CK_TRY(ck_foreign_load(&r->encoder, s, path, &o, note));
     r->encoder_ready = 1;
@@ -74,12 +46,12 @@ static int look(const char *path, struct ck_state *s, int *ours)
     return rc;
 }
 
-int ck_use_open(struct ck_run *r, const char *path, const struct coke_use_options *o)
+int ck_use_open(struct ck_run *r, const char *path, const struct ck_use_options *o)
 {
     struct ck_state s = {0};
     int ours = 1, rc = COKE_OK;
     memset(r, 0, sizeof *r);
-    CK_TRY(ck_options_check(coke_use_option_table(), o));
+    CK_TRY(ck_options_check(ck_use_option_table(), o));
     CK_TRY(look(path, &s, &ours));
     CK_TRY(ck_run_refuse(&s, path));
     if (o->best && s.ntensors)
@@ -111,9 +83,9 @@ int ck_use_is_run(const char *path)
 enum { SMALL_PICTURE = 64, SMALL_BATCH = 64, LARGE_BATCH = 16 };
 
 int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
-                  const struct coke_use_options *o, struct ck_recipe *out)
+                  const struct ck_use_options *o, struct ck_recipe *out)
 {
-    struct coke_view_options v = r->o.loader.view;
+    struct ck_view_options v = r->o.loader.view;
     int normalize = o->normalize ? o->normalize : r->o.loader.normalize;
     int64_t channels = r->encoder.o.channels;
     if (d->set->n < 0)
@@ -145,7 +117,7 @@ int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
     return rc;
 }
 
-int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct coke_use_options *o,
+int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_use_options *o,
                     struct ck_features **out)
 {
     struct ck_recipe like;

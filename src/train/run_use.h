@@ -4,10 +4,11 @@
 
 #include "eval/features.h"
 #include "train/run_files.h"
+#include "train/use_options.h"
 
 /* As ck_run_open; a file without our metadata is taken for the weights of a torchvision ResNet,
  * whose kind, stem, width and channels follow from its tensors. */
-int ck_use_open(struct ck_run *r, const char *path, const struct coke_use_options *o);
+int ck_use_open(struct ck_run *r, const char *path, const struct ck_use_options *o);
 
 /* Is path the folder of a training, or a checkpoint or an encoder of ours? */
 int ck_use_is_run(const char *path);
@@ -15,8 +16,8 @@ int ck_use_is_run(const char *path);
 /* What the encoder sees of an image of d: the size and normalisation of its training, or of the
  * options. */
 int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
-                  const struct coke_use_options *o, struct ck_recipe *out);
-int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct coke_use_options *o,
+                  const struct ck_use_options *o, struct ck_recipe *out);
+int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_use_options *o,
                     struct ck_features **out);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static int check_against_data(const struct coke_train_options *o, const struct coke_dataset *d)
+static int check_against_data(const struct ck_train_options *o, const struct coke_dataset *d)
 {
     int64_t n = d->set->n;
     int size = ck_group_size(ck_group());
@@ -26,15 +26,12 @@ static int check_against_data(const struct coke_train_options *o, const struct c
 
 static int make_encoder(struct ck_session *s)
 {
-    struct ck_optimizer_options oo = ck_optimizer_options_default();
     s->o.encoder.channels = s->data->channels;
     s->o.encoder.seed = s->o.loader.view.seed;
     CK_RETURN_IF(ck_encoder_init(&s->encoder, &s->o.encoder));
     s->encoder_ready = 1;
-    oo.kind = s->o.optimizer == COKE_SGD ? CK_SGD : CK_LARS;
-    oo.momentum = s->o.momentum;
-    oo.weight_decay = s->o.weight_decay;
-    return ck_optimizer_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams, &oo);
+    return ck_optimizer_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams,
+                            &s->o.optimizer);
 }
 
 /* As large as the largest view. */
@@ -72,16 +69,15 @@ static int make_buffers(struct ck_session *s)
 
 static int make_loss(struct ck_session *s)
 {
-    struct ck_loss_options lo = {s->o.temperature, s->o.alpha, s->o.beta, s->o.large_weight};
     int64_t k[COKE_MAX_HEADS];
     for (int i = 0; i < s->o.k.n; i++)
         k[i] = s->o.k.v[i];
     struct ck_loss_shape shape = {s->views, s->share, s->dim, s->o.k.n, k};
-    return ck_loss_new(&s->loss, &shape, &lo);
+    return ck_loss_new(&s->loss, &shape, &s->o.loss);
 }
 
 int ck_session_init(struct ck_session *s, struct coke_dataset *data,
-                    const struct coke_train_options *o)
+                    const struct ck_train_options *o)
 {
     memset(s, 0, sizeof *s);
     s->o = *o;

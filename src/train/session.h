@@ -21,7 +21,7 @@ struct ck_passes {
 enum { CK_PASSES = 4 };
 
 struct ck_session {
-    struct coke_train_options o;
+    struct ck_train_options o;
     struct coke_dataset *data; /* borrowed */
     struct ck_ranks ranks;
     struct coke_loader *loader;
@@ -53,7 +53,7 @@ struct ck_step {
 };
 
 int ck_session_init(struct ck_session *s, struct coke_dataset *data,
-                    const struct coke_train_options *o);
+                    const struct ck_train_options *o);
 void ck_session_release(struct ck_session *s);
 
 /* The plans for batches of n images; those not used for longest make room. */

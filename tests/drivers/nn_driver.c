@@ -34,7 +34,7 @@ static int set_options(struct coke_encoder_options *o, char **word, int n)
         if (!value)
             return fail(word[i]);
         *value++ = 0;
-        if (coke_options_set(coke_encoder_option_table(), o, word[i], value))
+        if (ck_options_set(coke_encoder_option_table(), o, word[i], value))
             return fail(coke_last_error());
     }
     return 0;

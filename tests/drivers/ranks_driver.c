@@ -198,7 +198,7 @@ int main(int argc, char **argv)
         if (!value)
             stop(argv[i]);
         *value++ = 0;
-        if (coke_options_set(coke_train_option_table(), &o, argv[i], value))
+        if (ck_options_set(coke_train_option_table(), &o, argv[i], value))
             stop(argv[i]);
     }
     folder = argv[2];

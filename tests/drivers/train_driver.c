@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         *value++ = 0;
         if (strcmp(argv[i], "n") == 0)
             n = atoi(value);
-        else if (coke_options_set(coke_train_option_table(), &o, argv[i], value))
+        else if (ck_options_set(coke_train_option_table(), &o, argv[i], value))
             stop(argv[i]);
     }
     snprintf(source, sizeof source, "synthetic:n=%lld,size=16", (long long)n);

@@ -36,10 +36,10 @@ int main(int argc, char **argv)
     struct ck_fetcher f = {0};
     struct ck_canvas c = {0};
     FILE *out = NULL;
-    if (argc < 4 || coke_options_set(coke_view_option_table(), &o, "recipe", argv[2]))
+    if (argc < 4 || ck_options_set(coke_view_option_table(), &o, "recipe", argv[2]))
         return 2;
     for (int i = 5; i + 1 < argc; i += 2)
-        if (coke_options_set(coke_view_option_table(), &o, argv[i], argv[i + 1]))
+        if (ck_options_set(coke_view_option_table(), &o, argv[i], argv[i + 1]))
             stop();
     if (coke_dataset_open(&d, argv[1], &data_options) || ck_recipe_init(&r, d, &o, 0))
         stop();

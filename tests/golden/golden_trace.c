@@ -88,7 +88,7 @@ static int new_head(struct replay *p, int h, struct coke_kmeans **out)
     o.dim = p->dim;
     o.ratio = golden_number(p->c, "ratio", 0);
     o.eta = golden_number(p->c, "dual_lr", 0);
-    o.centers = COKE_CENTERS_RUNNING;
+    o.update = CK_UPDATE_RUNNING;
     o.stage = p->stage;
     o.slots = p->slots;
     o.slot_temperature = golden_number(p->c, "t", 0.5);

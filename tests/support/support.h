@@ -110,7 +110,7 @@ static inline struct coke_train_options test_training(void)
     o.encoder.dim = 8;
     o.epochs = 3;
     o.warmup = 1;
-    o.optimizer = COKE_SGD;
+    o.optimizer.kind = COKE_SGD;
     o.rate = 0.05;
     return o;
 }

@@ -114,11 +114,11 @@ static void sizes_and_certificate_hold_in_every_form(void **state)
         for (int variant = 0; variant < 6; variant++) {
             struct coke_cluster_options o = options(20);
             struct coke_cluster *c;
-            o.centers = form;
-            o.ratio = variant == 0 ? 0 : variant == 1 ? 1 : 0.5;
-            o.max_ratio = variant == 2 ? 1.2 : 0;
-            o.inflate = variant == 3 ? 1.3 : 1;
-            o.tau = variant == 4 ? 2 : 0;
+            o.kmeans.update = form;
+            o.kmeans.ratio = variant == 0 ? 0 : variant == 1 ? 1 : 0.5;
+            o.kmeans.max_ratio = variant == 2 ? 1.2 : 0;
+            o.kmeans.inflate = variant == 3 ? 1.3 : 1;
+            o.kmeans.tau = variant == 4 ? 2 : 0;
             o.init = variant == 5;
             assert_ok(run(&c, &o));
             check_result(c, 0, data, N, DIM, NULL, NULL);
@@ -161,7 +161,7 @@ static void weights_weigh_but_sizes_count_points(void **state)
     struct coke_cluster *c;
     for (int i = 0; i < N; i++)
         weight[i] = i % 50 ? 0.2 + test_unit(1, (uint64_t)i) : 40;
-    o.ratio = 0.9;
+    o.kmeans.ratio = 0.9;
     assert_ok(
         run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
     check_result(c, 0, data, N, DIM, weight, NULL);
@@ -178,7 +178,7 @@ static void rows_without_weight_go_to_their_nearest_center(void **state)
     struct coke_cluster *c;
     for (int i = 0; i < N; i++)
         weight[i] = i % 3 == 0;
-    o.ratio = 0;
+    o.kmeans.ratio = 0;
     assert_ok(
         run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
     assert_ok(coke_cluster_labels(c, 0, label));
@@ -228,9 +228,9 @@ static void bytes_do_not_depend_on_the_threads(void **state)
                 struct coke_cluster_options o = options(12);
                 struct coke_cluster *c;
                 o.k = (struct coke_ints){.n = 2, .v = {12, 30}};
-                o.centers = form;
+                o.kmeans.update = form;
                 o.shuffle = shuffle;
-                o.ratio = 0.8;
+                o.kmeans.ratio = 0.8;
                 coke_set_threads(threads[t]);
                 assert_ok(run(&c, &o));
                 coke_set_threads(1);
@@ -327,7 +327,7 @@ static void extreme_shapes_work(void **state)
         struct coke_cluster_options o = options(t[i].k);
         struct coke_cluster *c;
         float *x = test_vectors(t[i].n, t[i].dim, 0, 0, 5);
-        o.ratio = t[i].ratio;
+        o.kmeans.ratio = t[i].ratio;
         assert_ok(run_on(&c, x, t[i].n, t[i].dim, &o, (struct coke_cluster_input){0}, NULL));
         check_result(c, 0, x, t[i].n, t[i].dim, NULL, NULL);
         coke_cluster_free(c);
@@ -344,7 +344,7 @@ static void equal_rows_are_shared_out(void **state)
         memcpy(x + i * DIM, data, DIM * sizeof *x);
     for (int init = 0; init < 2; init++) {
         struct coke_cluster_options o = options(7);
-        o.ratio = 1;
+        o.kmeans.ratio = 1;
         o.init = init;
         assert_ok(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL));
         check_result(c, 0, x, N, DIM, NULL, NULL);
@@ -361,7 +361,7 @@ static void without_repair_the_frozen_labels_are_returned(void **state)
         struct coke_cluster_options o = options(15);
         struct coke_cluster *c;
         o.repair = 0;
-        o.ratio = balanced ? 1 : 0.4;
+        o.kmeans.ratio = balanced ? 1 : 0.4;
         assert_ok(run(&c, &o));
         assert_int_equal(coke_cluster_summary(c, 0)->repaired, 0);
         check_result(c, 0, data, N, DIM, NULL, NULL);
@@ -475,10 +475,10 @@ static void what_cannot_be_is_refused_in_words(void **state)
     o.k = (struct coke_ints){.n = 1, .v = {N + 1}};
     assert_fails(run(&c, &o), COKE_EUSAGE, "701 clusters for 700 rows");
     o = options(4);
-    o.max_ratio = 0.9;
+    o.kmeans.max_ratio = 0.9;
     assert_fails(run(&c, &o), COKE_EUSAGE, "too few for 700 rows");
     o = options(4);
-    o.ratio = -1;
+    o.kmeans.ratio = -1;
     assert_fails(run(&c, &o), COKE_EUSAGE, "ratio");
     o = options(4);
     for (int i = 0; i < N; i++)
@@ -505,8 +505,8 @@ static void model_labels_new_rows(void **state)
     int32_t label[NEW];
     int64_t size[10];
     assert_non_null(mkdtemp(dir));
-    o.ratio = 0.8;
-    o.max_ratio = 1.5;
+    o.kmeans.ratio = 0.8;
+    o.kmeans.max_ratio = 1.5;
     assert_ok(run(&c, &o));
     assert_ok(coke_cluster_write(c, dir, 0));
     assert_ok(coke_model_load(&m, dir));

@@ -9,18 +9,18 @@ static void unknown_words_are_errors_that_name_the_known(void **state)
     const struct coke_option_table *t = coke_encoder_option_table();
     struct coke_encoder_options o = coke_encoder_options_default();
     (void)state;
-    assert_fails(coke_options_set(t, &o, "arch", "resnet19"), COKE_EUSAGE,
+    assert_fails(ck_options_set(t, &o, "arch", "resnet19"), COKE_EUSAGE,
                  "arch: 'resnet19' is none of resnet18|resnet34|resnet50");
-    assert_fails(coke_options_set(t, &o, "arhc", "resnet18"), COKE_EUSAGE,
+    assert_fails(ck_options_set(t, &o, "arhc", "resnet18"), COKE_EUSAGE,
                  "unknown option 'arhc'; the nearest is 'arch'");
-    assert_fails(coke_options_set(t, &o, "stem", "cifer"), COKE_EUSAGE, "imagenet|cifar");
-    assert_fails(coke_options_set(t, &o, "head", "mlp4"), COKE_EUSAGE, "none|linear|mlp2|mlp3");
-    assert_fails(coke_options_set(t, &o, "width", "0"), COKE_EUSAGE, "width: 0 is not within");
-    assert_fails(coke_options_set(t, &o, "width", "wide"), COKE_EUSAGE, "not a number");
-    assert_fails(coke_options_set(t, &o, "channels", "0"), COKE_EUSAGE, "channels: 0");
-    assert_fails(coke_options_set(t, &o, "dim", "-1"), COKE_EUSAGE, "dim: -1");
-    assert_ok(coke_options_set(t, &o, "hidden", "auto"));
-    assert_ok(coke_options_set(t, &o, "arch", "resnet50"));
+    assert_fails(ck_options_set(t, &o, "stem", "cifer"), COKE_EUSAGE, "imagenet|cifar");
+    assert_fails(ck_options_set(t, &o, "projector", "mlp4"), COKE_EUSAGE, "none|linear|mlp2|mlp3");
+    assert_fails(ck_options_set(t, &o, "width", "0"), COKE_EUSAGE, "width: 0 is not within");
+    assert_fails(ck_options_set(t, &o, "width", "wide"), COKE_EUSAGE, "not a number");
+    assert_fails(ck_options_set(t, &o, "channels", "0"), COKE_EUSAGE, "channels: 0");
+    assert_fails(ck_options_set(t, &o, "dim", "-1"), COKE_EUSAGE, "dim: -1");
+    assert_ok(ck_options_set(t, &o, "hidden", "auto"));
+    assert_ok(ck_options_set(t, &o, "arch", "resnet50"));
     assert_int_equal(o.arch, COKE_RESNET50);
 }
 
@@ -44,10 +44,10 @@ static void impossible_encoders_are_errors_in_words(void **state)
     refuses_encoder(o.width = NAN, "width: ");
     refuses_encoder(o.width = 17, "width: 17");
     refuses_encoder(o.channels = 0, "channels: 0");
-    refuses_encoder(o.head = 4, "head: 4");
+    refuses_encoder(o.projector = 4, "projector: 4");
     refuses_encoder(o.hidden = -1, "hidden: -1");
     refuses_encoder(o.dim = 0, "dim: 0");
-    refuses_encoder(o.head = COKE_PROJECTOR_NONE, "predictor: there is no projection");
+    refuses_encoder(o.projector = COKE_PROJECTOR_NONE, "predictor: there is no projection");
 }
 
 /* ---- passes ---- */
@@ -158,7 +158,7 @@ static void outputs_that_are_not_there_are_errors_in_words(void **state)
     int64_t dim;
     (void)state;
     o.predictor = 0;
-    o.head = COKE_PROJECTOR_NONE;
+    o.projector = COKE_PROJECTOR_NONE;
     assert_ok(coke_encoder_new(&e, &o));
     assert_fails(coke_plan_new(&p, e, &q), COKE_EUSAGE, "gets gradients"); /* PROJ, PRED */
     q.want[COKE_PROJ] = 1;
@@ -249,7 +249,7 @@ static void impossible_optimisers_are_errors_in_words(void **state)
     assert_null(q);
     o = coke_optimizer_options_default();
     o.weight_decay = NAN;
-    assert_fails(coke_optimizer_new(&q, e, &o), COKE_EUSAGE, "weight decay");
+    assert_fails(coke_optimizer_new(&q, e, &o), COKE_EUSAGE, "weight-decay");
     o = coke_optimizer_options_default();
     assert_ok(coke_optimizer_new(&q, e, &o));
     assert_fails(coke_optimizer_step(q, -1), COKE_EUSAGE, "step 1: learning rate -1");

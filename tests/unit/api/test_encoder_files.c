@@ -110,12 +110,12 @@ static void wider(struct coke_encoder_options *o)
 static void headless(struct coke_encoder_options *o)
 {
     o->predictor = 0;
-    o->head = COKE_PROJECTOR_NONE;
+    o->projector = COKE_PROJECTOR_NONE;
 }
 
 static void another_head(struct coke_encoder_options *o)
 {
-    o->head = COKE_PROJECTOR_MLP2;
+    o->projector = COKE_PROJECTOR_MLP2;
     o->dim = 9;
     o->predictor = 0;
 }

@@ -69,8 +69,8 @@ static int run_cluster(int given, struct coke_cluster **out)
         return rc;
     o.k = (struct coke_ints){.n = given ? 1 : 2, .v = {4, 6}};
     o.epochs = 2;
-    o.ratio = 0.9;
-    o.max_ratio = given ? 0 : 1.3;
+    o.kmeans.ratio = 0.9;
+    o.kmeans.max_ratio = given ? 0 : 1.3;
     o.bad = 1;
     o.init = given;
     in.min_sizes = given ? low : NULL;

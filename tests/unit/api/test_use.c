@@ -133,7 +133,7 @@ static void a_plain_resnet_is_recognised(void **state)
         o.stem = i % 2 ? COKE_STEM_CIFAR : COKE_STEM_IMAGENET;
         o.width = 0.0625;
         o.channels = i == 1 ? 1 : 3;
-        o.head = COKE_PROJECTOR_LINEAR; /* a classifier's fc.weight, fc.bias */
+        o.projector = COKE_PROJECTOR_LINEAR; /* a classifier's fc.weight, fc.bias */
         o.predictor = 0;
         assert_ok(coke_encoder_new(&e, &o));
         assert_ok(coke_encoder_save(e, "ours.safetensors", 1));

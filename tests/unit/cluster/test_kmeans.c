@@ -97,13 +97,12 @@ static double naive_step(struct naive *m, const float *x, int64_t n, int32_t *la
         double *c = m->cur + k * d, *sum = m->sum + k * d;
         double old = (double)m->count[k], now = old + (double)got[k];
         m->count[k] += got[k];
-        if (!got[k] || m->o.centers == COKE_CENTERS_FIXED)
+        if (!got[k] || m->o.update == CK_UPDATE_FIXED)
             continue;
         for (int64_t j = 0; j < d; j++)
-            sum[j] = m->o.centers == COKE_CENTERS_RUNNING
-                         ? c[j] * old / now + add[k * d + j] / now
-                         : sum[j] + add[k * d + j];
-        if (m->o.centers != COKE_CENTERS_EPOCH)
+            sum[j] = m->o.update == CK_UPDATE_RUNNING ? c[j] * old / now + add[k * d + j] / now
+                                                      : sum[j] + add[k * d + j];
+        if (m->o.update != CK_UPDATE_EPOCH)
             naive_center(m, k, sum);
     }
     free(add);
@@ -114,10 +113,10 @@ static double naive_step(struct naive *m, const float *x, int64_t n, int32_t *la
 static void naive_epoch_end(struct naive *m)
 {
     for (int64_t k = 0; k < m->o.k; k++) {
-        if (m->o.centers == COKE_CENTERS_EPOCH && m->count[k])
+        if (m->o.update == CK_UPDATE_EPOCH && m->count[k])
             naive_center(m, k, m->sum + k * m->o.dim);
         for (int64_t j = 0; j < m->o.dim; j++)
-            m->sum[k * m->o.dim + j] *= m->o.centers == COKE_CENTERS_MEAN ? m->o.carry : 0;
+            m->sum[k * m->o.dim + j] *= m->o.update == CK_UPDATE_MEAN ? m->o.carry : 0;
         m->count[k] = 0;
     }
 }
@@ -132,22 +131,22 @@ struct form {
 };
 
 static const struct form forms[] = {
-    {"mean", COKE_CENTERS_MEAN, 0.4, 0, 0.1, 0, 1, 0},
-    {"mean, carry", COKE_CENTERS_MEAN, 0.6, 0, 0.3, 0.3, 1, 0},
-    {"mean, carry most", COKE_CENTERS_MEAN, 0.6, 0, 0.3, 0.99, 1, 0},
-    {"mean, balanced", COKE_CENTERS_MEAN, 1, 0, 0.2, 0.2, 1, 0},
-    {"mean, upper", COKE_CENTERS_MEAN, 0.4, 1.5, 0.3, 0, 1, 0},
-    {"mean, given bounds", COKE_CENTERS_MEAN, 0, 0, 0.2, 0, 1, 1},
-    {"mean, bounds sum to n", COKE_CENTERS_MEAN, 0, 0, 0.2, 0, 1, 2},
-    {"mean, inflated", COKE_CENTERS_MEAN, 0.5, 0, 0.3, 0, 1.5, 0},
-    {"mean, inflated beyond n", COKE_CENTERS_MEAN, 0.9, 0, 0.3, 0, 2, 0},
-    {"running", COKE_CENTERS_RUNNING, 0.4, 0, 0.3, 0, 1, 0},
-    {"running, balanced", COKE_CENTERS_RUNNING, 1, 0, 0.3, 0, 1, 0},
-    {"epoch", COKE_CENTERS_EPOCH, 0.4, 0, 0.1, 0, 1, 0},
-    {"epoch, upper", COKE_CENTERS_EPOCH, 0.5, 2, 0.4, 0, 1, 0},
-    {"fixed", COKE_CENTERS_FIXED, 0.7, 0, 0.2, 0, 1, 0},
-    {"fixed, both bounds", COKE_CENTERS_FIXED, 0.7, 1.3, 0.2, 0, 1, 0},
-    {"no bounds", COKE_CENTERS_MEAN, 0, 0, 0.2, 0, 1, 0},
+    {"mean", CK_UPDATE_MEAN, 0.4, 0, 0.1, 0, 1, 0},
+    {"mean, carry", CK_UPDATE_MEAN, 0.6, 0, 0.3, 0.3, 1, 0},
+    {"mean, carry most", CK_UPDATE_MEAN, 0.6, 0, 0.3, 0.99, 1, 0},
+    {"mean, balanced", CK_UPDATE_MEAN, 1, 0, 0.2, 0.2, 1, 0},
+    {"mean, upper", CK_UPDATE_MEAN, 0.4, 1.5, 0.3, 0, 1, 0},
+    {"mean, given bounds", CK_UPDATE_MEAN, 0, 0, 0.2, 0, 1, 1},
+    {"mean, bounds sum to n", CK_UPDATE_MEAN, 0, 0, 0.2, 0, 1, 2},
+    {"mean, inflated", CK_UPDATE_MEAN, 0.5, 0, 0.3, 0, 1.5, 0},
+    {"mean, inflated beyond n", CK_UPDATE_MEAN, 0.9, 0, 0.3, 0, 2, 0},
+    {"running", CK_UPDATE_RUNNING, 0.4, 0, 0.3, 0, 1, 0},
+    {"running, balanced", CK_UPDATE_RUNNING, 1, 0, 0.3, 0, 1, 0},
+    {"epoch", CK_UPDATE_EPOCH, 0.4, 0, 0.1, 0, 1, 0},
+    {"epoch, upper", CK_UPDATE_EPOCH, 0.5, 2, 0.4, 0, 1, 0},
+    {"fixed", CK_UPDATE_FIXED, 0.7, 0, 0.2, 0, 1, 0},
+    {"fixed, both bounds", CK_UPDATE_FIXED, 0.7, 1.3, 0.2, 0, 1, 0},
+    {"no bounds", CK_UPDATE_MEAN, 0, 0, 0.2, 0, 1, 0},
 };
 
 enum { N = 301, K = 9, DIM = 13, BATCH = 32, EPOCHS = 4 };
@@ -172,7 +171,7 @@ static struct coke_kmeans_options options_of(const struct form *f)
     o.eta = f->eta;
     o.carry = f->carry;
     o.inflate = f->inflate;
-    o.centers = f->centers;
+    o.update = f->centers;
     return o;
 }
 
@@ -324,7 +323,7 @@ static void state_continues_from_any_batch(void **state)
             struct coke_kmeans_options o = options_of(&forms[f]);
             int64_t low[K], high[K];
             struct result whole, r;
-            if (stage >= 0 && o.centers == COKE_CENTERS_FIXED)
+            if (stage >= 0 && o.update == CK_UPDATE_FIXED)
                 continue;
             make_bounds(forms[f].given, low, high, 0);
             o.stage = stage;
@@ -399,12 +398,12 @@ static void heads_together_are_heads_alone(void **state)
 static void update_never_moves_center_of_empty_cluster(void **state)
 {
     (void)state;
-    for (int32_t form = COKE_CENTERS_RUNNING; form <= COKE_CENTERS_EPOCH; form++) {
+    for (int32_t form = CK_UPDATE_RUNNING; form <= CK_UPDATE_EPOCH; form++) {
         struct coke_kmeans_options o = coke_kmeans_options_default();
         float start[2 * 2] = {1, 0, -1, 0}, x[2 * 2] = {1, 0, 0.8f, 0.6f}, c[4];
         int32_t label[2];
         struct coke_kmeans *km;
-        o.n = 2, o.k = 2, o.dim = 2, o.ratio = 0, o.centers = form;
+        o.n = 2, o.k = 2, o.dim = 2, o.ratio = 0, o.update = form;
         assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
         for (int e = 0; e < 3; e++) {
             assert_ok(coke_kmeans_step(km, x, NULL, 2, label));
@@ -420,18 +419,18 @@ static void update_never_moves_center_of_empty_cluster(void **state)
 static void members_that_cancel_leave_the_center(void **state)
 {
     (void)state;
-    for (int32_t form = COKE_CENTERS_RUNNING; form <= COKE_CENTERS_EPOCH; form++) {
+    for (int32_t form = CK_UPDATE_RUNNING; form <= CK_UPDATE_EPOCH; form++) {
         struct coke_kmeans_options o = coke_kmeans_options_default();
         float start[2] = {1, 0}, x[4] = {0, 1, 0, -1}, c[2];
         int32_t label[2];
         struct coke_kmeans *km;
-        o.n = 2, o.k = 1, o.dim = 2, o.ratio = 0, o.centers = form;
+        o.n = 2, o.k = 1, o.dim = 2, o.ratio = 0, o.update = form;
         assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
         assert_ok(coke_kmeans_step(km, x, NULL, 2, label));
         assert_ok(coke_kmeans_epoch_end(km));
         assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, c, 2));
         assert_true(isfinite(c[0]) && isfinite(c[1]));
-        if (form != COKE_CENTERS_RUNNING)
+        if (form != CK_UPDATE_RUNNING)
             assert_true(c[0] == 1 && c[1] == 0);
         coke_kmeans_free(km);
     }
@@ -497,7 +496,7 @@ static void duals_steer_sizes_towards_the_bounds(void **state)
 {
     (void)state;
     for (int on = 0; on < 2; on++) {
-        struct form f = {"", COKE_CENTERS_FIXED, on ? 0.8 : 0, 0, 0.3, 0, 1, 0};
+        struct form f = {"", CK_UPDATE_FIXED, on ? 0.8 : 0, 0, 0.3, 0, 1, 0};
         float *x = test_vectors(N, DIM, 2, 0.6, 3), *start = test_vectors(K, DIM, 0, 0, 4);
         struct coke_kmeans *km = new_of(&f, start);
         int64_t count[K], min_size = N;
@@ -570,7 +569,7 @@ static void bad_arguments_are_refused(void **state)
     o.ratio = 1.5;
     assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "ratio: 1.5");
     o.ratio = 0.5;
-    o.centers = COKE_CENTERS_FIXED;
+    o.update = CK_UPDATE_FIXED;
     o.stage = 1;
     assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "second stage");
     free(x);
@@ -590,7 +589,7 @@ static void enormous_numbers_do_no_harm(void **state)
             start[j] = (j % 3 ? 1.0f : -1.0f) * (kind == 2 ? 3e38f : 0.3f);
         for (int j = 0; j < 24; j++)
             x[j] = (j % 2 ? 1.0f : -1.0f) * (kind == 1 ? 1e30f : 3e38f);
-        o.n = 8, o.k = 4, o.dim = 8, o.centers = COKE_CENTERS_MEAN;
+        o.n = 8, o.k = 4, o.dim = 8, o.update = CK_UPDATE_MEAN;
         if (coke_kmeans_new(&km, &o, start, NULL, NULL))
             continue; /* refusing is fine */
         if (coke_kmeans_step(km, x, NULL, 3, label) == COKE_OK)

@@ -92,7 +92,7 @@ static void run_online(const struct world *w, int duals, uint64_t order, double 
     int64_t count[K], worst = INT64_MIN;
     float row[CK_TILE * DIM] = {0};
     double value = 0;
-    o.n = w->n, o.k = K, o.dim = DIM, o.centers = COKE_CENTERS_FIXED, o.keep_labels = 0;
+    o.n = w->n, o.k = K, o.dim = DIM, o.update = CK_UPDATE_FIXED, o.keep_labels = 0;
     o.tau = duals ? w->tau : 0;
     assert_ok(coke_kmeans_new(&km, &o, w->c, w->min_size, NULL));
     if (duals)

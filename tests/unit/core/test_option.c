@@ -31,7 +31,7 @@ static void defaults_come_from_the_rows(void **state)
     (void)state;
     struct options o;
     memset(&o, 0x55, sizeof o);
-    coke_options_default(&table, &o);
+    ck_options_default(&table, &o);
     assert_int_equal(o.count, 7);
     assert_true(o.share == 0.4 && o.fast == 1 && o.colour == 1 && o.k.n == 0 && o.epochs == 0);
     assert_ok(ck_options_check(&table, &o));
@@ -41,13 +41,13 @@ static void values_within_bounds_are_taken(void **state)
 {
     (void)state;
     struct options o = {0};
-    coke_options_default(&table, &o);
-    assert_ok(coke_options_set(&table, &o, "count", "100"));
-    assert_ok(coke_options_set(&table, &o, "share", "0.25"));
-    assert_ok(coke_options_set(&table, &o, "share", "1e-3"));
-    assert_ok(coke_options_set(&table, &o, "fast", "off"));
-    assert_ok(coke_options_set(&table, &o, "colour", "blue"));
-    assert_ok(coke_options_set(&table, &o, "k", "10,20,1000"));
+    ck_options_default(&table, &o);
+    assert_ok(ck_options_set(&table, &o, "count", "100"));
+    assert_ok(ck_options_set(&table, &o, "share", "0.25"));
+    assert_ok(ck_options_set(&table, &o, "share", "1e-3"));
+    assert_ok(ck_options_set(&table, &o, "fast", "off"));
+    assert_ok(ck_options_set(&table, &o, "colour", "blue"));
+    assert_ok(ck_options_set(&table, &o, "k", "10,20,1000"));
     assert_int_equal(o.count, 100);
     assert_true(o.share == 1e-3);
     assert_int_equal(o.fast, 0);
@@ -89,10 +89,10 @@ static void values_outside_are_refused_and_change_nothing(void **state)
         {"epochs", "51", "not within"},
     };
     struct options o = {0}, before;
-    coke_options_default(&table, &o);
+    ck_options_default(&table, &o);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(&before, &o, sizeof o);
-        assert_fails(coke_options_set(&table, &o, bad[i].name, bad[i].value), COKE_EUSAGE,
+        assert_fails(ck_options_set(&table, &o, bad[i].name, bad[i].value), COKE_EUSAGE,
                      bad[i].words);
         if (memcmp(&before, &o, sizeof o) != 0)
             fail_msg("%s = '%s' was refused, but changed the options", bad[i].name,
@@ -107,24 +107,24 @@ static void list_has_at_most_64(void **state)
     char text[400] = "1";
     for (int i = 1; i < COKE_MAX_HEADS; i++)
         strcat(text, ",2");
-    assert_ok(coke_options_set(&table, &o, "k", text));
+    assert_ok(ck_options_set(&table, &o, "k", text));
     assert_int_equal(o.k.n, COKE_MAX_HEADS);
     strcat(text, ",3");
-    assert_fails(coke_options_set(&table, &o, "k", text), COKE_EUSAGE, "at most 64");
+    assert_fails(ck_options_set(&table, &o, "k", text), COKE_EUSAGE, "at most 64");
 }
 
 static void unknown_names_are_told_the_nearest(void **state)
 {
     (void)state;
     struct options o = {0};
-    assert_fails(coke_options_set(&table, &o, "cuont", "1"), COKE_EUSAGE,
+    assert_fails(ck_options_set(&table, &o, "cuont", "1"), COKE_EUSAGE,
                  "unknown option 'cuont'; the nearest is 'count'");
-    assert_fails(coke_options_set(&table, &o, "epoch", "1"), COKE_EUSAGE, "'epochs'");
-    assert_fails(coke_options_set(&table, &o, "", "1"), COKE_EUSAGE, "unknown option ''");
-    assert_fails(
-        coke_options_set(&table, &o,
-                         "a-name-that-is-much-longer-than-any-row-and-any-buffer-in-it", "1"),
-        COKE_EUSAGE, "unknown option");
+    assert_fails(ck_options_set(&table, &o, "epoch", "1"), COKE_EUSAGE, "'epochs'");
+    assert_fails(ck_options_set(&table, &o, "", "1"), COKE_EUSAGE, "unknown option ''");
+    assert_fails(ck_options_set(&table, &o,
+                                "a-name-that-is-much-longer-than-any-row-and-any-buffer-in-it",
+                                "1"),
+                 COKE_EUSAGE, "unknown option");
 }
 
 static void auto_is_the_default_in_words(void **state)
@@ -132,14 +132,14 @@ static void auto_is_the_default_in_words(void **state)
     (void)state;
     struct options o = {0};
     char text[64];
-    assert_ok(coke_options_set(&table, &o, "epochs", "5"));
-    assert_ok(coke_options_get(&table, &o, "epochs", text, sizeof text));
+    assert_ok(ck_options_set(&table, &o, "epochs", "5"));
+    assert_ok(ck_options_get(&table, &o, "epochs", text, sizeof text));
     assert_string_equal(text, "5");
-    assert_ok(coke_options_set(&table, &o, "epochs", "auto"));
+    assert_ok(ck_options_set(&table, &o, "epochs", "auto"));
     assert_int_equal(o.epochs, 0);
-    assert_ok(coke_options_get(&table, &o, "epochs", text, sizeof text));
+    assert_ok(ck_options_get(&table, &o, "epochs", text, sizeof text));
     assert_string_equal(text, "auto");
-    assert_ok(coke_options_set(&table, &o, "step", "auto"));
+    assert_ok(ck_options_set(&table, &o, "step", "auto"));
     assert_true(o.step == 0);
 }
 
@@ -149,8 +149,8 @@ static void text_goes_both_ways(void **state)
     (void)state;
     struct options o = {0}, again = {0};
     char text[1024];
-    coke_options_default(&table, &o);
-    coke_options_default(&table, &again);
+    ck_options_default(&table, &o);
+    ck_options_default(&table, &again);
     o.count = 42;
     o.share = 1.0 / 3;
     o.fast = 0;
@@ -159,8 +159,8 @@ static void text_goes_both_ways(void **state)
     o.epochs = 9;
     o.step = 0.123456789012345;
     for (int i = 0; i < table.n; i++) {
-        assert_ok(coke_options_get(&table, &o, rows[i].name, text, sizeof text));
-        assert_ok(coke_options_set(&table, &again, rows[i].name, text));
+        assert_ok(ck_options_get(&table, &o, rows[i].name, text, sizeof text));
+        assert_ok(ck_options_set(&table, &again, rows[i].name, text));
     }
     assert_memory_equal(&o, &again, sizeof o);
 }
@@ -169,16 +169,16 @@ static void struct_options_are_checked_too(void **state)
 {
     (void)state;
     struct options o;
-    coke_options_default(&table, &o);
+    ck_options_default(&table, &o);
     o.share = NAN;
     assert_fails(ck_options_check(&table, &o), COKE_EUSAGE, "share");
-    coke_options_default(&table, &o);
+    ck_options_default(&table, &o);
     o.count = -1;
     assert_fails(ck_options_check(&table, &o), COKE_EUSAGE, "count");
-    coke_options_default(&table, &o);
+    ck_options_default(&table, &o);
     o.colour = 3;
     assert_fails(ck_options_check(&table, &o), COKE_EUSAGE, "colour");
-    coke_options_default(&table, &o);
+    ck_options_default(&table, &o);
     o.k = (struct coke_ints){.n = 2, .v = {1, 0}};
     assert_fails(ck_options_check(&table, &o), COKE_EUSAGE, "k");
     o.k = (struct coke_ints){.n = COKE_MAX_HEADS + 1};

@@ -350,7 +350,7 @@ static void bad_images_are_replaced_when_asked(void **state)
     (void)state;
     struct coke_loader_options o = plain_options();
     o.max_bad = 0.05;
-    o.bad = 1;
+    o.bad = CK_BAD_REPLACE;
     spoil(17, "");
     spoil(60, "");
     struct coke_dataset *d = open_folder();
@@ -407,7 +407,7 @@ static void too_many_bad_images_stop_with_the_first_one_named(void **state)
     assert_fails(run_epoch(&o), COKE_EFORMAT, "2 of 103 images cannot be read, more than 1 %");
     assert_non_null(strstr(coke_last_error(), ".ppm"));
     o.max_bad = 1;
-    o.bad = 2;
+    o.bad = CK_BAD_ERROR;
     assert_fails(run_epoch(&o), COKE_EFORMAT, ".ppm");
     write_image(17);
     write_image(60);
@@ -462,7 +462,7 @@ static void options_that_cannot_be_are_refused(void **state)
     o = plain_options();
     o.rank = 2;
     o.ranks = 2;
-    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "rank 2 of 2");
+    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "rank: 2 is not within 0..1");
     o = plain_options();
     o.view.small_views = 2;
     assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "small-views: recipe cifar has none");
@@ -478,7 +478,7 @@ static void images_of_other_sizes_are_named_by_recipe_none(void **state)
     struct coke_loader_options o = plain_options();
     o.view.recipe = COKE_RECIPE_NONE;
     o.view.size = 0;
-    o.bad = 2;
+    o.bad = CK_BAD_ERROR;
     assert_ok(run_epoch(&o));
     spoil(50, "P5 3 2 255\nabcdef");
     assert_fails(run_epoch(&o), COKE_EFORMAT, "img050.ppm: 3 x 2 pixels, not 20 x 20");

@@ -141,7 +141,7 @@ static void heads_have_the_names_of_a_sequential(void **state)
     for (int i = 0; i < 3; i++) {
         struct coke_encoder e;
         struct coke_encoder_options o = small_options();
-        o.head = want[i].head;
+        o.projector = want[i].head;
         assert_ok(ck_encoder_init(&e, &o));
         assert_int_equal(count_heads(&e.net), want[i].n + 6);
         for (int j = 0; j < want[i].n; j++)
@@ -179,7 +179,7 @@ static void what_an_encoder_lacks_is_no_node(void **state)
     assert_ok(ck_encoder_init(&e, &o));
     assert_int_equal(e.node[COKE_PRED], -1);
     ck_encoder_release(&e);
-    o.head = COKE_PROJECTOR_NONE;
+    o.projector = COKE_PROJECTOR_NONE;
     assert_ok(ck_encoder_init(&e, &o));
     assert_int_equal(count_heads(&e.net), 0);
     assert_int_equal(e.node[COKE_LOGITS], -1);
@@ -201,7 +201,7 @@ static void options_come_back_from_a_state(void **state)
     o.stem = COKE_STEM_CIFAR;
     o.width = 1.0 / 3 / 10;
     o.channels = 7;
-    o.head = COKE_PROJECTOR_MLP2;
+    o.projector = COKE_PROJECTOR_MLP2;
     o.predictor = 0;
     o.seed = 9007199254740991;
     assert_ok(ck_encoder_init(&e, &o));
@@ -211,7 +211,7 @@ static void options_come_back_from_a_state(void **state)
     assert_int_equal(back.stem, o.stem);
     assert_true(back.width == o.width);
     assert_int_equal(back.channels, 7);
-    assert_int_equal(back.head, o.head);
+    assert_int_equal(back.projector, o.projector);
     assert_int_equal(back.hidden, 6);
     assert_int_equal(back.dim, 5);
     assert_int_equal(back.predictor, 0);

@@ -81,7 +81,7 @@ static void weights_go_round_with_all_options(void **state)
             assert_ok(import_to("x", "back.safetensors", &x));
             assert_same_weights("e.safetensors", "back.safetensors");
             assert_string_equal(x.note, "");
-            assert_int_equal(x.encoder.head, COKE_PROJECTOR_MLP3);
+            assert_int_equal(x.encoder.projector, COKE_PROJECTOR_MLP3);
             assert_int_equal(x.encoder.hidden, 5);
             assert_int_equal(x.encoder.dim, 4);
             assert_int_equal(x.encoder.predictor, 1);
@@ -89,7 +89,7 @@ static void weights_go_round_with_all_options(void **state)
         }
     assert_ok(export_as("e.safetensors", COKE_EXPORT_PTH, COKE_PART_BACKBONE, 0, "x"));
     assert_ok(import_to("x", "back.safetensors", &x));
-    assert_int_equal(x.encoder.head, COKE_PROJECTOR_NONE);
+    assert_int_equal(x.encoder.projector, COKE_PROJECTOR_NONE);
     assert_int_equal(x.encoder.predictor, 0);
 }
 

@@ -159,7 +159,7 @@ static void every_mode_resumes_with_the_same_bytes(void **state)
     assert_resumes("keep-best", &o);
     o = tiny();
     o.epochs = 5;
-    o.stage = 2;
+    o.kmeans.stage = 2;
     assert_resumes("stage", &o);
     o = tiny();
     o.loader.view.recipe = COKE_RECIPE_CIFAR;
@@ -176,12 +176,12 @@ static void every_mode_resumes_with_the_same_bytes(void **state)
     assert_resumes("current", &o);
     o = tiny();
     o.accumulate = 3;
-    o.optimizer = COKE_LARS;
+    o.optimizer.kind = COKE_LARS;
     assert_resumes("accumulate", &o);
     o = tiny();
-    o.form = COKE_CENTERS_EPOCH;
+    o.kmeans.update = CK_UPDATE_EPOCH;
     o.encoder.predictor = 0;
-    o.beta = 0;
+    o.loss.beta = 0;
     assert_resumes("plain", &o);
 }
 
@@ -206,7 +206,7 @@ static void a_loss_that_is_not_finite_ends_it_with_a_good_checkpoint(void **stat
     struct coke_train_options o = tiny();
     char path[160];
     o.rate = 1e3;
-    o.weight_decay = 1;
+    o.optimizer.weight_decay = 1;
     o.epochs = 40;
     o.keep = 1;
     int rc = train_with("nan", &o, NULL);

@@ -20,7 +20,7 @@ static int enter(void **state)
     struct coke_train_summary s;
     struct coke_dataset_options data = coke_dataset_options_default();
     struct coke_dataset *d;
-    o.temperature = 0.3;
+    o.loss.temperature = 0.3;
     assert_ok(coke_set_threads(1));
     assert_ok(coke_dataset_open(&d, "synthetic:n=30,size=8", &data));
     assert_ok(coke_train_run(d, &o, run, &control, NULL, &s));
@@ -43,7 +43,7 @@ static void test_run(void **state)
     assert_int_equal(r.epoch, 3);
     assert_int_equal(r.view_size, 8);
     assert_true(r.has_options);
-    assert_true(r.o.temperature == 0.3);
+    assert_true(r.o.loss.temperature == 0.3);
     assert_int_equal(r.encoder.o.dim, 8);
     assert_int_equal(r.heads, 2);
     assert_int_equal(r.head[1]->k, 6);

@@ -25,9 +25,9 @@ static void every_preset_can_be_applied_and_is_sound(void **state)
     assert_int_equal(o.k.n, 3);
     assert_int_equal(o.k.v[2], 5000);
     assert_int_equal(o.epochs, 1001);
-    assert_int_equal(o.stage, 801);
+    assert_int_equal(o.kmeans.stage, 801);
     assert_int_equal(o.loader.batch, 1024);
-    assert_close(o.eta, 20, 0);
+    assert_close(o.kmeans.eta, 20, 0);
 }
 
 static void refuse(struct coke_train_options o, const char *words)
@@ -43,11 +43,11 @@ static void contradictions_are_refused_in_words(void **state)
     o.k.n = 0;
     refuse(o, "number of clusters is missing");
     o = small();
-    o.stage = 10;
+    o.kmeans.stage = 10;
     refuse(o, "second stage goes with one view");
     o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
     assert_ok(ck_train_options_check(&o));
-    o.stage = o.epochs;
+    o.kmeans.stage = o.epochs;
     refuse(o, "stage: epoch 101");
     o = small();
     o.loader.view.recipe = COKE_RECIPE_EVAL;
@@ -60,14 +60,14 @@ static void contradictions_are_refused_in_words(void **state)
     o.encoder.predictor = 0;
     refuse(o, "beta 0.5 weighs the predictor");
     o = small();
-    o.beta = 0;
+    o.loss.beta = 0;
     refuse(o, "no-predictor");
     o = small();
     o.epochs = 5;
     o.warmup = 4;
     refuse(o, "warm");
     o = small();
-    o.temperature = 0;
+    o.loss.temperature = 0;
     refuse(o, "temperature");
 }
 
@@ -75,12 +75,12 @@ static void eta_grows_with_k_unless_shared(void **state)
 {
     (void)state;
     struct coke_train_options o = small();
-    o.eta = 0.5;
+    o.kmeans.eta = 0.5;
     assert_close(ck_train_eta(&o, 10000, 0), 0.5, 0);
     assert_close(ck_train_eta(&o, 10000, 1), 5, 1e-12);
     o.eta_mode = COKE_ETA_SHARED;
     assert_close(ck_train_eta(&o, 10000, 1), 0.5, 0);
-    o.eta = 0;
+    o.kmeans.eta = 0;
     assert_true(ck_train_eta(&o, 10000, 0) > 0);
 }
 
@@ -89,7 +89,7 @@ static void alpha_comes_down_in_a_straight_line(void **state)
     (void)state;
     struct coke_train_options o = small();
     o.epochs = 101;
-    o.alpha = 0.2;
+    o.loss.alpha = 0.2;
     assert_close(ck_train_alpha(&o, 1), 0.2, 0);
     o.alpha_start = 1;
     o.alpha_until = 0.5;
