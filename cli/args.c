@@ -38,6 +38,10 @@ static int find(const struct args *a, const char *name, size_t len)
     for (int i = 0; i < a->table.n; i++)
         if (strlen(a->row[i].name) == len && memcmp(a->row[i].name, name, len) == 0)
             return i;
+    for (int i = 0; i < a->table.n; i++)
+        if (a->row[i].alias && strlen(a->row[i].alias) == len &&
+            memcmp(a->row[i].alias, name, len) == 0)
+            return i;
     return -1;
 }
 

@@ -15,7 +15,7 @@ try -k 5 --stage 3 --recipe cifar
 try -k 5 --stage 500
 try -k 5 --accumulate 30
 try -k 5 --accumulate 2 --labels current
-try -k 5 --head none
+try -k 5 --projector none
 try -k 5 --no-predictor --beta 0.5
 try -k 5 --recipe eval
 try -k 5,5000

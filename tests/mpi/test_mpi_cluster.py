@@ -14,9 +14,9 @@ COKE, MPIEXEC = sys.argv[1], os.environ["MPIEXEC"]
 # Few clusters in large batches exchange sums, many in small ones exchange rows.
 CASES = {
     "sums": ["x.npy", "-k", "20", "--epochs", "3", "--batch", "1000"],
-    "heads": ["x.npy", "-k", "8,30", "--ratio", "0.9", "--centers", "running", "--epochs", "2"],
+    "heads": ["x.npy", "-k", "8,30", "--ratio", "0.9", "--update", "running", "--epochs", "2"],
     "rows": ["y.npy", "--bad", "skip", "-k", "300", "--max-ratio", "1.5", "--epochs", "2"],
-    "blocks": ["x.npy", "-k", "10", "--shuffle", "block", "--centers", "epoch", "--epochs", "2",
+    "blocks": ["x.npy", "-k", "10", "--shuffle", "block", "--update", "epoch", "--epochs", "2",
                "--no-repair"],
 }
 
