@@ -235,30 +235,60 @@ int ck_option_set_float(const struct ck_option *o, void *options, double value)
 
 /* ---- to text and numbers ---- */
 
-static void print_choice(const struct ck_option *o, int32_t index, char *value, size_t size)
+/* All of these return the length of the text, also of one that was truncated. */
+
+static int print_choice(const struct ck_option *o, int32_t index, char *value, size_t size)
 {
     const char *p = o->choices;
     for (; index > 0; index--)
         p = strchr(p, '|') + 1;
-    snprintf(value, size, "%.*s", (int)strcspn(p, "|"), p);
+    return snprintf(value, size, "%.*s", (int)strcspn(p, "|"), p);
 }
 
 /* The shortest text that gives the number back. */
-static void print_double(double x, char *value, size_t size)
+static int print_double(double x, char *value, size_t size)
 {
+    char text[32];
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(value, size, "%.*g", digits, x);
-        if (strtod(value, NULL) == x)
-            return;
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
     }
+    return snprintf(value, size, "%s", text);
 }
 
-static void print_list(const struct ck_ints *list, char *value, size_t size)
+static int print_list(const struct ck_ints *list, char *value, size_t size)
 {
-    size_t used = 0;
-    value[0] = 0;
-    for (int i = 0; i < list->n && used < size; i++)
-        used += (size_t)snprintf(value + used, size - used, "%s%d", i ? "," : "", list->v[i]);
+    int used = snprintf(value, size, "%s", "");
+    for (int i = 0; i < list->n; i++) {
+        size_t at = (size_t)used < size ? (size_t)used : size;
+        used += snprintf(value + at, size - at, "%s%d", i ? "," : "", list->v[i]);
+    }
+    return used;
+}
+
+static int print(const struct ck_option *o, const void *p, char *value, size_t size)
+{
+    const char *text;
+    switch (o->type) {
+    case CK_OPT_INT:
+        if (o->choices && *(const int64_t *)p == (int64_t)o->def)
+            return snprintf(value, size, "%s", o->choices);
+        return snprintf(value, size, "%lld", (long long)*(const int64_t *)p);
+    case CK_OPT_FLOAT:
+        if (o->choices && *(const double *)p == o->def)
+            return snprintf(value, size, "%s", o->choices);
+        return print_double(*(const double *)p, value, size);
+    case CK_OPT_FLAG:
+        return snprintf(value, size, "%s", *(const int32_t *)p ? "on" : "off");
+    case CK_OPT_CHOICE:
+        return print_choice(o, *(const int32_t *)p, value, size);
+    case CK_OPT_INTS:
+        return print_list(p, value, size);
+    default:
+        text = *(const char *const *)p;
+        return snprintf(value, size, "%s", text ? text : "");
+    }
 }
 
 int ck_options_get(const struct ck_option_table *t, const void *options, const char *name,
@@ -267,32 +297,10 @@ int ck_options_get(const struct ck_option_table *t, const void *options, const c
     const struct ck_option *o = ck_option_require(t, name);
     if (!o)
         return COKE_EUSAGE;
-    const void *p = field_const(options, o);
-    switch (o->type) {
-    case CK_OPT_INT:
-        if (o->choices && *(const int64_t *)p == (int64_t)o->def)
-            snprintf(value, size, "%s", o->choices);
-        else
-            snprintf(value, size, "%lld", (long long)*(const int64_t *)p);
-        break;
-    case CK_OPT_FLOAT:
-        if (o->choices && *(const double *)p == o->def)
-            snprintf(value, size, "%s", o->choices);
-        else
-            print_double(*(const double *)p, value, size);
-        break;
-    case CK_OPT_FLAG:
-        snprintf(value, size, "%s", *(const int32_t *)p ? "on" : "off");
-        break;
-    case CK_OPT_CHOICE:
-        print_choice(o, *(const int32_t *)p, value, size);
-        break;
-    case CK_OPT_INTS:
-        print_list(p, value, size);
-        break;
-    default:
-        snprintf(value, size, "%s", *(const char *const *)p ? *(const char *const *)p : "");
-    }
+    int n = print(o, field_const(options, o), value, size);
+    if (n < 0 || (size_t)n >= size)
+        return ck_fail(COKE_EUSAGE, "%s: its text needs %d bytes, there are %zu", name, n + 1,
+                       size);
     return COKE_OK;
 }
 

@@ -11,19 +11,19 @@ struct opts {
     int64_t count, batch;
     double rate, eta;
     int32_t fast, form;
-    struct coke_ints k;
+    struct ck_ints k;
 };
 
-static const struct coke_option rows[] = {
-    CK_OPT(COKE_OPT_INT, struct opts, count, "count", 10, 1, 1e15, NULL, ""),
-    CK_OPT(COKE_OPT_INT, struct opts, batch, "batch", 0, 0, 1000, "auto", ""),
-    CK_OPT(COKE_OPT_FLOAT, struct opts, rate, "rate", 0.4, 0, 1, NULL, ""),
-    CK_OPT(COKE_OPT_FLOAT, struct opts, eta, "eta", 0, 0, 1e9, "auto", ""),
-    CK_OPT(COKE_OPT_FLAG, struct opts, fast, "fast", 1, 0, 1, NULL, ""),
-    CK_OPT(COKE_OPT_CHOICE, struct opts, form, "form", 1, 0, 2, "a|b|c", ""),
-    CK_OPT(COKE_OPT_INTS, struct opts, k, "k", 5, 1, 1000, NULL, ""),
+static const struct ck_option rows[] = {
+    CK_OPT(CK_OPT_INT, struct opts, count, "count", 10, 1, 1e15, NULL, ""),
+    CK_OPT(CK_OPT_INT, struct opts, batch, "batch", 0, 0, 1000, "auto", ""),
+    CK_OPT(CK_OPT_FLOAT, struct opts, rate, "rate", 0.4, 0, 1, NULL, ""),
+    CK_OPT(CK_OPT_FLOAT, struct opts, eta, "eta", 0, 0, 1e9, "auto", ""),
+    CK_OPT(CK_OPT_FLAG, struct opts, fast, "fast", 1, 0, 1, NULL, ""),
+    CK_OPT(CK_OPT_CHOICE, struct opts, form, "form", 1, 0, 2, "a|b|c", ""),
+    CK_OPT(CK_OPT_INTS, struct opts, k, "k", 5, 1, 1000, NULL, ""),
 };
-static const struct coke_option_table table = {rows, 7, sizeof(struct opts)};
+static const struct ck_option_table table = CK_OPTION_TABLE(rows, struct opts);
 
 static int load(const char *text, struct opts *o)
 {
@@ -113,7 +113,7 @@ static void printed_options_load_to_the_same_values(void **state)
     o.count /= 10;
     o.rate = 0.123456789012345;
     o.eta = 0;
-    o.k = (struct coke_ints){.n = 3, .v = {1, 2, 3}};
+    o.k = (struct ck_ints){.n = 3, .v = {1, 2, 3}};
     for (int round = 0; round < 2; round++) {
         FILE *f = fopen("p.json", "w");
         assert_ok(ck_options_print_json(&table, &o, f));
