@@ -1,18 +1,38 @@
 /* api_exchange.c - public functions of encoders in the files of other programs. */
+#include "api/check_args.h"
 #include "train/exchange.h"
 
-#include <string.h>
-
-int coke_export(const char *source, const char *path, const struct ck_export_options *options,
-                int force, struct coke_exchanged *out)
+/* Hands out the encoder's options, unless the caller's header does not have them. */
+static int finish(int rc, struct coke_exchange_summary *full,
+                  const struct ck_encoder_options *encoder, struct coke_exchange_summary *out)
 {
-    memset(out, 0, sizeof *out);
-    return ck_exchange_export(source, path, options, force, out);
+    size_t end = offsetof(struct coke_exchange_summary, encoder) + sizeof full->encoder;
+    if (!rc && out->size >= end)
+        rc = ck_options_wrap(&full->encoder, "encoder", encoder);
+    ck_args_write(out, full);
+    return rc;
 }
 
-int coke_import(const char *source, const char *path, const struct ck_import_options *options,
-                int force, struct coke_exchanged *out)
+int coke_export(const char *source, const char *path, const struct coke_options *options,
+                int force, struct coke_exchange_summary *out)
 {
-    memset(out, 0, sizeof *out);
-    return ck_exchange_import(source, path, options, force, out);
+    struct ck_encoder_options encoder;
+    struct coke_exchange_summary full;
+    CK_ARGS(source, path, out);
+    CK_RESULT(full, out);
+    CK_OPTIONS(o, export, options);
+    int rc = ck_exchange_export(source, path, o, force, &encoder, &full);
+    return finish(rc, &full, &encoder, out);
+}
+
+int coke_import(const char *source, const char *path, const struct coke_options *options,
+                int force, struct coke_exchange_summary *out)
+{
+    struct ck_encoder_options encoder;
+    struct coke_exchange_summary full;
+    CK_ARGS(source, path, out);
+    CK_RESULT(full, out);
+    CK_OPTIONS(o, import, options);
+    int rc = ck_exchange_import(source, path, o, force, &encoder, &full);
+    return finish(rc, &full, &encoder, out);
 }

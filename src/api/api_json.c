@@ -23,7 +23,7 @@ struct coke_json *coke_json_open(FILE *to, enum coke_json_style style)
     struct coke_json *j = to ? ck_alloc_array(1, sizeof *j) : NULL;
     if (!j)
         return NULL;
-    ck_json_init_to(&j->json, style == COKE_JSON_LINE ? CK_JSON_LINE : CK_JSON_PRETTY,
+    ck_json_init_to(&j->json, style == COKE_JSON_STYLE_LINE ? CK_JSON_LINE : CK_JSON_PRETTY,
                     write_file, to);
     return j;
 }

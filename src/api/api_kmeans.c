@@ -1,159 +1,111 @@
-/* api_kmeans.c - public functions on a clustering, batch by batch. */
+/* api_kmeans.c - public functions on clusterings, batch by batch. */
+#include "api/check_args.h"
 #include "cluster/kmeans.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/state.h"
-#include "io/safetensors.h"
+#include "cluster/multihead.h"
+#include "store/model_file.h"
 
-#include <string.h>
-
-const char *coke_version(void)
+static int check_count(const char *function, int64_t n, int64_t least)
 {
-    return COKE_VERSION;
+    if (n >= least && n <= INT32_MAX)
+        return COKE_OK;
+    return ck_fail(COKE_EUSAGE, "%s: %lld rows are not within %lld..%d", function, (long long)n,
+                   (long long)least, INT32_MAX);
+}
+
+/* ---- one head ---- */
+
+int coke_kmeans_new(struct coke_kmeans **out, const struct coke_options *options,
+                    const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
+{
+    CK_ARGS_OUT(out);
+    CK_ARGS(centers);
+    CK_OPTIONS(o, kmeans, options);
+    return ck_kmeans_new(out, o, centers, min_sizes, max_sizes);
+}
+
+void coke_kmeans_free(struct coke_kmeans *km)
+{
+    ck_kmeans_free(km);
 }
 
 int coke_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
                      int32_t *labels)
 {
-    if (!km || !x || !labels || n < 1 || n > INT32_MAX)
-        return ck_fail(COKE_EUSAGE, "coke_kmeans_step: %lld rows, or an argument is NULL",
-                       (long long)n);
-    int rc = ck_kmeans_check_ids(km, ids, n);
-    if (!rc)
-        rc = ck_padded_rows_fill(&km->batch, x, n, (int)km->o.dim);
-    return rc ? rc : ck_kmeans_step(km, km->batch.x, ids, n, labels);
+    CK_ARGS(km, x, labels);
+    CK_RETURN_IF(check_count(__func__, n, 1));
+    return ck_kmeans_step_rows(km, x, ids, n, labels);
+}
+
+int coke_kmeans_epoch_end(struct coke_kmeans *km)
+{
+    CK_ARGS(km);
+    return ck_kmeans_epoch_end(km);
 }
 
 int coke_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n,
                         int32_t *labels, float *scores)
 {
-    if (!km || !x || !labels || n < 0)
-        return ck_fail(COKE_EUSAGE, "coke_kmeans_predict: %lld rows, or an argument is NULL",
-                       (long long)n);
-    struct ck_padded_rows batch = {0};
-    struct ck_assigner *a = NULL;
-    int rc;
-    CK_TRY(ck_padded_rows_fill(&batch, x, n, (int)km->o.dim));
-    CK_TRY(ck_assigner_new(&a, km->kn, km->prev, km->k, km->ld));
-    ck_assigner_settle(a, NULL);
-    ck_assign(a, batch.x, n, labels, scores);
-done:
-    ck_assigner_free(a);
-    ck_padded_rows_release(&batch);
-    return rc;
+    CK_ARGS(km, x, labels);
+    CK_RETURN_IF(check_count(__func__, n, 0));
+    return ck_kmeans_predict(km, x, n, labels, scores);
 }
 
-static int copy_centers(const struct coke_kmeans *km, const float *from, float *out)
-{
-    for (int64_t i = 0; i < km->k; i++)
-        memcpy(out + i * km->o.dim, from + i * km->ld, (size_t)km->o.dim * sizeof *out);
-    return COKE_OK;
-}
-
-static int copy_array(const void *from, int64_t n, size_t size, void *out)
-{
-    if (from)
-        memcpy(out, from, (size_t)n * size);
-    else
-        memset(out, 0, (size_t)n * size);
-    return COKE_OK;
-}
-
-static int64_t elements(const struct coke_kmeans *km, enum coke_kmeans_array what)
-{
-    switch (what) {
-    case COKE_KM_CURRENT:
-    case COKE_KM_PREVIOUS:
-        return km->k * km->o.dim;
-    case COKE_KM_DUALS:
-    case COKE_KM_UPPER:
-    case COKE_KM_AVERAGE:
-    case COKE_KM_COUNTS:
-        return km->k;
-    case COKE_KM_LABELS:
-        return km->o.keep_labels ? km->o.n : -1;
-    case COKE_KM_SLOT_LABELS:
-    case COKE_KM_SLOT_WEIGHTS:
-        return km->o.stage >= 0 ? km->o.n * km->o.slots : -1;
-    }
-    return -1;
-}
-
-int coke_kmeans_copy(const struct coke_kmeans *km, enum coke_kmeans_array what, void *out,
+int coke_kmeans_copy(const struct coke_kmeans *km, enum coke_array what, void *out,
                      int64_t room)
 {
-    if (!km || !out)
-        return ck_fail(COKE_EUSAGE, "coke_kmeans_copy: an argument is NULL");
-    int64_t n = elements(km, what);
-    if (n < 0)
-        return ck_fail(COKE_EUSAGE, "this clustering keeps no such array (%d)", (int)what);
-    if (room < n)
-        return ck_fail(COKE_EUSAGE, "array %d has %lld elements, there is room for %lld",
-                       (int)what, (long long)n, (long long)room);
-    switch (what) {
-    case COKE_KM_CURRENT:
-        return copy_centers(km, km->cur, out);
-    case COKE_KM_PREVIOUS:
-        return copy_centers(km, km->prev, out);
-    case COKE_KM_DUALS:
-        return copy_array(km->duals.rho, n, sizeof(float), out);
-    case COKE_KM_UPPER:
-        return copy_array(km->duals.sigma, n, sizeof(float), out);
-    case COKE_KM_AVERAGE:
-        return copy_array(km->average, n, sizeof(float), out);
-    case COKE_KM_COUNTS:
-        return copy_array(km->count, n, sizeof(int64_t), out);
-    case COKE_KM_LABELS:
-        for (int64_t i = 0; i < n; i++)
-            ((int32_t *)out)[i] = ck_labels_get(&km->labels, i);
-        return COKE_OK;
-    case COKE_KM_SLOT_LABELS:
-        return copy_array(km->slots.label, n, sizeof(int32_t), out);
-    case COKE_KM_SLOT_WEIGHTS:
-        return copy_array(km->slots.weight, n, sizeof(float), out);
-    }
-    return ck_fail(COKE_EUSAGE, "there is no array %d", (int)what);
+    CK_ARGS(km, out);
+    return ck_kmeans_copy(km, what, out, room);
 }
 
 int coke_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids, int64_t n,
                              float *targets)
 {
-    if (!km || !ids || !targets)
-        return ck_fail(COKE_EUSAGE, "coke_kmeans_soft_targets: an argument is NULL");
-    if (km->o.stage < 0)
-        return ck_fail(COKE_EUSAGE, "this clustering has no second stage");
-    int rc = ck_kmeans_check_ids(km, ids, n);
-    for (int64_t i = 0; i < n && !rc; i++)
-        ck_slots_target(&km->slots, ids[i], (float)km->o.slot_temperature, targets + i * km->k,
-                        km->k);
-    return rc;
+    CK_ARGS(km, ids, targets);
+    return ck_kmeans_soft_targets(km, ids, n, targets);
 }
 
-int coke_kmeans_save(const struct coke_kmeans *km, const char *path)
+int coke_kmeans_save(const struct coke_kmeans *km, const char *path, int force)
 {
-    struct ck_state s = {0};
-    int rc;
-    if (!km || !path)
-        return ck_fail(COKE_EUSAGE, "coke_kmeans_save: an argument is NULL");
-    CK_TRY(ck_kmeans_state(km, &s));
-    CK_TRY(ck_safetensors_write(path, &s, 1));
-done:
-    ck_state_release(&s);
-    return rc;
+    CK_ARGS(km, path);
+    return ck_kmeans_save(km, path, force);
 }
 
 int coke_kmeans_load(struct coke_kmeans **out, const char *path)
 {
-    struct ck_state s = {0};
-    if (!out || !path)
-        return ck_fail(COKE_EUSAGE, "coke_kmeans_load: an argument is NULL");
-    *out = NULL;
-    int rc = ck_safetensors_read(path, &s);
-    if (!rc) {
-        rc = ck_kmeans_restore(out, &s);
-        if (rc)
-            ck_fail_prefix(rc, "%s: ", path);
-    }
-    ck_state_release(&s);
-    return rc;
+    CK_ARGS_OUT(out);
+    CK_ARGS(path);
+    return ck_kmeans_load(out, path);
+}
+
+/* ---- several heads ---- */
+
+int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
+{
+    CK_ARGS_OUT(out);
+    CK_ARGS(heads);
+    return ck_multihead_new(out, heads, n);
+}
+
+void coke_multihead_free(struct coke_multihead *mh)
+{
+    ck_multihead_free(mh);
+}
+
+struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h)
+{
+    return mh ? ck_multihead_head(mh, h) : NULL;
+}
+
+int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,
+                        int64_t n, int32_t *labels)
+{
+    CK_ARGS(mh, x, labels);
+    CK_RETURN_IF(check_count(__func__, n, 1));
+    return ck_multihead_step(mh, x, ids, n, NULL, labels);
+}
+
+int coke_multihead_epoch_end(struct coke_multihead *mh)
+{
+    CK_ARGS(mh);
+    return ck_multihead_epoch_end(mh);
 }

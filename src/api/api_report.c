@@ -1,46 +1,35 @@
 /* api_report.c - public functions of reports. */
-#include "core/error.h"
-#include "core/option.h"
+#include "api/check_args.h"
 #include "report/report.h"
 
-#include <string.h>
-
-static int check_folder_name(const char *name)
+/* The caller's input as a request; q->callbacks is cb. */
+static int read_input(const char *function, const struct coke_report_input *from,
+                      struct ck_report_request *q, struct coke_callbacks *cb)
 {
-    if (name[0] == 0 || strchr(name, '/') || name[0] == '.')
-        return ck_fail(COKE_EUSAGE,
-                       "'%s' is no name of a folder beside the page: no '/', no '.' in front",
-                       name);
-    return COKE_OK;
+    struct coke_report_input in;
+    CK_RETURN_IF(ck_args_read(function, "input", &in, sizeof in, from));
+    CK_RETURN_IF(ck_args_read(function, "callbacks", cb, sizeof *cb, in.callbacks));
+    CK_OPTIONS(data, dataset, in.data);
+    *q = (struct ck_report_request){.source = in.source, .images = in.images, .data = *data};
+    q->vectors = in.vectors;
+    q->nvectors = in.vectors ? in.nvectors : 0;
+    q->callbacks = cb;
+    const void *source = in.source;
+    return ck_args_check(function, "input->source", &source, 1);
 }
 
-int coke_report_write(const struct coke_report_input *input,
-                      const struct ck_report_options *options, const char *page,
-                      const char *images_dir, int force, const struct coke_callbacks *callbacks,
+int coke_report_write(const struct coke_report_input *input, const struct coke_options *options,
+                      const char *page, const char *images_dir, int force,
                       struct coke_report_summary *out)
 {
-    struct ck_report r = {0};
-    int rc = COKE_OK;
-    if (!input || !input->source || !options || !page || !out)
-        return ck_fail(COKE_EUSAGE, "coke_report_write: an argument is NULL");
-    struct ck_report_request q = {.source = input->source,
-                                  .images = input->images,
-                                  .vectors = input->vectors,
-                                  .nvectors = input->nvectors,
-                                  .data = input->data,
-                                  .o = *options,
-                                  .embed = !images_dir,
-                                  .callbacks = callbacks};
+    struct ck_report_request q;
+    struct coke_callbacks cb;
+    struct coke_report_summary full;
     struct ck_page_target to = {page, images_dir, force};
-    CK_TRY(ck_options_check(ck_report_option_table(), options));
-    if (images_dir)
-        CK_TRY(check_folder_name(images_dir));
-    if (q.o.budget <= 0)
-        q.o.budget = images_dir ? 200 : 20;
-    CK_TRY(ck_page_check_target(&to));
-    CK_TRY(ck_report_read(&r, &q));
-    CK_TRY(ck_page_write(&r, &to, out));
-done:
-    ck_report_release(&r);
-    return rc;
+    CK_ARGS(input, page, out);
+    CK_RETURN_IF(read_input(__func__, input, &q, &cb));
+    CK_RESULT(full, out);
+    CK_OPTIONS(o, report, options);
+    q.o = *o;
+    CK_RETURN_RESULT(out, full, ck_report_write(&q, &to, &full));
 }

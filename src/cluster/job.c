@@ -71,23 +71,12 @@ static int check_input(const struct ck_job *j)
     return COKE_OK;
 }
 
-static int size_list(const double *from, int64_t k, const char *what, int64_t **out)
+static int check_sizes(const int64_t *size, int64_t k, const char *what)
 {
-    *out = NULL;
-    if (!from)
-        return COKE_OK;
-    int64_t *to = ck_alloc_array((size_t)k, sizeof *to);
-    if (!to)
-        return COKE_ENOMEM;
-    for (int64_t i = 0; i < k; i++) {
-        if (!(from[i] >= 0) || from[i] != floor(from[i]) || from[i] > 1e15) {
-            ck_free(to);
-            return ck_fail(COKE_EUSAGE, "%s %lld is %g; sizes are whole numbers", what,
-                           (long long)i, from[i]);
-        }
-        to[i] = (int64_t)from[i];
-    }
-    *out = to;
+    for (int64_t i = 0; size && i < k; i++)
+        if (size[i] < 0)
+            return ck_fail(COKE_EUSAGE, "%s %lld is %lld; sizes are at least 0", what,
+                           (long long)i, (long long)size[i]);
     return COKE_OK;
 }
 
@@ -103,7 +92,8 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
         return eta;
     }
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
-    if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes || j->input->max_sizes)
+    if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes ||
+        j->input->max_sizes)
         ck_say(
             j->cb,
             "k=%lld: eta %.4g: a quarter of the median lead %.4g of the best center over the "
@@ -117,7 +107,8 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
 static int make_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
-    int64_t k = c->o.k.v[h], *low = NULL, *high = NULL;
+    const int64_t *low = j->input->min_sizes, *high = j->input->max_sizes;
+    int64_t k = c->o.k.v[h];
     int rc = COKE_ENOMEM;
     double gap;
     float *center = ck_calloc_array((size_t)k, (size_t)c->scan.ld * sizeof *center);
@@ -125,8 +116,8 @@ static int make_head(struct ck_job *j, int h)
     c->size[h] = ck_calloc_array((size_t)k, sizeof **c->size);
     if (!center || !c->price[h] || !c->size[h])
         goto done;
-    CK_TRY(size_list(j->input->min_sizes, k, "minimal size", &low));
-    CK_TRY(size_list(j->input->max_sizes, k, "maximal size", &high));
+    CK_TRY(check_sizes(low, k, "minimum size"));
+    CK_TRY(check_sizes(high, k, "maximum size"));
     struct ck_kmeans_options o = c->o.kmeans;
     o.n = j->usable;
     o.k = k;
@@ -137,15 +128,14 @@ static int make_head(struct ck_job *j, int h)
     CK_TRY(ck_start_centers(&c->scan, (enum ck_init)c->o.init, seed, k, center));
     CK_TRY(ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, k, &gap));
     o.eta = choose_eta(j, h, gap);
+    c->summary[h].size = sizeof c->summary[h];
     c->summary[h].eta = o.eta;
     ck_job_compact(center, k, c->scan.ld, c->dim, center);
-    CK_TRY(coke_kmeans_new(&c->head[h], &o, center, low, high));
+    CK_TRY(ck_kmeans_new(&c->head[h], &o, center, low, high));
     CK_TRY(ck_kmeans_reserve(c->head[h], j->batch));
     CK_TRY(ck_labels_init(&c->head[h]->labels, c->n, k));
 done:
     ck_free(center);
-    ck_free(low);
-    ck_free(high);
     return rc;
 }
 
@@ -232,7 +222,7 @@ static int run_batch(struct ck_job *j)
 static void end_epoch(struct coke_cluster *c)
 {
     for (int h = 0; h < c->heads; h++)
-        coke_kmeans_epoch_end(c->head[h]);
+        ck_kmeans_epoch_end(c->head[h]);
 }
 
 static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
@@ -394,22 +384,22 @@ static int run_job(struct ck_job *j)
     for (int h = 0; h < c->heads; h++)
         CK_TRY(c->scan.rows->one_pass ? ck_job_finish_stream(j, h) : ck_job_finish_head(j, h));
     double t3 = ck_clock_seconds();
-    c->timing = (struct coke_cluster_timing){
-        .init = t1 - t0,
-        .epochs = t2 - t1,
-        .final = t3 - t2,
-        .total = t3 - t0,
-        .vectors_per_second = (double)c->summary[0].epochs * (double)j->usable / (t2 - t1)};
+    c->timing = (struct coke_timing){.init = t1 - t0,
+                                     .epochs = t2 - t1,
+                                     .final = t3 - t2,
+                                     .total = t3 - t0,
+                                     .vectors_per_second = (double)c->summary[0].epochs *
+                                                           (double)j->usable / (t2 - t1)};
 done:
     return rc;
 }
 
-int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
-                     const struct ck_cluster_options *options,
-                     const struct coke_callbacks *callbacks)
+int ck_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+                   const struct ck_cluster_options *options,
+                   const struct coke_callbacks *callbacks)
 {
     if (!out || !input || !input->rows || !options)
-        return ck_fail(COKE_EUSAGE, "coke_cluster_run: an argument is NULL");
+        return ck_fail(COKE_EUSAGE, "ck_cluster_run: an argument is NULL");
     *out = NULL;
     struct coke_cluster *c = ck_calloc_array(1, sizeof *c);
     if (!c)
@@ -424,23 +414,29 @@ int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input 
     ck_free(j.bytes);
     ck_free(j.sum);
     if (rc) {
-        coke_cluster_free(c);
+        ck_cluster_free(c);
         return rc;
     }
     *out = c;
     return COKE_OK;
 }
 
-void coke_cluster_free(struct coke_cluster *c)
+void ck_cluster_free(struct coke_cluster *c)
 {
     if (!c)
         return;
     for (int h = 0; h < c->heads; h++) {
-        coke_kmeans_free(c->head[h]);
+        ck_kmeans_free(c->head[h]);
         ck_free(c->price[h]);
         ck_free(c->size[h]);
         ck_free(c->center[h]);
     }
     ck_scan_release(&c->scan);
     ck_free(c);
+}
+
+void ck_cluster_labels(const struct coke_cluster *c, int h, int32_t *labels)
+{
+    for (int64_t i = 0; i < c->n; i++)
+        labels[i] = ck_labels_get(&c->head[h]->labels, i);
 }

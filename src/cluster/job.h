@@ -17,7 +17,15 @@ struct coke_cluster {
     float *price[COKE_MAX_HEADS];  /* [k] of the final labels */
     int64_t *size[COKE_MAX_HEADS]; /* [k] */
     float *center[COKE_MAX_HEADS]; /* [k][dim] */
-    struct coke_cluster_timing timing;
+    struct coke_timing timing;
 };
+
+/* input, its rows and weights are borrowed for the call. callbacks may be NULL. */
+int ck_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+                   const struct ck_cluster_options *options,
+                   const struct coke_callbacks *callbacks);
+void ck_cluster_free(struct coke_cluster *c);
+/* Copies the labels [n] of head h. */
+void ck_cluster_labels(const struct coke_cluster *c, int h, int32_t *labels);
 
 #endif

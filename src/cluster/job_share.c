@@ -94,8 +94,8 @@ done:
 
 static uint64_t hash_sizes(const struct ck_job *j)
 {
-    const double *list[] = {j->input->min_sizes, j->input->max_sizes};
-    size_t bytes = (size_t)j->c->o.k.v[0] * sizeof(double);
+    const int64_t *list[] = {j->input->min_sizes, j->input->max_sizes};
+    size_t bytes = (size_t)j->c->o.k.v[0] * sizeof(int64_t);
     uint64_t hash = 0;
     for (uint64_t i = 0; i < 2; i++)
         if (list[i])

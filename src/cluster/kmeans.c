@@ -118,8 +118,8 @@ static int allocate(struct coke_kmeans *km, int upper)
     return rc;
 }
 
-int coke_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *options,
-                    const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
+int ck_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *options,
+                  const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
 {
     int rc = check_options(options);
     if (rc)
@@ -149,11 +149,11 @@ int coke_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *op
     *out = km;
     return COKE_OK;
 done:
-    coke_kmeans_free(km);
+    ck_kmeans_free(km);
     return rc;
 }
 
-void coke_kmeans_free(struct coke_kmeans *km)
+void ck_kmeans_free(struct coke_kmeans *km)
 {
     if (!km)
         return;
@@ -435,7 +435,7 @@ static void end_first_stage(struct coke_kmeans *km)
         km->sum[i] = llrint((double)km->sum[i] * carry);
 }
 
-int coke_kmeans_epoch_end(struct coke_kmeans *km)
+int ck_kmeans_epoch_end(struct coke_kmeans *km)
 {
     if (second_stage(km))
         blend_centers(km);

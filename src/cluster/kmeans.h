@@ -8,7 +8,7 @@
 #include "cluster/duals.h"
 #include "cluster/kmeans_options.h"
 #include "cluster/labels.h"
-#include "coke.h"
+#include "coke/types.h"
 
 struct ck_state;
 
@@ -40,6 +40,13 @@ struct coke_kmeans {
     struct ck_padded_rows batch;
 };
 
+/* centers [k][dim]: copied as they are. min_sizes, max_sizes [k]: bounds of each cluster instead
+ * of ratio and max_ratio, or NULL. */
+int ck_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *options,
+                  const float *centers, const int64_t *min_sizes, const int64_t *max_sizes);
+void ck_kmeans_free(struct coke_kmeans *km);
+int ck_kmeans_epoch_end(struct coke_kmeans *km);
+
 /* Are all ids [n] within the instances? (ids NULL: nothing to check.) */
 int ck_kmeans_check_ids(const struct coke_kmeans *km, const int64_t *ids, int64_t n);
 /* Lets the assigner read the centers that this epoch assigns with. */
@@ -61,6 +68,19 @@ int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
 /* All three; x [n][ld] as ck_assign wants it. */
 int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
                    int32_t *label);
+
+/* kmeans_query.c. One batch of x [n][dim], which is checked and padded. */
+int ck_kmeans_step_rows(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
+                        int32_t *labels);
+/* Nearest center of each row of x [n][dim] among those of the last epoch, without duals; scores
+ * [n] may be NULL. Packs all centers on every call: hand it many rows. */
+int ck_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n, int32_t *labels,
+                      float *scores);
+/* Copies an array into out, which has room for `room` elements. */
+int ck_kmeans_copy(const struct coke_kmeans *km, enum coke_array what, void *out, int64_t room);
+/* Dense second-stage targets [n][k] of instances ids [n]. */
+int ck_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids, int64_t n,
+                           float *targets);
 
 /* The whole state as tensors, borrowed from km. */
 int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s);

@@ -168,8 +168,8 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     int upper = ck_state_find(s, "max_sizes") != NULL;
     if (upper)
         CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &o.k, max_size));
-    CK_TRY(coke_kmeans_new(&km, &o, center, given && given[0] == '1' ? min_size : NULL,
-                           upper ? max_size : NULL));
+    CK_TRY(ck_kmeans_new(&km, &o, center, given && given[0] == '1' ? min_size : NULL,
+                         upper ? max_size : NULL));
     int n = list_parts(km, p);
     for (int i = 0; i < n; i++)
         if (p[i].data) {
@@ -190,7 +190,7 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     *out = km;
     km = NULL;
 done:
-    coke_kmeans_free(km);
+    ck_kmeans_free(km);
     ck_free(min_size);
     ck_free(max_size);
     ck_free(center);

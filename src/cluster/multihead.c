@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 
-int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
+int ck_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
 {
     if (n < 1 || n > COKE_MAX_HEADS)
         return ck_fail(COKE_EUSAGE, "%d heads: there may be 1 to %d", n, COKE_MAX_HEADS);
@@ -23,17 +23,17 @@ int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *h
     return COKE_OK;
 }
 
-void coke_multihead_free(struct coke_multihead *mh)
+void ck_multihead_free(struct coke_multihead *mh)
 {
     if (!mh)
         return;
     for (int h = 0; h < mh->n; h++)
-        coke_kmeans_free(mh->head[h]);
+        ck_kmeans_free(mh->head[h]);
     ck_padded_rows_release(&mh->batch);
     ck_free(mh);
 }
 
-struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h)
+struct coke_kmeans *ck_multihead_head(struct coke_multihead *mh, int h)
 {
     return h >= 0 && h < mh->n ? mh->head[h] : NULL;
 }
@@ -67,19 +67,10 @@ int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *
     return COKE_OK;
 }
 
-int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,
-                        int64_t n, int32_t *labels)
-{
-    if (!mh || !x || !labels || n < 1 || n > INT32_MAX)
-        return ck_fail(COKE_EUSAGE, "coke_multihead_step: %lld rows, or an argument is NULL",
-                       (long long)n);
-    return ck_multihead_step(mh, x, ids, n, NULL, labels);
-}
-
-int coke_multihead_epoch_end(struct coke_multihead *mh)
+int ck_multihead_epoch_end(struct coke_multihead *mh)
 {
     int rc = COKE_OK;
     for (int h = 0; h < mh->n && !rc; h++)
-        rc = coke_kmeans_epoch_end(mh->head[h]);
+        rc = ck_kmeans_epoch_end(mh->head[h]);
     return rc;
 }

@@ -2,7 +2,7 @@
 #ifndef CK_SCAN_H
 #define CK_SCAN_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "core/rows.h"
 #include "kernels/kernels.h"
 

@@ -1,6 +1,6 @@
 /* callbacks.c - calls the caller's callbacks: progress, choices made, warnings. */
 #include "core/callbacks.h"
-#include "coke.h"
+#include "coke/types.h"
 #include "core/error.h"
 
 #include <stdarg.h>
@@ -56,4 +56,10 @@ void ck_warn(const struct coke_callbacks *cb, const char *fmt, ...)
     va_start(ap, fmt);
     send(cb->warn, cb->user, fmt, ap);
     va_end(ap);
+}
+
+void ck_bad_image(const struct coke_callbacks *cb, int64_t index, const char *sentence)
+{
+    if (cb && cb->bad_image)
+        cb->bad_image(cb->user, index, sentence);
 }

@@ -10,7 +10,7 @@
 struct coke_callbacks;
 struct coke_progress;
 
-/* The callback's answer: 0 = go on, else what it asks for (stop, or COKE_SAVE in a training).
+/* The callback's answer: 0 = go on, else what it asks for (stop, or COKE_ANSWER_SAVE in a training).
  */
 int ck_progress_ask(const struct coke_callbacks *cb, const struct coke_progress *p);
 
@@ -27,5 +27,7 @@ __attribute__((format(printf, 2, 3))) void ck_say(const struct coke_callbacks *c
                                                   const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void ck_warn(const struct coke_callbacks *cb,
                                                    const char *fmt, ...);
+/* Image `index` of a data set could not be read. */
+void ck_bad_image(const struct coke_callbacks *cb, int64_t index, const char *sentence);
 
 #endif

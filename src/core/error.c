@@ -7,7 +7,7 @@
 
 static _Thread_local char sentence[CK_SENTENCE];
 
-const char *coke_last_error(void)
+const char *ck_last_error(void)
 {
     return sentence;
 }

@@ -2,11 +2,14 @@
 #ifndef CK_ERROR_H
 #define CK_ERROR_H
 
-#include "coke.h"
+#include "coke/types.h"
 
 enum { CK_SENTENCE = 1024 }; /* bytes of an error sentence with its 0 */
 
-/* Stores the sentence for coke_last_error() and returns status. */
+/* One sentence about this thread's last failure; valid until its next one. */
+const char *ck_last_error(void);
+
+/* Stores the sentence for ck_last_error() and returns status. */
 __attribute__((format(printf, 2, 3))) int ck_fail(int status, const char *fmt, ...);
 
 /* Puts words in front of the stored sentence: "FILE: " before what a lower layer said. */

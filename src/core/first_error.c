@@ -7,7 +7,7 @@ void ck_first_error_keep(struct ck_first_error *e, int status)
 {
     int none = COKE_OK;
     if (status && atomic_compare_exchange_strong(&e->status, &none, status))
-        snprintf(e->sentence, sizeof e->sentence, "%s", coke_last_error());
+        snprintf(e->sentence, sizeof e->sentence, "%s", ck_last_error());
 }
 
 int ck_first_error_raise(const struct ck_first_error *e)

@@ -8,7 +8,7 @@
 static int wanted; /* 0 = as OpenMP decides */
 static int first;  /* what it had decided */
 
-int coke_set_threads(int n)
+int ck_set_threads(int n)
 {
     if (n < 0 || n > 4096)
         return ck_fail(COKE_EUSAGE, "threads: %d is not within 0..4096 (0 = all cores)", n);
@@ -32,11 +32,6 @@ void ck_share_cores(int sharers)
 int ck_threads(void)
 {
     return wanted ? wanted : omp_get_max_threads();
-}
-
-int coke_threads(void)
-{
-    return ck_threads();
 }
 
 void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg)

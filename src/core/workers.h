@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-int ck_threads(void); /* team size in use */
+int ck_set_threads(int n); /* 0 = all cores */
+int ck_threads(void);      /* team size in use */
 /* So many processes run on the same cores: "all" of them are this process's part. A number in
  * OMP_NUM_THREADS stands. */
 void ck_share_cores(int sharers);

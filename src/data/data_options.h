@@ -23,9 +23,22 @@ struct ck_dataset_options {
 const struct ck_option_table *ck_dataset_option_table(void);
 struct ck_dataset_options ck_dataset_options_default(void);
 
+enum ck_recipe_kind {
+    CK_RECIPE_AUTO, /* cifar for images up to 64 pixels, double for others */
+    CK_RECIPE_SINGLE,
+    CK_RECIPE_DOUBLE,
+    CK_RECIPE_MULTI,
+    CK_RECIPE_CIFAR_SINGLE,
+    CK_RECIPE_CIFAR,
+    CK_RECIPE_CIFAR_SMALL,
+    CK_RECIPE_LINEAR,
+    CK_RECIPE_EVAL,
+    CK_RECIPE_NONE
+};
+
 /* What becomes of an image. */
 struct ck_view_options {
-    int32_t recipe;      /* enum coke_recipe */
+    int32_t recipe;      /* enum ck_recipe_kind */
     int64_t size;        /* side of the (large) views; 0 = the recipe's */
     int64_t small_views; /* of multi */
     int64_t small_size;
@@ -57,9 +70,11 @@ const struct ck_option_table *ck_loader_option_table(void);
 struct ck_loader_options ck_loader_options_default(void);
 int ck_loader_options_check(const struct ck_loader_options *o);
 
+enum ck_pack_format { CK_PACK_JPEG, CK_PACK_PNG, CK_PACK_PPM };
+
 struct ck_pack_options {
     int64_t size;       /* limit of the short side; 0 = images as they are */
-    int32_t format;     /* enum coke_pack_format */
+    int32_t format;     /* enum ck_pack_format */
     int64_t quality;    /* of JPEG */
     int64_t shard_size; /* bytes */
 };

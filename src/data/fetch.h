@@ -3,7 +3,7 @@
 #ifndef CK_FETCH_H
 #define CK_FETCH_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "data/dataset.h"
 
 struct coke_dataset {

@@ -100,7 +100,7 @@ static void end_slot(struct slot *s, int64_t place, int status)
         return;
     s->status = status;
     s->status_place = place;
-    snprintf(s->sentence, sizeof s->sentence, "%s", coke_last_error());
+    snprintf(s->sentence, sizeof s->sentence, "%s", ck_last_error());
 }
 
 /* Is this a matter of the one image, or of the disk or the memory? */
@@ -128,7 +128,7 @@ static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
 static int note_fault(struct coke_loader *l, struct slot *s, int64_t index)
 {
     ck_lock_acquire(&l->monitor);
-    int rc = add_fault(&s->fault, &s->faults, &s->fault_room, index, coke_last_error());
+    int rc = add_fault(&s->fault, &s->faults, &s->fault_room, index, ck_last_error());
     ck_lock_unlock(&l->monitor);
     return rc;
 }
@@ -317,8 +317,8 @@ static int make_parts(struct coke_loader *l)
     return rc;
 }
 
-int coke_loader_new(struct coke_loader **out, struct coke_dataset *data,
-                    const struct ck_loader_options *options)
+int ck_loader_new(struct coke_loader **out, struct coke_dataset *data,
+                  const struct ck_loader_options *options)
 {
     return ck_loader_new_like(out, data, options, NULL);
 }
@@ -353,7 +353,7 @@ int ck_loader_new_like(struct coke_loader **out, struct coke_dataset *data,
     *out = l;
     l = NULL;
 done:
-    coke_loader_free(l);
+    ck_loader_free(l);
     return rc;
 }
 
@@ -367,7 +367,7 @@ static void release_slot(struct slot *s)
     ck_free(s->fault);
 }
 
-void coke_loader_free(struct coke_loader *l)
+void ck_loader_free(struct coke_loader *l)
 {
     if (!l)
         return;
@@ -387,12 +387,12 @@ void coke_loader_free(struct coke_loader *l)
     ck_free(l);
 }
 
-int64_t coke_loader_steps(const struct coke_loader *l)
+int64_t ck_loader_steps(const struct coke_loader *l)
 {
     return ck_sampler_steps(&l->sampler);
 }
 
-int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
+int ck_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
 {
     int64_t steps = ck_sampler_steps(&l->sampler);
     if (epoch < 0 || step < 0 || step >= steps)
@@ -479,7 +479,7 @@ static void describe(const struct coke_loader *l, const struct slot *s, struct c
     }
 }
 
-int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
+int ck_loader_next(struct coke_loader *l, struct coke_batch *out)
 {
     double begin = ck_clock_seconds();
     if (l->halted)
@@ -506,12 +506,12 @@ const struct ck_recipe *ck_loader_recipe(const struct coke_loader *l)
     return &l->recipe;
 }
 
-double coke_loader_waited(const struct coke_loader *l)
+double ck_loader_waited(const struct coke_loader *l)
 {
     return l->waited;
 }
 
-int64_t coke_loader_bytes(const struct coke_loader *l)
+int64_t ck_loader_bytes(const struct coke_loader *l)
 {
     struct ck_lock *m = (struct ck_lock *)&l->monitor;
     int64_t bytes = l->ring_bytes;
@@ -522,14 +522,15 @@ int64_t coke_loader_bytes(const struct coke_loader *l)
     return bytes;
 }
 
-int64_t coke_loader_bad_count(const struct coke_loader *l)
+int64_t ck_loader_bad_count(const struct coke_loader *l)
 {
     return l->faults;
 }
 
-int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence)
+int64_t ck_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence)
 {
+    int known = i >= 0 && i < l->faults;
     if (sentence)
-        *sentence = l->fault[i].sentence;
-    return l->fault[i].index;
+        *sentence = known ? l->fault[i].sentence : NULL;
+    return known ? l->fault[i].index : -1;
 }

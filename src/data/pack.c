@@ -1,5 +1,6 @@
 /* pack.c - a data set as resized WebDataset shards. */
 #include "data/pack.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/option.h"
@@ -39,8 +40,7 @@ struct pack {
     const char *prefix;
     int force;
     const struct coke_callbacks *callbacks;
-    ck_say_bad *say_bad;
-    struct coke_packed *result;
+    struct coke_pack_summary *result;
     struct ck_writer
         *shard; /* [shards], the last one may be open; they get their names together */
     int64_t room;
@@ -57,9 +57,9 @@ static const struct {
     const char *extension;
     enum ck_codec_kind kind;
 } formats[] = {
-    [COKE_PACK_JPEG] = {"jpg", CK_CODEC_JPEG},
-    [COKE_PACK_PNG] = {"png", CK_CODEC_PNG},
-    [COKE_PACK_PPM] = {"ppm", CK_CODEC_PNM},
+    [CK_PACK_JPEG] = {"jpg", CK_CODEC_JPEG},
+    [CK_PACK_PNG] = {"png", CK_CODEC_PNG},
+    [CK_PACK_PPM] = {"ppm", CK_CODEC_PNM},
 };
 
 /* ---- making ---- */
@@ -111,9 +111,9 @@ static int encode(const struct pack *p, struct parcel *b, const struct ck_image 
 {
     if (im->channels != 1 && im->channels != 3)
         return ck_fail(COKE_EFORMAT, "images of %d channels cannot be packed", im->channels);
-    if (p->o->format == COKE_PACK_JPEG)
+    if (p->o->format == CK_PACK_JPEG)
         return ck_jpeg_encode(im, (int)p->o->quality, &b->bytes, &b->size);
-    if (p->o->format == COKE_PACK_PNG)
+    if (p->o->format == CK_PACK_PNG)
         return ck_png_encode(im, &b->bytes, &b->size);
     return ck_pnm_encode(im, &b->bytes, &b->size);
 }
@@ -272,8 +272,7 @@ static int take(void *arg, int64_t i, int place, int status, const char *sentenc
     int rc = COKE_OK;
     if (status == COKE_EFORMAT) {
         p->result->bad++;
-        if (p->say_bad)
-            p->say_bad(p->callbacks ? p->callbacks->user : NULL, i, sentence);
+        ck_bad_image(p->callbacks, i, sentence);
     } else if (status) {
         CK_FAIL(status, "%s", sentence);
     } else {
@@ -399,8 +398,7 @@ static void release(struct pack *p)
 }
 
 int ck_pack(struct coke_dataset *d, const char *prefix, const struct ck_pack_options *o,
-            int force, const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
-            struct coke_packed *out)
+            int force, const struct coke_callbacks *callbacks, struct coke_pack_summary *out)
 {
     int rc = COKE_OK;
     struct ck_writer classes = {0};
@@ -419,7 +417,6 @@ int ck_pack(struct coke_dataset *d, const char *prefix, const struct ck_pack_opt
     p->prefix = prefix;
     p->force = force;
     p->callbacks = callbacks;
-    p->say_bad = say_bad;
     p->result = out;
     p->threads = ck_threads();
     p->table = ck_calloc_array((size_t)p->threads, sizeof *p->table);

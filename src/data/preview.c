@@ -1,7 +1,11 @@
 /* preview.c - a picture of what training sees. */
 #include "data/preview.h"
 #include "core/error.h"
+#include "core/mem.h"
+#include "core/option.h"
 #include "core/rng.h"
+#include "data/data_options.h"
+#include "io/file.h"
 
 #include <string.h>
 
@@ -171,5 +175,31 @@ int ck_preview(struct coke_dataset *d, const struct ck_view_options *o, int rows
     CK_TRY(draw_rows(&s, d, (uint64_t)o->seed, rows, columns));
 done:
     release(&s);
+    return rc;
+}
+
+int ck_preview_write(struct coke_dataset *d, const struct ck_view_options *options, int rows,
+                     int columns, const char *path, int force)
+{
+    int rc = COKE_OK;
+    struct ck_image sheet = {0};
+    struct ck_writer w = {0};
+    unsigned char *bytes = NULL;
+    size_t size;
+    CK_TRY(ck_options_check(ck_view_option_table(), options));
+    if (rows < 1 || columns < 1)
+        CK_FAIL(COKE_EUSAGE, "a sheet of %d rows and %d columns cannot be", rows, columns);
+    if (d->set->n < 0)
+        CK_FAIL(COKE_EUSAGE, "%s can only be read once, in order: no preview", d->set->source);
+    CK_TRY(ck_file_check_target(path, force));
+    CK_TRY(ck_preview(d, options, rows, columns, &sheet));
+    CK_TRY(ck_png_encode(&sheet, &bytes, &size));
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(ck_writer_write(&w, bytes, size));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    ck_free(bytes);
+    ck_image_release(&sheet);
     return rc;
 }

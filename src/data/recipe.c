@@ -57,16 +57,16 @@ static const struct {
     int large, view[2];
     int small, norm;
 } recipes[] = {
-    [COKE_RECIPE_SINGLE] = {"single", 1, {SINGLE}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_DOUBLE] = {"double", 2, {LARGE1, LARGE2}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_MULTI] = {"multi", 2, {LARGE1, LARGE2}, 1, CK_NORM_IMAGENET},
-    [COKE_RECIPE_CIFAR_SINGLE] = {"cifar-single", 1, {CIFAR_SINGLE}, 0, CK_NORM_CIFAR10},
-    [COKE_RECIPE_CIFAR] = {"cifar", 2, {CIFAR1, CIFAR2}, 0, CK_NORM_CIFAR10},
-    [COKE_RECIPE_CIFAR_SMALL] =
+    [CK_RECIPE_SINGLE] = {"single", 1, {SINGLE}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_DOUBLE] = {"double", 2, {LARGE1, LARGE2}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_MULTI] = {"multi", 2, {LARGE1, LARGE2}, 1, CK_NORM_IMAGENET},
+    [CK_RECIPE_CIFAR_SINGLE] = {"cifar-single", 1, {CIFAR_SINGLE}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_CIFAR] = {"cifar", 2, {CIFAR1, CIFAR2}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_CIFAR_SMALL] =
         {"cifar-small", 2, {CIFAR1_SHARP, CIFAR2_SHARP}, 0, CK_NORM_CIFAR10},
-    [COKE_RECIPE_LINEAR] = {"linear", 1, {PROBE}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_EVAL] = {"eval", 1, {EVAL}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_NONE] = {"none", 1, {AS_IS}, 0, CK_NORM_AUTO},
+    [CK_RECIPE_LINEAR] = {"linear", 1, {PROBE}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_EVAL] = {"eval", 1, {EVAL}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_NONE] = {"none", 1, {AS_IS}, 0, CK_NORM_AUTO},
 };
 
 static const struct {
@@ -143,10 +143,10 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_
     if (d->channels > CK_MAX_CHANNELS)
         return ck_fail(COKE_EUSAGE, "%s: images of %d channels, at most %d can be used",
                        d->set->source, d->channels, CK_MAX_CHANNELS);
-    if (recipe == COKE_RECIPE_AUTO || recipe == COKE_RECIPE_NONE)
+    if (recipe == CK_RECIPE_AUTO || recipe == CK_RECIPE_NONE)
         CK_RETURN_IF(look_at_sizes(d, &width, &height, &small));
-    if (recipe == COKE_RECIPE_AUTO)
-        recipe = small ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
+    if (recipe == CK_RECIPE_AUTO)
+        recipe = small ? CK_RECIPE_CIFAR : CK_RECIPE_DOUBLE;
     if (o->small_views > 0 && !recipes[recipe].small)
         return ck_fail(COKE_EUSAGE, "small-views: recipe %s has none; multi has",
                        recipes[recipe].name);
@@ -163,7 +163,7 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_
         r->view[r->views] = views[SMALL];
         set_view(&r->view[r->views], o, o->small_size);
     }
-    if (recipe == COKE_RECIPE_NONE) {
+    if (recipe == CK_RECIPE_NONE) {
         r->view[0].width = width;
         r->view[0].height = height;
     }

@@ -24,7 +24,7 @@ enum { NAME_KEPT = 200, TRIES = 1000, EVERY = 100 };
 
 struct sort {
     const struct ck_sort_job *job;
-    struct coke_sorted *out;
+    struct coke_sort_summary *out;
     uint8_t *made; /* [clusters] */
     struct ck_item item;
 };
@@ -62,10 +62,13 @@ static int check_parent(const char *dir)
     return access(parent, W_OK | X_OK) ? fail_errno(dir) : COKE_OK;
 }
 
-int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort_how how)
+int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort how)
 {
     struct stat st;
     int empty = 1, rc = COKE_OK;
+    if (d->set->n < 0)
+        CK_FAIL(COKE_EUSAGE, "%s can only be read once, in order: its images cannot be sorted",
+                d->set->source);
     if (how == COKE_SORT_LINK && !d->set->type->path)
         CK_FAIL(COKE_EUSAGE,
                 "%s: images in %s data are no files that a link could lead to; copy them",
@@ -238,7 +241,7 @@ static int report(const struct ck_sort_job *job, int64_t done)
     return ck_fail(rc, "stopped; %lld images are in %s", (long long)done, job->dir);
 }
 
-int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out)
+int ck_sort_run(const struct ck_sort_job *job, struct coke_sort_summary *out)
 {
     struct sort s = {.job = job, .out = out};
     int rc = COKE_OK;

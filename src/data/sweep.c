@@ -33,7 +33,7 @@ static void make_one(void *arg, int64_t place, int worker)
         rc = s->make(s->arg, f, i, (int)place, worker);
     b->status[place] = rc;
     if (rc)
-        snprintf(b->sentence[place], SENTENCE, "%s", coke_last_error());
+        snprintf(b->sentence[place], SENTENCE, "%s", ck_last_error());
 }
 
 static int take_all(const struct block *b)

@@ -1,4 +1,5 @@
 /* synthetic_vectors.c - embeddings made up from a seed, hard in the way real ones are. */
+#include "data/synthetic_vectors.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -86,7 +87,7 @@ static void make_chunk(void *arg, int64_t chunk, int worker)
     }
 }
 
-int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters, uint64_t seed)
+int ck_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters, uint64_t seed)
 {
     if (!x || n < 1 || dim < 1 || clusters < 1)
         return ck_fail(COKE_EUSAGE, "synthetic data: %lld x %d in %d clusters cannot be made",

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/option.h"
+#include "kernels/kernels.h"
 
 #include <string.h>
 
@@ -10,7 +11,7 @@ void ck_agree_put_options(FILE *to, const struct ck_option_table *t, const void 
                           int (*may_differ)(const char *name))
 {
     char value[1024];
-    fprintf(to, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
+    fprintf(to, "coke\t%s\nthe instruction set\t%s\n", COKE_VERSION, ck_isa());
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
         if (t->row[i].local || (may_differ && may_differ(name)))

@@ -2,7 +2,8 @@
 #ifndef CK_AGREE_H
 #define CK_AGREE_H
 
-#include "coke.h"
+#include "coke/types.h"
+#include "core/option.h"
 #include "dist/group.h"
 
 #include <stdio.h>

@@ -41,7 +41,7 @@ struct ck_transport {
 
 /* The one function of a plug-in. */
 typedef int ck_transport_open(int version, struct ck_transport *out, char *error, size_t size);
-#define CK_TRANSPORT_OPEN "coke_transport_open"
+#define CK_TRANSPORT_OPEN "ck_plugin_open"
 
 /* transport_self.c: one process alone. */
 void ck_transport_self(struct ck_transport *out);

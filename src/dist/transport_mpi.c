@@ -114,9 +114,9 @@ static int connect_all(void)
     return rc;
 }
 
-__attribute__((visibility("default"))) ck_transport_open coke_transport_open;
+__attribute__((visibility("default"))) ck_transport_open ck_plugin_open;
 
-int coke_transport_open(int version, struct ck_transport *out, char *error, size_t room)
+int ck_plugin_open(int version, struct ck_transport *out, char *error, size_t room)
 {
     if (version != CK_TRANSPORT_VERSION) {
         snprintf(error, room, "it is of another version (%d, not %d)", CK_TRANSPORT_VERSION,

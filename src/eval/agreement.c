@@ -331,3 +331,17 @@ done:
     ck_free(count);
     return rc;
 }
+
+int ck_agreement_checked(const int32_t *truth, const int32_t *labels, int64_t n,
+                         int32_t classes, int32_t clusters, struct ck_agreement *out)
+{
+    if (n < 0 || classes < 1 || clusters < 1)
+        return ck_fail(COKE_EUSAGE, "%lld samples, %d classes, %d clusters", (long long)n,
+                       (int)classes, (int)clusters);
+    for (int64_t i = 0; i < n; i++)
+        if (truth[i] >= classes || labels[i] >= clusters)
+            return ck_fail(COKE_EUSAGE, "sample %lld: class %d of %d, cluster %d of %d",
+                           (long long)i, (int)truth[i], (int)classes, (int)labels[i],
+                           (int)clusters);
+    return ck_agreement(truth, labels, n, classes, clusters, out);
+}

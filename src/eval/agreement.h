@@ -19,6 +19,10 @@ struct ck_agreement {
 int ck_agreement(const int32_t *truth, const int32_t *labels, int64_t n, int32_t classes,
                  int32_t clusters, struct ck_agreement *out);
 
+/* The same for numbers from outside: those out of range are errors. */
+int ck_agreement_checked(const int32_t *truth, const int32_t *labels, int64_t n,
+                         int32_t classes, int32_t clusters, struct ck_agreement *out);
+
 /* The parts, for those who show the table itself. */
 
 /* count [classes][clusters] = samples of that class in that cluster. */

@@ -3,6 +3,7 @@
 #include "core/mem.h"
 #include "eval/finetune.h"
 #include "eval/probe.h"
+#include "nn/mlp.h"
 #include "nn/optimizer.h"
 #include "nn/plan.h"
 
@@ -35,7 +36,7 @@ int ck_classifier_new(struct ck_classifier **out, const struct coke_encoder *e, 
     c->classes = classes;
     c->height = height;
     c->width = width;
-    o.projector = COKE_PROJECTOR_LINEAR;
+    o.projector = CK_PROJECTOR_LINEAR;
     o.dim = classes;
     o.predictor = 0;
     CK_TRY(ck_encoder_init(&c->e, &o));
@@ -143,7 +144,7 @@ static int find_plan(struct ck_classifier *c, int64_t n, struct ck_plan **out)
         r.w = c->width;
         r.train = r.backward = 1;
         r.recompute = c->width > SMALL_PICTURE;
-        r.want[r.nwant++] = r.seed[r.nseed++] = c->e.node[COKE_LOGITS];
+        r.want[r.nwant++] = r.seed[r.nseed++] = c->e.node[COKE_OUTPUT_LOGITS];
         CK_RETURN_IF(ck_plan_new(&c->plan[slot], &c->e.net, &r));
         c->n[slot] = n;
     }
@@ -161,8 +162,8 @@ int ck_classifier_step(struct ck_classifier *c, const float *x, const int32_t *l
     const float *seed[] = {c->grad};
     ck_net_zero_grad(&c->e.net);
     CK_RETURN_IF(ck_plan_forward(plan, x));
-    CK_RETURN_IF(ck_score(ck_plan_vector(plan, c->e.node[COKE_LOGITS]), label, n, c->classes,
-                          c->grad, score));
+    CK_RETURN_IF(ck_score(ck_plan_vector(plan, c->e.node[COKE_OUTPUT_LOGITS]), label, n,
+                          c->classes, c->grad, score));
     CK_RETURN_IF(ck_plan_backward(plan, seed));
     return ck_optimizer_step(c->optim, rate, 1, ++c->steps);
 }

@@ -19,7 +19,7 @@ struct piece {
 static int get(const struct ck_embed_job *job, struct piece *p, int64_t from, int64_t count,
                float *x)
 {
-    int proj = job->output == COKE_PROJ;
+    int proj = job->output == COKE_OUTPUT_PROJ;
     for (int64_t i = 0; i < count; i++)
         p->index[i] = from + i;
     memset(p->bad, 0, sizeof p->bad);

@@ -7,7 +7,7 @@
 /* Which of the data set's images, and who is told. */
 struct ck_embed_job {
     struct ck_features *features;
-    enum coke_output output; /* COKE_FEATURES or COKE_PROJ */
+    enum coke_output output; /* COKE_OUTPUT_FEATURES or COKE_OUTPUT_PROJ */
     int64_t n;               /* the first n images */
     int dim;                 /* of the output */
     int skip;                /* images that cannot be read are 0; else an error */

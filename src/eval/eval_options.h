@@ -12,8 +12,10 @@ struct ck_knn_options {
 const struct ck_option_table *ck_knn_option_table(void);
 struct ck_knn_options ck_knn_options_default(void);
 
+enum ck_linear_protocol { CK_LINEAR_PAPER, CK_LINEAR_ABLATION };
+
 struct ck_linear_options {
-    int32_t protocol;      /* enum coke_linear_protocol */
+    int32_t protocol;      /* enum ck_linear_protocol */
     double rate;           /* 0 = the protocol's */
     double weight_decay;   /* of both protocols 1e-6 */
     int64_t epochs, batch; /* 0 = the protocol's */

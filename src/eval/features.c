@@ -40,7 +40,7 @@ static int set_recipe(struct ck_features *f, const struct ck_recipe *like)
     const struct ck_view *v = &like->view[0];
     struct ck_view_options o = ck_view_options_default();
     int native = f->data->set->width == v->width && f->data->set->height == v->height;
-    o.recipe = native ? COKE_RECIPE_NONE : COKE_RECIPE_EVAL;
+    o.recipe = native ? CK_RECIPE_NONE : CK_RECIPE_EVAL;
     o.size = v->width;
     int rc = ck_recipe_init(&f->recipe, f->data, &o, 0);
     f->recipe.view[0].filter = v->filter;
@@ -59,14 +59,14 @@ static int make_plan(struct ck_features *f)
     r.h = f->recipe.view[0].height;
     r.w = f->recipe.view[0].width;
     r.train = r.backward = 0;
-    r.want[r.nwant++] = f->encoder->node[COKE_FEATURES];
-    if (f->encoder->node[COKE_PROJ] >= 0)
-        r.want[r.nwant++] = f->encoder->node[COKE_PROJ];
+    r.want[r.nwant++] = f->encoder->node[COKE_OUTPUT_FEATURES];
+    if (f->encoder->node[COKE_OUTPUT_PROJ] >= 0)
+        r.want[r.nwant++] = f->encoder->node[COKE_OUTPUT_PROJ];
     r.nseed = 0;
     int rc = ck_plan_new(&f->plan, &f->encoder->net, &r);
     if (rc)
         return rc;
-    f->dim = (int)f->encoder->net.node[f->encoder->node[COKE_FEATURES]].channels;
+    f->dim = (int)f->encoder->net.node[f->encoder->node[COKE_OUTPUT_FEATURES]].channels;
     f->proj_dim = (int)f->encoder->o.dim;
     return COKE_OK;
 }
@@ -119,7 +119,7 @@ int ck_features_dim(const struct ck_features *f)
 
 int ck_features_output_dim(const struct ck_features *f, enum coke_output output)
 {
-    return output == COKE_PROJ ? f->proj_dim : f->dim;
+    return output == COKE_OUTPUT_PROJ ? f->proj_dim : f->dim;
 }
 
 /* An image that cannot be read is its own fault; a disk or memory that fails is not. */
@@ -141,7 +141,7 @@ static void load_one(void *arg, int64_t i, int worker)
     if (!rc || excuse(f, i, rc))
         return;
     f->status = rc; /* any of several will do */
-    snprintf(f->sentence, sizeof f->sentence, "%s", coke_last_error());
+    snprintf(f->sentence, sizeof f->sentence, "%s", ck_last_error());
 }
 
 static void copy_out(const struct ck_features *f, int output, int64_t count, int dim,
@@ -161,8 +161,8 @@ static int forward(struct ck_features *f, const float *x, int64_t count, float *
         x = f->x;
     }
     CK_RETURN_IF(ck_plan_forward(f->plan, x));
-    copy_out(f, COKE_FEATURES, count, f->dim, features);
-    copy_out(f, COKE_PROJ, count, f->proj_dim, proj);
+    copy_out(f, COKE_OUTPUT_FEATURES, count, f->dim, features);
+    copy_out(f, COKE_OUTPUT_PROJ, count, f->proj_dim, proj);
     return COKE_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "data/loader.h"
 #include "eval/embed.h"
 #include "eval/probe.h"
 #include "eval/trials.h"
@@ -20,7 +21,7 @@ enum { PIECE = 256, BATCH = 16 }; /* images judged at a time, and in the network
 
 struct finetune {
     const struct ck_finetune_job *job;
-    struct coke_eval_table *out;
+    struct coke_classifier_result *out;
     struct ck_trials trials;
     struct ck_classifier *classifier;
     struct ck_features *features; /* of the test images */
@@ -34,7 +35,7 @@ struct finetune {
 static void plan_rows(struct finetune *f)
 {
     const struct ck_finetune_options *o = f->job->o;
-    struct coke_eval_table *t = f->out;
+    struct coke_classifier_result *t = f->out;
     t->epochs = o->epochs;
     t->batch = o->batch;
     t->trials = o->trials;
@@ -74,7 +75,7 @@ static int make_parts(struct finetune *f)
 static int learn(struct finetune *f, int row, int64_t trial)
 {
     const struct ck_finetune_job *job = f->job;
-    struct coke_eval_table *t = f->out;
+    struct coke_classifier_result *t = f->out;
     struct coke_loader *loader = NULL;
     struct coke_batch b;
     char detail[64];
@@ -85,10 +86,10 @@ static int learn(struct finetune *f, int row, int64_t trial)
                                (uint64_t)(t->seed + trial)));
     CK_TRY(
         ck_trials_loader(&loader, job->train, job->like, t->batch, job->skip, t->seed + trial));
-    int64_t steps = coke_loader_steps(loader);
+    int64_t steps = ck_loader_steps(loader);
     for (int64_t i = 0; i < t->epochs * steps; i++) {
         struct ck_score score = {0};
-        CK_TRY(coke_loader_next(loader, &b));
+        CK_TRY(ck_loader_next(loader, &b));
         CK_TRY(ck_classifier_step(f->classifier, b.x[0], b.label, b.n,
                                   ck_cosine_rate(t->row[row].rate, b.epoch, t->epochs),
                                   &score));
@@ -101,7 +102,7 @@ static int learn(struct finetune *f, int row, int64_t trial)
                                                                    .detail = detail}));
     }
 done:
-    coke_loader_free(loader);
+    ck_loader_free(loader);
     return rc;
 }
 
@@ -142,7 +143,7 @@ static int run_row(struct finetune *f, int row, int64_t trial)
     return rc == COKE_ENUMERIC && f->out->n > 1 ? COKE_OK : rc;
 }
 
-int ck_finetune(const struct ck_finetune_job *job, struct coke_eval_table *out)
+int ck_finetune(const struct ck_finetune_job *job, struct coke_classifier_result *out)
 {
     int rc = COKE_OK;
     struct finetune *f = ck_calloc_array(1, sizeof *f);

@@ -15,7 +15,7 @@ struct ck_finetune_job {
     const struct coke_callbacks *callbacks;
 };
 
-int ck_finetune(const struct ck_finetune_job *job, struct coke_eval_table *out);
+int ck_finetune(const struct ck_finetune_job *job, struct coke_classifier_result *out);
 
 /* ---- its parts ---- */
 

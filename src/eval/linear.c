@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
+#include "data/loader.h"
 #include "eval/bank.h"
 #include "eval/probe.h"
 #include "eval/trials.h"
@@ -18,14 +19,14 @@
 static const struct {
     double rate;
     int64_t epochs, batch;
-} protocols[] = {[COKE_LINEAR_PAPER] = {0.3, 90, 1024}, [COKE_LINEAR_ABLATION] = {1, 100, 256}};
+} protocols[] = {[CK_LINEAR_PAPER] = {0.3, 90, 1024}, [CK_LINEAR_ABLATION] = {1, 100, 256}};
 
 /* Multiples of the rate in a sweep. */
 static const double multiples[] = {0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
 
 struct linear {
     const struct ck_linear_job *job;
-    struct coke_eval_table *out;
+    struct coke_classifier_result *out;
     struct ck_trials trials;
     struct ck_bank train, test; /* train: without augmentation */
     int64_t *known;             /* [nknown] images of the train bank with a class */
@@ -42,7 +43,7 @@ static double rate_of(const struct linear *l, int row, int64_t epoch)
 {
     double rate = l->out->row[row].rate;
     int64_t epochs = l->out->epochs;
-    if (l->job->o->protocol == COKE_LINEAR_PAPER)
+    if (l->job->o->protocol == CK_LINEAR_PAPER)
         return ck_cosine_rate(rate, epoch, epochs);
     /* at 60 and 80 of 100 epochs */
     return rate * (5 * epoch >= 4 * epochs ? 0.01 : 5 * epoch >= 3 * epochs ? 0.1 : 1);
@@ -51,7 +52,7 @@ static double rate_of(const struct linear *l, int row, int64_t epoch)
 static void plan_rows(struct linear *l)
 {
     const struct ck_linear_options *o = l->job->o;
-    struct coke_eval_table *t = l->out;
+    struct coke_classifier_result *t = l->out;
     double rate = o->rate > 0 ? o->rate : protocols[o->protocol].rate;
     t->epochs = o->epochs ? o->epochs : protocols[o->protocol].epochs;
     t->batch = o->batch ? o->batch : protocols[o->protocol].batch;
@@ -69,7 +70,7 @@ static int load_bank(struct linear *l, struct ck_bank *b, struct coke_dataset *d
                      struct ck_features *f, const char *phase)
 {
     struct ck_embed_job embed = {.features = f,
-                                 .output = COKE_FEATURES,
+                                 .output = COKE_OUTPUT_FEATURES,
                                  .skip = l->job->skip,
                                  .callbacks = l->job->callbacks,
                                  .phase = phase};
@@ -138,7 +139,7 @@ static int augmented_epoch(struct linear *l, struct coke_loader *loader, int64_t
 {
     struct coke_batch b = {.steps = 1};
     for (int64_t step = 0; step < b.steps; step++) {
-        CK_RETURN_IF(coke_loader_next(loader, &b));
+        CK_RETURN_IF(ck_loader_next(loader, &b));
         CK_RETURN_IF(ck_features_run(l->job->train_features, b.x[0], b.n, l->x, NULL));
         memcpy(l->label, b.label, (size_t)b.n * sizeof *l->label);
         CK_RETURN_IF(step_all(l, b.n, epoch));
@@ -182,7 +183,7 @@ static int learn(struct linear *l, int64_t seed)
             CK_TRY(report(l, e, e + 1, l->out->epochs, "epochs"));
     }
 done:
-    coke_loader_free(loader);
+    ck_loader_free(loader);
     return rc;
 }
 
@@ -217,7 +218,7 @@ static void release(struct linear *l)
     ck_free(l);
 }
 
-int ck_linear(const struct ck_linear_job *job, struct coke_eval_table *out)
+int ck_linear(const struct ck_linear_job *job, struct coke_classifier_result *out)
 {
     int rc = COKE_OK;
     struct linear *l = ck_calloc_array(1, sizeof *l);

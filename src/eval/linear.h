@@ -15,6 +15,6 @@ struct ck_linear_job {
     const struct coke_callbacks *callbacks;
 };
 
-int ck_linear(const struct ck_linear_job *job, struct coke_eval_table *out);
+int ck_linear(const struct ck_linear_job *job, struct coke_classifier_result *out);
 
 #endif

@@ -36,7 +36,7 @@ int ck_membership(const struct coke_kmeans *km, const float *x, int64_t n, int32
     float *s = margin ? ck_alloc_array(ROWS, (size_t)km->k * sizeof *s) : NULL;
     if (margin && !s)
         return COKE_ENOMEM;
-    CK_TRY(coke_kmeans_predict(km, x, n, label, similarity));
+    CK_TRY(ck_kmeans_predict(km, x, n, label, similarity));
     for (int64_t at = 0; margin && at < n; at += ROWS) {
         int64_t count = n - at < ROWS ? n - at : ROWS;
         struct ck_matrix a = {x + at * dim, dim, 0}, b = {km->prev, km->ld, 1};

@@ -5,7 +5,7 @@
 #include "cluster/kmeans.h"
 #include "eval/features.h"
 
-/* x [n][dim] unit vectors: label [n] as coke_kmeans_predict has it; similarity [n] to that
+/* x [n][dim] unit vectors: label [n] as ck_kmeans_predict has it; similarity [n] to that
  * center; margin [n] = similarity minus that to the second nearest center, >= 0 (of a single
  * center: the similarity). Either may be NULL. */
 int ck_membership(const struct coke_kmeans *km, const float *x, int64_t n, int32_t *label,

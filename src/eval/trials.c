@@ -14,7 +14,7 @@ void ck_trials_put(struct ck_trials *t, int row, int64_t trial, const struct ck_
     t->loss[row][trial] = score ? score->loss / asked : NAN;
 }
 
-void ck_trials_sum_up(const struct ck_trials *t, struct coke_eval_table *out)
+void ck_trials_sum_up(const struct ck_trials *t, struct coke_classifier_result *out)
 {
     out->best = -1;
     for (int r = 0; r < out->n; r++) {
@@ -37,7 +37,7 @@ int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
 {
     struct ck_loader_options o = ck_loader_options_default();
     const struct ck_view *v = &like->view[0];
-    o.view.recipe = COKE_RECIPE_LINEAR;
+    o.view.recipe = CK_RECIPE_LINEAR;
     o.view.size = v->width;
     o.view.min_scale = v->kind == CK_VIEW_CROP ? v->scale[0] : 0;
     o.view.filter = v->filter == CK_BICUBIC;

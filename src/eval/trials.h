@@ -2,7 +2,7 @@
 #ifndef CK_TRIALS_H
 #define CK_TRIALS_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "data/recipe.h"
 #include "eval/score.h"
 
@@ -16,7 +16,7 @@ struct ck_trials {
 /* NULL: it came to nothing (NaN). */
 void ck_trials_put(struct ck_trials *t, int row, int64_t trial, const struct ck_score *score);
 /* Means and deviations of all rows, and which is best. */
-void ck_trials_sum_up(const struct ck_trials *t, struct coke_eval_table *out);
+void ck_trials_sum_up(const struct ck_trials *t, struct coke_classifier_result *out);
 
 /* Half a cosine from rate to 0, stepped each epoch. */
 double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs);

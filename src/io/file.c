@@ -354,3 +354,15 @@ void ck_writer_abort(struct ck_writer *w)
     ck_free(w->buffer);
     *w = (struct ck_writer){0};
 }
+
+int ck_file_write(const char *path, const void *bytes, size_t size, int force)
+{
+    struct ck_writer w = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(ck_writer_write(&w, bytes, size));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
+}

@@ -56,6 +56,9 @@ int ck_writer_commit(struct ck_writer *w);
 void ck_writer_abort(
     struct ck_writer *w); /* after a commit, or if never opened: does nothing */
 
+/* All of it in one call: a file of these bytes. */
+int ck_file_write(const char *path, const void *bytes, size_t size, int force);
+
 /* For tests: the nth write() from now on (1 = the next) fails with ENOSPC, once. 0 = none. */
 void ck_file_fail_write_at(int n);
 

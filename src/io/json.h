@@ -5,9 +5,11 @@
 #ifndef CK_JSON_H
 #define CK_JSON_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "core/option.h"
 #include "io/file.h"
+
+#include <stdio.h>
 
 enum { CK_JSON_DEPTH = 8 };
 

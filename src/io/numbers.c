@@ -122,3 +122,27 @@ done:
     ck_map_release(&map);
     return rc;
 }
+
+int ck_counts_load(const char *path, int64_t **out, int64_t *n)
+{
+    double *x = NULL;
+    int rc = COKE_OK;
+    *out = NULL;
+    CK_TRY(ck_numbers_load(path, &x, n));
+    *out = ck_alloc_array((size_t)*n, sizeof **out);
+    if (!*out)
+        CK_LEAVE(COKE_ENOMEM);
+    for (int64_t i = 0; i < *n; i++) {
+        if (x[i] < 0 || x[i] != floor(x[i]) || x[i] > 1e15)
+            CK_FAIL(COKE_EFORMAT, "%s: number %lld is %g; whole numbers from 0 on are needed",
+                    path, (long long)i + 1, x[i]);
+        (*out)[i] = (int64_t)x[i];
+    }
+done:
+    ck_free(x);
+    if (rc) {
+        ck_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}

@@ -2,7 +2,7 @@
 #ifndef CK_ROWS_FILE_H
 #define CK_ROWS_FILE_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "core/rows.h"
 #include "io/file.h"
 #include "io/npy.h"

@@ -9,6 +9,7 @@
 #include "io/torch_legacy.h"
 #include "io/zip.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -98,6 +98,7 @@ struct ck_kernels {
 
 /* The best version this CPU has, or the one named by COKE_ISA; chosen once. */
 const struct ck_kernels *ck_kernels(void);
+const char *ck_isa(void); /* the name of that version */
 /* A version by name; NULL if unknown or not runnable here. */
 const struct ck_kernels *ck_kernels_named(const char *name);
 /* 0-terminated list of the versions that run here, reference first. */

@@ -1,9 +1,11 @@
 /* encoder.c - a backbone with its head. */
 #include "nn/encoder.h"
 #include "core/error.h"
+#include "core/mem.h"
 #include "nn/mlp.h"
 #include "nn/resnet.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int build(struct coke_encoder *e)
@@ -15,24 +17,24 @@ static int build(struct coke_encoder *e)
     if (features < 0)
         return features;
     ck_net_tap(&e->net, features, "avgpool");
-    e->node[COKE_FEATURES] = last = features;
-    if (o->projector == COKE_PROJECTOR_NONE)
+    e->node[COKE_OUTPUT_FEATURES] = last = features;
+    if (o->projector == CK_PROJECTOR_NONE)
         return last;
     int64_t hidden = o->hidden ? o->hidden : e->net.node[features].channels;
     raw = ck_projection_build(&e->net, "fc", features, (enum ck_projector)o->projector, hidden,
                               o->dim);
-    e->node[COKE_LOGITS] = raw;
-    e->node[COKE_PROJ] = last = ck_net_unit(&e->net, raw);
+    e->node[COKE_OUTPUT_LOGITS] = raw;
+    e->node[COKE_OUTPUT_PROJ] = last = ck_net_unit(&e->net, raw);
     if (o->predictor && last >= 0)
-        e->node[COKE_PRED] = last =
+        e->node[COKE_OUTPUT_PRED] = last =
             ck_net_unit(&e->net, ck_prediction_build(&e->net, "predictor", raw, hidden));
     return last;
 }
 
 /* The last batch norm of every block begins with 0, so that a block passes on what it gets. */
-static void zero_residuals(struct ck_net *net, enum coke_arch arch)
+static void zero_residuals(struct ck_net *net, enum ck_arch arch)
 {
-    const char *last = arch == COKE_RESNET50 ? ".bn3.weight" : ".bn2.weight";
+    const char *last = arch == CK_RESNET50 ? ".bn3.weight" : ".bn2.weight";
     for (int i = 0; i < net->nparams; i++) {
         struct ck_param *p = &net->param[i];
         if (strncmp(p->name, "layer", 5) == 0 && strstr(p->name, last))
@@ -44,10 +46,10 @@ int ck_encoder_init(struct coke_encoder *e, const struct ck_encoder_options *o)
 {
     int rc = COKE_OK;
     memset(e, 0, sizeof *e);
-    for (int i = 0; i < COKE_OUTPUTS; i++)
+    for (int i = 0; i < CK_OUTPUTS; i++)
         e->node[i] = -1;
     CK_TRY(ck_options_check(ck_encoder_option_table(), o));
-    if (o->projector == COKE_PROJECTOR_NONE && o->predictor)
+    if (o->projector == CK_PROJECTOR_NONE && o->predictor)
         CK_FAIL(COKE_EUSAGE,
                 "predictor: there is no projection to predict from (projector none)");
     e->o = *o;
@@ -58,7 +60,7 @@ int ck_encoder_init(struct coke_encoder *e, const struct ck_encoder_options *o)
     }
     ck_net_init(&e->net, (uint64_t)o->seed);
     if (o->zero_residual)
-        zero_residuals(&e->net, (enum coke_arch)o->arch);
+        zero_residuals(&e->net, (enum ck_arch)o->arch);
 done:
     if (rc)
         ck_encoder_release(e);
@@ -110,4 +112,44 @@ int ck_encoder_options_from(struct ck_encoder_options *o, const struct ck_state 
             return ck_fail_prefix(COKE_EFORMAT, "%s: ", source);
     }
     return COKE_OK;
+}
+
+/* ---- on the heap, and by name ---- */
+
+int ck_encoder_new(struct coke_encoder **out, const struct ck_encoder_options *options)
+{
+    struct coke_encoder *e = ck_alloc_array(1, sizeof *e);
+    *out = NULL;
+    if (!e)
+        return COKE_ENOMEM;
+    int rc = ck_encoder_init(e, options);
+    if (rc)
+        ck_free(e);
+    else
+        *out = e;
+    return rc;
+}
+
+void ck_encoder_free(struct coke_encoder *e)
+{
+    if (e)
+        ck_encoder_release(e);
+    ck_free(e);
+}
+
+const struct ck_param *ck_encoder_find(const struct coke_encoder *e, const char *name)
+{
+    for (int i = 0; i < e->net.nparams; i++)
+        if (strcmp(e->net.param[i].name, name) == 0)
+            return &e->net.param[i];
+    for (int i = 0; i < e->net.nbuffers; i++)
+        if (strcmp(e->net.buffer[i].name, name) == 0)
+            return &e->net.buffer[i];
+    return NULL;
+}
+
+void ck_encoder_touch(struct coke_encoder *e)
+{
+    for (int i = 0; i < e->net.nparams; i++)
+        e->net.param[i].version++;
 }

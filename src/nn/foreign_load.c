@@ -3,6 +3,8 @@
 #include "core/mem.h"
 #include "io/convert.h"
 #include "nn/foreign.h"
+#include "nn/mlp.h"
+#include "nn/resnet.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -198,10 +200,10 @@ static int find_arch(struct load *l)
 {
     static const struct {
         int blocks[4], bottleneck;
-        enum coke_arch arch;
-    } archs[] = {{{2, 2, 2, 2}, 0, COKE_RESNET18},
-                 {{3, 4, 6, 3}, 0, COKE_RESNET34},
-                 {{3, 4, 6, 3}, 1, COKE_RESNET50}};
+        enum ck_arch arch;
+    } archs[] = {{{2, 2, 2, 2}, 0, CK_RESNET18},
+                 {{3, 4, 6, 3}, 0, CK_RESNET34},
+                 {{3, 4, 6, 3}, 1, CK_RESNET50}};
     int bottleneck = ck_state_find(&l->own, "layer1.0.conv3.weight") != NULL, blocks[4];
     for (int i = 0; i < 4; i++)
         blocks[i] = count_blocks(l, i + 1);
@@ -227,7 +229,7 @@ static int find_backbone(struct load *l)
         return ck_fail(COKE_EFORMAT, "%s: %sconv1 is %lld x %lld; 7 x 7 and 3 x 3 are known",
                        l->path, l->prefix, (long long)stem->shape[2],
                        (long long)stem->shape[3]);
-    l->e.stem = stem->shape[2] == 7 ? COKE_STEM_IMAGENET : COKE_STEM_CIFAR;
+    l->e.stem = stem->shape[2] == 7 ? CK_STEM_IMAGENET : CK_STEM_CIFAR;
     l->e.channels = stem->shape[1];
     l->e.width = (double)planes / 64;
     CK_RETURN_IF(find_arch(l));
@@ -242,21 +244,21 @@ static int has(const struct load *l, const char *name)
 static int find_head(struct load *l, int64_t features)
 {
     const struct ck_tensor *t;
-    l->e.projector = has(l, "fc.weight")     ? COKE_PROJECTOR_LINEAR
-                     : has(l, "fc.7.weight") ? COKE_PROJECTOR_MLP3
-                     : has(l, "fc.0.weight") ? COKE_PROJECTOR_MLP2
-                                             : COKE_PROJECTOR_NONE;
-    if (l->e.projector == COKE_PROJECTOR_NONE)
+    l->e.projector = has(l, "fc.weight")     ? CK_PROJECTOR_LINEAR
+                     : has(l, "fc.7.weight") ? CK_PROJECTOR_MLP3
+                     : has(l, "fc.0.weight") ? CK_PROJECTOR_MLP2
+                                             : CK_PROJECTOR_NONE;
+    if (l->e.projector == CK_PROJECTOR_NONE)
         return COKE_OK;
-    const char *last = l->e.projector == COKE_PROJECTOR_LINEAR ? "fc.weight"
-                       : l->e.projector == COKE_PROJECTOR_MLP2 ? "fc.2.weight"
-                                                               : "fc.6.weight";
-    if (l->e.projector != COKE_PROJECTOR_LINEAR) {
+    const char *last = l->e.projector == CK_PROJECTOR_LINEAR ? "fc.weight"
+                       : l->e.projector == CK_PROJECTOR_MLP2 ? "fc.2.weight"
+                                                             : "fc.6.weight";
+    if (l->e.projector != CK_PROJECTOR_LINEAR) {
         CK_RETURN_IF(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
         l->e.hidden = t->shape[0];
     }
     int64_t hidden = l->e.hidden;
-    if (l->e.projector == COKE_PROJECTOR_MLP3)
+    if (l->e.projector == CK_PROJECTOR_MLP3)
         CK_RETURN_IF(need(l, "fc.3.weight", 2, (int64_t[2]){hidden, hidden}, NULL));
     CK_RETURN_IF(need(l, last, 2, (int64_t[2]){0, hidden ? hidden : features}, &t));
     l->e.dim = t->shape[0];
@@ -279,7 +281,7 @@ static int find_options(struct load *l)
     l->e = ck_encoder_options_default();
     CK_RETURN_IF(find_backbone(l));
     int64_t planes = llround(64 * l->e.width);
-    CK_RETURN_IF(find_head(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));
+    CK_RETURN_IF(find_head(l, (l->e.arch == CK_RESNET50 ? 32 : 8) * planes));
     return find_predictor(l);
 }
 

@@ -24,6 +24,8 @@ struct ck_encoder_options ck_encoder_options_default(void);
 
 enum { CK_OUTPUTS = 4 }; /* features, logits, proj, pred: enum coke_output */
 
+enum ck_precision { CK_PRECISION_F32, CK_PRECISION_BF16 };
+
 struct ck_plan_options {
     int64_t batch, height, width;
     int32_t precision; /* of the activations inside the backbone: f32, bf16 */
@@ -33,9 +35,6 @@ struct ck_plan_options {
     /* Which outputs are computed, and which get gradients. All 0: all that the encoder has, and
      * gradients for proj and pred. */
     int32_t want[CK_OUTPUTS], grad[CK_OUTPUTS];
-    /* Adds v [n] over the processes of a group for batch norm, or NULL. Without a row. */
-    int (*reduce)(void *arg, double *v, int64_t n);
-    void *reduce_arg;
 };
 
 const struct ck_option_table *ck_plan_option_table(void);

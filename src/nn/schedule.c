@@ -39,3 +39,15 @@ double ck_schedule_rate(const struct ck_schedule *s, int64_t epoch, int64_t step
         return s->rate * fmax(1, c - n) / ((double)s->warmup * n);
     return s->rate / 2 * (1 + cos(M_PI * (c - first) / ((double)s->epochs * n - first)));
 }
+
+int ck_schedule_rate_at(double rate, int64_t epochs, int64_t warmup, int64_t steps,
+                        int64_t epoch, int64_t step, double *out)
+{
+    struct ck_schedule s = {0};
+    CK_RETURN_IF(ck_schedule_init(&s, rate, epochs, warmup, steps));
+    if (epoch < 0 || epoch >= epochs || step < 0 || step >= steps)
+        return ck_fail(COKE_EUSAGE, "schedule: epoch %lld of %lld, step %lld of %lld",
+                       (long long)epoch, (long long)epochs, (long long)step, (long long)steps);
+    *out = ck_schedule_rate(&s, epoch, step);
+    return COKE_OK;
+}

@@ -70,7 +70,7 @@ static void write_begin(struct ck_html *h, const struct ck_report *r)
                    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
                    "<meta name=\"color-scheme\" content=\"light dark\">"
                    "<meta name=\"generator\" content=\"coke ");
-    ck_html_text(h, coke_version());
+    ck_html_text(h, COKE_VERSION);
     ck_html_put(h, "\"><link rel=\"icon\" href=\"data:,\"><title>");
     ck_html_text(h, base_name(r->source));
     ck_html_put(h, " \xc2\xb7 CoKe report</title>\n<style>\n");
@@ -146,7 +146,7 @@ static void write_header(struct ck_html *h, const struct ck_report *r)
         write_fact(h, "weights", base_name(r->weights));
     write_fact(h, "time", time);
     write_fact(h, "speed", speed);
-    write_fact(h, "version", coke_version());
+    write_fact(h, "version", COKE_VERSION);
     ck_html_put(h, "</dl>\n");
 }
 

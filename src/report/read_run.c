@@ -1,11 +1,11 @@
 /* read_run.c - the files of a training, also of one that still runs. */
 #include "report/report.h"
-#include "cluster/kmeans.h"
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "eval/features.h"
 #include "io/record.h"
+#include "train/run_heads.h"
 #include "train/run_use.h"
 
 #include <math.h>
@@ -113,21 +113,27 @@ static int take_options(struct ck_report *r, const struct ck_train_options *o)
     return COKE_OK;
 }
 
-static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
+/* The arrays change hands. */
+static int take_head_arrays(struct ck_report *r, const struct ck_run *run, int index)
 {
-    size_t k = (size_t)km->k, n = (size_t)km->o.n, dim = (size_t)km->o.dim;
-    h->k = km->k;
-    h->label = ck_alloc_array(n, sizeof *h->label);
-    h->center = ck_alloc_array(k, dim * sizeof *h->center);
-    h->dual = ck_alloc_array(k, sizeof *h->dual);
-    h->min_size = ck_alloc_array(k, sizeof *h->min_size);
-    if (!h->label || !h->center || !h->dual || !h->min_size)
-        return ck_fail(COKE_ENOMEM, "out of memory for the labels of %zu images", n);
-    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
-    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
-    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
-    memcpy(h->min_size, km->min_size, k * sizeof *h->min_size);
-    return COKE_OK;
+    struct ck_run_head from;
+    struct ck_report_head *h = &r->head[index];
+    int rc = ck_run_head_init(&from, run, index);
+    if (rc) {
+        ck_run_head_release(&from);
+        return rc;
+    }
+    h->k = from.k;
+    h->label = from.label;
+    h->center = from.center;
+    h->dual = from.dual;
+    h->min_size = from.min_size;
+    if (index == 0)
+        r->n = from.n;
+    if (from.n == r->n)
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld", run->weights,
+                   index, (long long)from.n, (long long)r->n);
 }
 
 static void take_words(struct ck_report *r, const struct ck_run *run)
@@ -146,7 +152,6 @@ static int take_run(struct ck_report *r, const struct ck_run *run)
                        run->weights);
     r->is_run = 1;
     r->heads = run->heads;
-    r->n = run->head[0]->o.n;
     r->dim = (int)run->encoder.o.dim;
     r->epoch = run->epoch;
     r->epochs = run->has_options ? run->o.epochs : -1;
@@ -154,12 +159,8 @@ static int take_run(struct ck_report *r, const struct ck_run *run)
     snprintf(r->weights, sizeof r->weights, "%s", run->weights);
     take_words(r, run);
     CK_RETURN_IF(take_options(r, &run->o));
-    for (int h = 0; h < run->heads; h++) {
-        if (run->head[h]->o.n != r->n)
-            return ck_fail(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld",
-                           run->weights, h, (long long)run->head[h]->o.n, (long long)r->n);
-        CK_RETURN_IF(copy_head(&r->head[h], run->head[h]));
-    }
+    for (int h = 0; h < run->heads; h++)
+        CK_RETURN_IF(take_head_arrays(r, run, h));
     return COKE_OK;
 }
 

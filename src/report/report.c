@@ -5,6 +5,7 @@
 #include "core/mem.h"
 #include "core/rng.h"
 #include "data/fetch.h"
+#include "data/images.h"
 #include "eval/pca.h"
 #include "train/run_files.h"
 
@@ -41,7 +42,7 @@ void ck_report_release(struct ck_report *r)
     ck_names_release(&r->options);
     ck_table_release(&r->steps);
     ck_table_release(&r->history);
-    coke_dataset_free(r->data);
+    ck_images_free(r->data);
     ck_free(r->row);
     ck_free(r->x);
     ck_free(r->dot);
@@ -65,7 +66,7 @@ int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q
                           const char *source, const struct ck_dataset_options *o)
 {
     int rc = COKE_OK;
-    CK_TRY(coke_dataset_open(&r->data, source, o));
+    CK_TRY(ck_images_new(&r->data, source, o));
     if (r->data->set->n != r->n)
         CK_FAIL(COKE_EUSAGE, "%s has %lld images, %s has labels of %lld", source,
                 (long long)r->data->set->n, r->source, (long long)r->n);
@@ -73,9 +74,8 @@ int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q
 done:
     if (rc == COKE_OK || q->images || rc == COKE_ENOMEM)
         return rc;
-    ck_warn(q->callbacks, "no pictures: %s; --images says where they are now",
-            coke_last_error());
-    coke_dataset_free(r->data);
+    ck_warn(q->callbacks, "no pictures: %s; --images says where they are now", ck_last_error());
+    ck_images_free(r->data);
     r->data = NULL;
     return COKE_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef CK_REPORT_H
 #define CK_REPORT_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "data/data_options.h"
 #include "data/names.h"
 #include "eval/agreement.h"
@@ -139,5 +139,9 @@ struct ck_page_target {
 int ck_page_check_target(const struct ck_page_target *to);
 int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
                   struct coke_report_summary *out);
+
+/* report_write.c: the whole way from a folder to a page. q->o.budget 0 = chosen. */
+int ck_report_write(const struct ck_report_request *q, const struct ck_page_target *to,
+                    struct coke_report_summary *out);
 
 #endif

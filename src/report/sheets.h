@@ -3,7 +3,7 @@
 #ifndef CK_SHEETS_H
 #define CK_SHEETS_H
 
-#include "coke.h"
+#include "coke/types.h"
 
 #include <stddef.h>
 #include <stdint.h>

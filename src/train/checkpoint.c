@@ -41,9 +41,9 @@ static int add_options(struct ck_state *s, const struct ck_train_options *o)
 
 static int add_circumstances(struct ck_state *s)
 {
-    CK_RETURN_IF(ck_state_add_meta(s, "coke", coke_version()));
+    CK_RETURN_IF(ck_state_add_meta(s, "coke", COKE_VERSION));
     CK_RETURN_IF(ck_state_add_meta(s, "onednn", ck_dnn_version()));
-    CK_RETURN_IF(ck_state_add_meta(s, "isa", coke_isa()));
+    CK_RETURN_IF(ck_state_add_meta(s, "isa", ck_isa()));
     CK_RETURN_IF(add_number(s, "threads", ck_threads()));
     if (ck_group_size(ck_group()) > 1)
         CK_RETURN_IF(add_number(s, "processes", ck_group_size(ck_group())));
@@ -189,9 +189,9 @@ static int check_circumstances(const struct check *c)
     snprintf(threads, sizeof threads, "%d", ck_threads());
     snprintf(processes, sizeof processes, "%d", ck_group_size(ck_group()));
     const char *then = ck_state_meta(c->state, "processes");
-    CK_RETURN_IF(same(c, "coke", ck_state_meta(c->state, "coke"), coke_version()));
+    CK_RETURN_IF(same(c, "coke", ck_state_meta(c->state, "coke"), COKE_VERSION));
     CK_RETURN_IF(same(c, "oneDNN", ck_state_meta(c->state, "onednn"), ck_dnn_version()));
-    CK_RETURN_IF(same(c, "the instruction set", ck_state_meta(c->state, "isa"), coke_isa()));
+    CK_RETURN_IF(same(c, "the instruction set", ck_state_meta(c->state, "isa"), ck_isa()));
     CK_RETURN_IF(same(c, "the number of processes", then ? then : "1", processes));
     return same(c, "the number of threads", ck_state_meta(c->state, "threads"), threads);
 }
@@ -277,7 +277,7 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
     CK_TRY(ck_optimizer_load(s->optim, &state));
     CK_TRY(ck_heads_load(&s->heads, &state));
     int whole = at->step == s->steps; /* the epoch is done but for its end */
-    CK_TRY(coke_loader_seek(s->loader, at->epoch + whole, whole ? 0 : at->step));
+    CK_TRY(ck_loader_seek(s->loader, at->epoch + whole, whole ? 0 : at->step));
 done:
     ck_state_release(&state);
     return rc;

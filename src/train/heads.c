@@ -51,7 +51,7 @@ static int make_head(struct ck_heads *h, const struct ck_train_options *o, int i
         h->kept[i] = ck_alloc_array((size_t)h->images, sizeof(int32_t));
     if (!first || !h->center[i] || (h->keep_best && !h->kept[i]))
         CK_LEAVE(COKE_ENOMEM);
-    CK_TRY(coke_kmeans_new(&h->head[i], &k, first, NULL, NULL));
+    CK_TRY(ck_kmeans_new(&h->head[i], &k, first, NULL, NULL));
     memcpy(h->center[i], first, (size_t)k.k * (size_t)h->dim * sizeof(float));
     h->centers[i] = h->center[i];
     for (int64_t j = 0; h->keep_best && j < h->images; j++)
@@ -69,7 +69,7 @@ int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t 
     h->images = images;
     h->batch = o->loader.batch + 1; /* one image may join a batch */
     h->keep_best = o->keep_best;
-    h->current_centers = o->centers == COKE_CURRENT;
+    h->current_centers = o->centers == CK_COUPLING_CURRENT;
     h->slots = o->kmeans.stage >= 0 ? (int)o->kmeans.slots : 1;
     size_t rows = (size_t)h->n * (size_t)h->batch;
     h->label = ck_alloc_array(rows, sizeof *h->label);
@@ -80,18 +80,18 @@ int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t 
         return COKE_ENOMEM;
     for (int i = 0; i < h->n; i++)
         CK_RETURN_IF(make_head(h, o, i));
-    return coke_multihead_new(&h->multi, h->head, h->n);
+    return ck_multihead_new(&h->multi, h->head, h->n);
 }
 
 void ck_heads_release(struct ck_heads *h)
 {
     for (int i = 0; i < COKE_MAX_HEADS; i++) {
         if (!h->multi)
-            coke_kmeans_free(h->head[i]);
+            ck_kmeans_free(h->head[i]);
         ck_free(h->center[i]);
         ck_free(h->kept[i]);
     }
-    coke_multihead_free(h->multi); /* and its heads */
+    ck_multihead_free(h->multi); /* and its heads */
     ck_free(h->label);
     ck_free(h->old);
     ck_free(h->target_label);
@@ -213,7 +213,7 @@ int ck_heads_epoch_end(struct ck_heads *h)
         for (int64_t j = 0; keeps_last(h, i) && j < h->images; j++)
             if (h->kept[i][j] >= 0)
                 ck_labels_set(&h->head[i]->labels, j, h->kept[i][j]);
-    CK_RETURN_IF(coke_multihead_epoch_end(h->multi));
+    CK_RETURN_IF(ck_multihead_epoch_end(h->multi));
     for (int i = 0; i < h->n; i++)
         copy_centers(h, i, h->head[i]->prev);
     memset(h->sums, 0, sizeof h->sums);
@@ -405,8 +405,8 @@ int ck_heads_load(struct ck_heads *h, const struct ck_state *s)
     struct coke_multihead *multi = NULL;
     for (int i = 0; i < h->n; i++)
         CK_TRY(load_head(h, i, s, &fresh[i]));
-    CK_TRY(coke_multihead_new(&multi, fresh, h->n));
-    coke_multihead_free(h->multi);
+    CK_TRY(ck_multihead_new(&multi, fresh, h->n));
+    ck_multihead_free(h->multi);
     h->multi = multi;
     for (int i = 0; i < h->n; i++) {
         h->head[i] = fresh[i];
@@ -415,6 +415,6 @@ int ck_heads_load(struct ck_heads *h, const struct ck_state *s)
     }
 done:
     for (int i = 0; i < h->n; i++)
-        coke_kmeans_free(fresh[i]);
+        ck_kmeans_free(fresh[i]);
     return rc;
 }

@@ -215,7 +215,7 @@ static int ask(struct loop *l, const struct ck_step *step)
 {
     char detail[128];
     double spent = ck_clock_seconds() - l->epoch_started;
-    double waited = coke_loader_waited(l->s.loader) - l->epoch_waited;
+    double waited = ck_loader_waited(l->s.loader) - l->epoch_waited;
     snprintf(detail, sizeof detail, "loss %.4f, rate %.4g, %.0f %% waiting for data",
              l->at.loss_sum / fmax((double)l->at.images, 1), step->rate,
              100 * waited / fmax(spent, 1e-9));
@@ -240,7 +240,7 @@ static int run_step(struct loop *l)
     struct coke_batch b;
     struct ck_step step;
     int rc = COKE_OK;
-    CK_TRY(coke_loader_next(l->s.loader, &b));
+    CK_TRY(ck_loader_next(l->s.loader, &b));
     rc = ck_session_step(&l->s, &b, &step);
     if (rc == COKE_ENUMERIC || (!rc && !isfinite(step.loss)))
         CK_FAIL(COKE_ENUMERIC,
@@ -257,13 +257,13 @@ static int run_step(struct loop *l)
         CK_TRY(add_step(l, &step));
     int wish = ask(l, &step);
     CK_TRY(ck_ranks_agree(&l->s.ranks, &wish));
-    if (wish && wish != COKE_SAVE) {
+    if (wish && wish != COKE_ANSWER_SAVE) {
         CK_TRY(save(l));
         CK_FAIL(COKE_ESTOPPED,
                 "stopped after step %lld of epoch %lld; the same command goes on",
                 (long long)l->at.step, (long long)l->at.epoch);
     }
-    if (wish == COKE_SAVE || is_time_to_save(l))
+    if (wish == COKE_ANSWER_SAVE || is_time_to_save(l))
         CK_TRY(save(l));
 done:
     return rc;
@@ -296,7 +296,7 @@ static int report(struct loop *l, struct ck_epoch_report *r)
                                   .processes = s->ranks.size,
                                   .talk = ck_group_stats_since(s->ranks.group, l->epoch_talk),
                                   .timed = l->at.images - l->epoch_first,
-                                  .waited = coke_loader_waited(s->loader) - l->epoch_waited};
+                                  .waited = ck_loader_waited(s->loader) - l->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
         CK_RETURN_IF(ck_heads_health(&s->heads, h, &r->health[h]));
     return COKE_OK;
@@ -407,7 +407,7 @@ static int run_epoch(struct loop *l)
 {
     char what[32];
     l->epoch_started = ck_clock_seconds();
-    l->epoch_waited = coke_loader_waited(l->s.loader);
+    l->epoch_waited = ck_loader_waited(l->s.loader);
     l->epoch_talk = ck_group_stats(l->s.ranks.group);
     l->saving = 0;
     l->epoch_first = l->at.images;
@@ -447,7 +447,7 @@ static int write_labels(const struct loop *l, int h)
     int32_t *labels = ck_alloc_array((size_t)n, sizeof *labels);
     if (!labels)
         return COKE_ENOMEM;
-    CK_TRY(coke_kmeans_copy(km, COKE_KM_LABELS, labels, n));
+    CK_TRY(ck_kmeans_copy(km, COKE_ARRAY_LABELS, labels, n));
     snprintf(name, sizeof name, "labels-h%d-k%lld.npy", h, (long long)km->k);
     path_of(l, name, path);
     CK_TRY(ck_npy_write(path, CK_I32, 1, &n, labels, 1));
@@ -475,9 +475,9 @@ done:
     return rc;
 }
 
-int coke_train_run(struct coke_dataset *data, const struct ck_train_options *options,
-                   const char *run, const struct coke_train_control *control,
-                   const struct coke_callbacks *callbacks, struct coke_train_summary *out)
+int ck_train_run(struct coke_dataset *data, const struct ck_train_options *options,
+                 const char *run, const struct coke_train_control *control,
+                 const struct coke_callbacks *callbacks, struct coke_train_summary *out)
 {
     struct loop *l = ck_calloc_array(1, sizeof *l);
     int rc = COKE_OK;
@@ -506,7 +506,7 @@ int coke_train_run(struct coke_dataset *data, const struct ck_train_options *opt
 done:
     out->seconds = ck_clock_seconds() - l->started;
     if (l->s.loader)
-        out->waited = coke_loader_waited(l->s.loader);
+        out->waited = ck_loader_waited(l->s.loader);
     ck_monitor_free(l->watch);
     ck_journal_close(&l->journal);
     if (ck_tfevents_close(&l->events) && !rc)

@@ -161,8 +161,8 @@ struct ck_reduce ck_ranks_reduce(struct ck_ranks *r, int absent)
 
 int ck_ranks_agree(struct ck_ranks *r, int *wish)
 {
-    int64_t wants[2] = {*wish && *wish != COKE_SAVE, *wish == COKE_SAVE};
+    int64_t wants[2] = {*wish && *wish != COKE_ANSWER_SAVE, *wish == COKE_ANSWER_SAVE};
     CK_RETURN_IF(ck_group_sum_i64(r->group, wants, 2));
-    *wish = wants[0] ? 1 : wants[1] ? COKE_SAVE : 0;
+    *wish = wants[0] ? 1 : wants[1] ? COKE_ANSWER_SAVE : 0;
     return COKE_OK;
 }

@@ -53,7 +53,7 @@ int ck_run_write_json(const char *run, const struct ck_dataset *set)
     ck_json_put_text(&j, "data", whole ? whole : set->source);
     ck_json_put_int(&j, "images", set->n);
     ck_json_put_int(&j, "classes", set->classes);
-    ck_json_put_text(&j, "coke", coke_version());
+    ck_json_put_text(&j, "coke", COKE_VERSION);
     snprintf(path, sizeof path, "%s/run.json", run);
     CK_TRY(ck_json_write(&j, path, 1));
 done:
@@ -320,7 +320,7 @@ done:
 void ck_run_close(struct ck_run *r)
 {
     for (int i = 0; i < COKE_MAX_HEADS; i++)
-        coke_kmeans_free(r->head[i]);
+        ck_kmeans_free(r->head[i]);
     if (r->encoder_ready)
         ck_encoder_release(&r->encoder);
     memset(r, 0, sizeof *r);

@@ -1,6 +1,8 @@
 /* run_use.c - a trained encoder on images: which weights, and what it sees of an image. */
 #include "train/run_use.h"
+#include "cluster/kmeans.h"
 #include "core/error.h"
+#include "core/mem.h"
 #include "core/option.h"
 #include "core/workers.h"
 #include "io/weights.h"
@@ -101,8 +103,8 @@ int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
                        channels == 1   ? "; channels=1 makes them grey"
                        : channels == 3 ? "; channels=3 makes them colour"
                                        : "");
-    if (v.recipe == COKE_RECIPE_AUTO && r->view_size)
-        v.recipe = r->view_size <= SMALL_PICTURE ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
+    if (v.recipe == CK_RECIPE_AUTO && r->view_size)
+        v.recipe = r->view_size <= SMALL_PICTURE ? CK_RECIPE_CIFAR : CK_RECIPE_DOUBLE;
     if (o->size)
         v.size = o->size;
     else if (r->view_size)
@@ -127,4 +129,57 @@ int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_us
     while (batch < 4 * ck_threads()) /* decoding wants something for everyone to do */
         batch *= 2;
     return ck_features_new(out, &r->encoder, d, &like, batch);
+}
+
+/* ---- on the heap, for the caller ---- */
+
+int ck_use_new(struct coke_run **out, const char *path, const struct ck_use_options *options)
+{
+    struct coke_run *r = ck_calloc_array(1, sizeof *r);
+    *out = NULL;
+    if (!r)
+        return COKE_ENOMEM;
+    r->o = *options;
+    int rc = ck_use_open(&r->r, path, options);
+    if (rc)
+        ck_free(r);
+    else
+        *out = r;
+    return rc;
+}
+
+void ck_use_free(struct coke_run *r)
+{
+    if (r)
+        ck_run_close(&r->r);
+    ck_free(r);
+}
+
+int32_t ck_use_image_size(const struct coke_run *r, struct coke_dataset *d)
+{
+    struct ck_recipe like;
+    return ck_use_recipe(&r->r, d, &r->o, &like) == COKE_OK ? like.view[0].width : 0;
+}
+
+int64_t ck_use_clusters(const struct coke_run *r, int h)
+{
+    return h >= 0 && h < r->r.heads ? r->r.head[h]->k : 0;
+}
+
+int ck_use_match(const struct coke_run *r, int32_t classes)
+{
+    for (int h = 0; h < r->r.heads; h++)
+        if (ck_use_clusters(r, h) == classes)
+            return h;
+    return -1;
+}
+
+int ck_use_check_heads(const struct coke_run *r)
+{
+    if (r->r.heads > 0)
+        return COKE_OK;
+    return ck_fail(COKE_EUSAGE,
+                   "%s has no clusters, it is an encoder alone; name the folder of the run or "
+                   "one of its checkpoints",
+                   r->r.weights);
 }

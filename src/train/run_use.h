@@ -20,4 +20,21 @@ int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
 int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_use_options *o,
                     struct ck_features **out);
 
+/* A run that was opened for use, with the options it was opened with. */
+struct coke_run {
+    struct ck_run r;
+    struct ck_use_options o;
+};
+
+int ck_use_new(struct coke_run **out, const char *path, const struct ck_use_options *options);
+void ck_use_free(struct coke_run *r);
+/* Side of what the encoder sees of an image of d; 0: it cannot use them. */
+int32_t ck_use_image_size(const struct coke_run *r, struct coke_dataset *d);
+/* Clusters of head h; 0 = there is no such head. */
+int64_t ck_use_clusters(const struct coke_run *r, int h);
+/* The first head with as many clusters as there are classes; -1 = none. */
+int ck_use_match(const struct coke_run *r, int32_t classes);
+/* COKE_EUSAGE if it is an encoder alone. */
+int ck_use_check_heads(const struct coke_run *r);
+
 #endif

@@ -91,8 +91,8 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     s->o.loader.rank = s->ranks.rank;
     s->o.loader.ranks = s->ranks.size;
     s->share = (s->most + s->ranks.size - 1) / s->ranks.size;
-    CK_RETURN_IF(coke_loader_new(&s->loader, data, &s->o.loader));
-    s->steps = coke_loader_steps(s->loader);
+    CK_RETURN_IF(ck_loader_new(&s->loader, data, &s->o.loader));
+    s->steps = ck_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
     s->large = s->views > 1 ? 2 : 1;
     CK_RETURN_IF(ck_schedule_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
@@ -105,7 +105,7 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
 
 void ck_session_release(struct ck_session *s)
 {
-    coke_loader_free(s->loader);
+    ck_loader_free(s->loader);
     for (int p = 0; p < CK_PASSES; p++)
         for (int v = 0; v < COKE_MAX_VIEWS; v++)
             ck_plan_free(s->passes[p].plan[v]);
@@ -148,11 +148,11 @@ static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, in
     r.n = n;
     r.h = b->height[v];
     r.w = b->width[v];
-    r.dtype = s->o.precision == COKE_BF16 ? CK_BF16 : CK_F32;
+    r.dtype = s->o.precision == CK_PRECISION_BF16 ? CK_BF16 : CK_F32;
     r.train = r.backward = 1;
-    r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_PROJ];
+    r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_OUTPUT_PROJ];
     if (s->pred)
-        r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_PRED];
+        r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_OUTPUT_PRED];
     return ck_plan_new(out, &s->encoder.net, &r);
 }
 

@@ -32,9 +32,11 @@ static int encode(struct ck_session *s, const struct coke_batch *b, struct part 
         ck_plan_synchronise(p->plan[v], s->ranks.size > 1 ? &reduce : NULL);
         CK_RETURN_IF(ck_plan_forward(p->plan[v], x));
         int64_t at = v * part.n * s->dim;
-        memcpy(s->proj + at, ck_plan_vector(p->plan[v], s->encoder.node[COKE_PROJ]), bytes);
+        memcpy(s->proj + at, ck_plan_vector(p->plan[v], s->encoder.node[COKE_OUTPUT_PROJ]),
+               bytes);
         if (s->pred)
-            memcpy(s->pred + at, ck_plan_vector(p->plan[v], s->encoder.node[COKE_PRED]), bytes);
+            memcpy(s->pred + at, ck_plan_vector(p->plan[v], s->encoder.node[COKE_OUTPUT_PRED]),
+                   bytes);
     }
     return COKE_OK;
 }
@@ -158,8 +160,9 @@ static int learn(struct ck_session *s, const struct coke_batch *b, double rate)
 
 int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_step *out)
 {
-    int scan = b->epoch == 0, current = scan || s->o.labels == COKE_CURRENT;
-    int early = current || s->o.centers == COKE_CURRENT; /* clusters move before the loss */
+    int scan = b->epoch == 0, current = scan || s->o.labels == CK_COUPLING_CURRENT;
+    int early =
+        current || s->o.centers == CK_COUPLING_CURRENT; /* clusters move before the loss */
     double sums[SUMS] = {0};
     CK_RETURN_IF(ck_ranks_count(&s->ranks, b->n));
     int64_t total = s->ranks.total, most = s->ranks.largest;

@@ -3,6 +3,7 @@
 #include "train/train_options.h"
 #include "core/error.h"
 #include "core/thread.h"
+#include "nn/mlp.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
 
@@ -14,7 +15,7 @@
     CK_OPT(type, OWN, field, name, def, min, max, choices, help)
 
 static const struct ck_option own[] = {
-    ROW(CK_OPT_CHOICE, eta_mode, "eta-mode", COKE_ETA_SCALED, 0, 1, "scaled|shared",
+    ROW(CK_OPT_CHOICE, eta_mode, "eta-mode", CK_ETA_MODE_SCALED, 0, 1, "scaled|shared",
         "eta of several heads: in proportion to their k, or the same for all as published"),
     ROW(CK_OPT_INT, epochs, "epochs", 101, 2, 1 << 19, NULL,
         "including epoch 0, which only clusters"),
@@ -22,9 +23,9 @@ static const struct ck_option own[] = {
         "alpha in epoch 0; it decreases linearly to alpha"),
     ROW(CK_OPT_FLOAT, alpha_until, "alpha-until", 0.5, 0, 1, NULL,
         "fraction of the epochs after which alpha has its final value"),
-    ROW(CK_OPT_CHOICE, labels, "labels", COKE_LAST, 0, 1, "last|current",
+    ROW(CK_OPT_CHOICE, labels, "labels", CK_COUPLING_LAST, 0, 1, "last|current",
         "labels of the loss: of the last epoch, or this step's"),
-    ROW(CK_OPT_CHOICE, centers, "centers", COKE_LAST, 0, 1, "last|current",
+    ROW(CK_OPT_CHOICE, centers, "centers", CK_COUPLING_LAST, 0, 1, "last|current",
         "centers of the loss: of the last epoch, or after this step"),
     ROW(CK_OPT_FLAG, keep_best, "keep-best", 0, 0, 1, NULL,
         "keep a head's last labels where the new ones fit no better (Corollary 1)"),
@@ -34,7 +35,7 @@ static const struct ck_option own[] = {
         "epochs in which the rate grows; auto: a tenth of them, at most 10"),
     ROW(CK_OPT_INT, accumulate, "accumulate", 1, 1, 1 << 16, NULL,
         "parts in which a batch passes through the network: less memory"),
-    ROW(CK_OPT_CHOICE, precision, "precision", COKE_F32, 0, 1, "f32|bf16",
+    ROW(CK_OPT_CHOICE, precision, "precision", CK_PRECISION_F32, 0, 1, "f32|bf16",
         "of the activations inside the network"),
     ROW(CK_OPT_INT, monitor, "monitor", 5, 0, 1 << 19, NULL,
         "evaluate k-NN, ACC, NMI and ARI every N epochs; 0: never"),
@@ -134,11 +135,11 @@ int ck_train_option_is_free(const char *name)
 
 static int check_modes(const struct ck_train_options *o)
 {
-    int views = o->loader.view.recipe == COKE_RECIPE_SINGLE ||
-                        o->loader.view.recipe == COKE_RECIPE_CIFAR_SINGLE
+    int views = o->loader.view.recipe == CK_RECIPE_SINGLE ||
+                        o->loader.view.recipe == CK_RECIPE_CIFAR_SINGLE
                     ? 1
                     : 2;
-    if (o->loader.view.recipe >= COKE_RECIPE_LINEAR)
+    if (o->loader.view.recipe >= CK_RECIPE_LINEAR)
         return ck_fail(COKE_EUSAGE, "recipe: linear, eval and none are not made for training");
     if (o->kmeans.stage >= 0 && views > 1)
         return ck_fail(COKE_EUSAGE,
@@ -147,14 +148,15 @@ static int check_modes(const struct ck_train_options *o)
     if (o->kmeans.stage >= o->epochs || o->kmeans.stage == 0)
         return ck_fail(COKE_EUSAGE, "stage: epoch %lld is not within 1..%lld",
                        (long long)o->kmeans.stage, (long long)o->epochs - 1);
-    if (o->accumulate > 1 && (o->labels == COKE_CURRENT || o->centers == COKE_CURRENT))
+    if (o->accumulate > 1 &&
+        (o->labels == CK_COUPLING_CURRENT || o->centers == CK_COUPLING_CURRENT))
         return ck_fail(COKE_EUSAGE,
                        "accumulate: labels and centers of the current step are known only "
                        "after the whole batch; use accumulate 1");
     if (o->accumulate > o->loader.batch)
         return ck_fail(COKE_EUSAGE, "accumulate: a batch of %lld cannot be cut into %lld parts",
                        (long long)o->loader.batch, (long long)o->accumulate);
-    if (o->encoder.projector == COKE_PROJECTOR_NONE)
+    if (o->encoder.projector == CK_PROJECTOR_NONE)
         return ck_fail(COKE_EUSAGE, "projector: training needs one (linear, mlp2 or mlp3)");
     if (o->loss.beta > 0 && !o->encoder.predictor)
         return ck_fail(COKE_EUSAGE,
@@ -204,7 +206,7 @@ double ck_train_eta(const struct ck_train_options *o, int64_t n, int h)
     for (int i = 0; i < o->k.n; i++)
         least = fmin(least, o->k.v[i]);
     if (o->kmeans.eta > 0)
-        return o->eta_mode == COKE_ETA_SCALED ? o->kmeans.eta * k / least : o->kmeans.eta;
+        return o->eta_mode == CK_ETA_MODE_SCALED ? o->kmeans.eta * k / least : o->kmeans.eta;
     double whole = 3.3 * k * b / (fmax(o->kmeans.ratio, 0.05) * (double)n);
     return fmin(whole, 0.0025 * b);
 }

@@ -6,6 +6,11 @@
 #include "data/data_options.h"
 #include "nn/nn_options.h"
 
+/* Which labels or centers the loss uses: those of the last epoch, or the present ones. */
+enum ck_coupling { CK_COUPLING_LAST, CK_COUPLING_CURRENT };
+/* The step of the duals in proportion to k, or the same for all heads. */
+enum ck_eta_mode { CK_ETA_MODE_SCALED, CK_ETA_MODE_SHARED };
+
 struct ck_train_options {
     struct ck_dataset_options data;
     struct ck_loader_options loader;
@@ -14,16 +19,16 @@ struct ck_train_options {
     struct ck_kmeans_options kmeans; /* of every head; n, k and dim are set per head */
     struct ck_loss_options loss;
     struct ck_optimizer_options optimizer;
-    int32_t eta_mode;        /* enum coke_eta_mode: in proportion to k, or the same for all */
+    int32_t eta_mode;        /* enum ck_eta_mode: in proportion to k, or the same for all */
     int64_t epochs;          /* including epoch 0, which only clusters */
     double alpha_start;      /* alpha decreases from this ... */
     double alpha_until;      /* ... linearly until this fraction of the epochs */
-    int32_t labels, centers; /* enum coke_coupling: of the loss */
+    int32_t labels, centers; /* enum ck_coupling: of the loss */
     int32_t keep_best;
     double rate;
     int64_t warmup; /* epochs; -1 = chosen */
     int64_t accumulate;
-    int32_t precision; /* enum coke_precision */
+    int32_t precision; /* enum ck_precision */
     int64_t monitor;   /* epochs between evaluations of k-NN, ACC, NMI, ARI; 0 = never */
     int64_t save_epochs, save_steps; /* checkpoint intervals; 0 = not by these */
     double save_minutes;

@@ -31,6 +31,11 @@ wrong src/cluster/scan.c '#include <jansson.h>' 'jansson.h belongs in io'
 wrong src/io/npy.c '#include <omp.h>' 'omp.h belongs in core/workers.c only'
 wrong src/io/npy.c 'void f(void) { exit(1); }' 'exit() in the library'
 wrong src/io/npy.c 'void f(void) { printf("x"); }' 'printf() in the library'
+wrong src/core/mem.c '#include "coke.h"' 'coke.h belongs in api; include coke/types.h'
+wrong src/report/report.c '#include "cluster/kmeans.h"' 'report does not include cluster/kmeans.h'
+wrong src/report/report.c '#include "train/session.h"' 'report does not include train/session.h'
+wrong src/cluster/scan.c $'int coke_scan(void)\n{\n    return 0;\n}' 'coke_scan() is public: define it in src/api'
+wrong src/api/api_files.c $'int coke_long(void)\n{'"$(printf '\n    f();%.0s' {1..15})"$'\n}' 'coke_long() has 18 lines'
 wrong cli/main.c '#include "core/mem.h"' 'core/mem.h: the program knows coke.h only'
 rm -rf "$work/tree" && mkdir "$work/tree" && cp -r "$top/src" "$top/cli" "$work/tree"
 cp "$work/tree/src/io/npy.h" "$work/tree/src/core/npy.h"

@@ -11,7 +11,7 @@ fi
 declared=$(tr '\n' ' ' <"$header" | sed 's/;/;\n/g' | grep -o 'COKE_API .*' |
     grep -o 'coke_[a-z0-9_]*(' | tr -d '(' | sort)
 [ -n "$declared" ] || exit 1
-missing=$(group -13 <(echo "$exported") <(echo "$declared"))
+missing=$(comm -13 <(echo "$exported") <(echo "$declared"))
 if [ -n "$missing" ]; then
     echo "declared in coke.h, but not exported: ${missing//$'\n'/ }"
     exit 1
