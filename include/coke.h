@@ -79,10 +79,10 @@ extern "C" {
 /* About this thread's last failure, without a newline; "" if there was none. Valid until the
  * thread's next call. */
 COKE_API const char *coke_last_error(void);
-COKE_API const char *coke_version(void);  /* "0.1.0" */
-COKE_API int coke_version_number(void);   /* as COKE_VERSION_NUMBER */
-COKE_API const char *coke_isa(void);      /* instruction set in use: ref, avx2, avx512, vnni */
-COKE_CHECKED int coke_set_threads(int n); /* 0 = all cores; at most COKE_MAX_THREADS */
+COKE_API const char *coke_version(void); /* "0.1.0" */
+COKE_API int coke_version_number(void);  /* as COKE_VERSION_NUMBER */
+COKE_API const char *coke_isa(void);     /* instruction set in use: ref, avx2, avx512, vnni */
+COKE_API int coke_set_threads(int n);    /* 0 = all cores; at most COKE_MAX_THREADS */
 COKE_API int coke_threads(void);
 
 /* ==== options ====

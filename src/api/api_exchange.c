@@ -1,14 +1,25 @@
 /* api_exchange.c - public functions of encoders in the files of other programs. */
 #include "api/check_args.h"
+#include "core/options.h"
 #include "train/exchange.h"
 
-/* Hands out the encoder's options, unless the caller's header does not have them. */
+/* An object for the encoder's options, unless the caller's header does not have them. Made
+ * first: a file that was written is not followed by a failure. */
+static int begin(struct coke_exchange_summary *full, const struct coke_exchange_summary *out)
+{
+    size_t end = offsetof(struct coke_exchange_summary, encoder) + sizeof full->encoder;
+    return out->size >= end ? coke_options_new(&full->encoder, "encoder") : COKE_OK;
+}
+
 static int finish(int rc, struct coke_exchange_summary *full,
                   const struct ck_encoder_options *encoder, struct coke_exchange_summary *out)
 {
-    size_t end = offsetof(struct coke_exchange_summary, encoder) + sizeof full->encoder;
-    if (!rc && out->size >= end)
-        rc = ck_options_wrap(&full->encoder, "encoder", encoder);
+    if (rc) {
+        coke_options_free(full->encoder);
+        full->encoder = NULL;
+    } else if (full->encoder) {
+        *(struct ck_encoder_options *)full->encoder->values = *encoder;
+    }
     ck_args_write(out, full);
     return rc;
 }
@@ -21,6 +32,7 @@ int coke_export(const char *source, const char *path, const struct coke_options 
     CK_ARGS(source, path, out);
     CK_RESULT(full, out);
     CK_OPTIONS(o, export, options);
+    CK_RETURN_IF(begin(&full, out));
     int rc = ck_exchange_export(source, path, o, force, &encoder, &full);
     return finish(rc, &full, &encoder, out);
 }
@@ -33,6 +45,7 @@ int coke_import(const char *source, const char *path, const struct coke_options 
     CK_ARGS(source, path, out);
     CK_RESULT(full, out);
     CK_OPTIONS(o, import, options);
+    CK_RETURN_IF(begin(&full, out));
     int rc = ck_exchange_import(source, path, o, force, &encoder, &full);
     return finish(rc, &full, &encoder, out);
 }

@@ -20,7 +20,7 @@ enum ck_export_format {
     CK_EXPORT_ONNX,      /* opset 13; any batch and image size */
     CK_EXPORT_DETECTRON2 /* a .pth with its names */
 };
-enum ck_part {
+enum ck_export_part {
     CK_PART_BACKBONE,
     CK_PART_ALL /* with projector and predictor; ONNX: with the projector */
 };
@@ -31,7 +31,7 @@ enum ck_export_names {
 
 struct ck_export_options {
     int32_t format; /* enum ck_export_format */
-    int32_t part;   /* enum ck_part */
+    int32_t part;   /* enum ck_export_part */
     int32_t names;  /* enum ck_export_names: of safetensors and .pth */
     int32_t best;   /* of a run folder: best.safetensors */
 };
@@ -39,7 +39,7 @@ struct ck_export_options {
 const struct ck_option_table *ck_export_option_table(void);
 
 struct ck_import_options {
-    int32_t part;       /* enum ck_part */
+    int32_t part;       /* enum ck_export_part */
     const char *prefix; /* of conv1.weight; NULL = found out */
 };
 

@@ -10,7 +10,9 @@
  * other. cluster puts features in place of the network's that depend on the image and the epoch
  * only, and writes labelsH.npy, dualsH.npy and centersH.npy as they are at the end. */
 #include "core/mem.h"
+#include "coke.h"
 #include "core/rng.h"
+#include "data/images.h"
 #include "data/loader.h"
 #include "dist/agree.h"
 #include "io/hash.h"
@@ -178,7 +180,7 @@ static void put_clusters(void)
         const struct coke_kmeans *km = s.heads.head[h];
         int64_t n = s.data->set->n;
         int32_t *label = array(n, sizeof *label);
-        if (coke_kmeans_copy(km, COKE_KM_LABELS, label, n))
+        if (coke_kmeans_copy(km, COKE_ARRAY_LABELS, label, n))
             stop("labels");
         put(NULL, "labels", h, CK_I32, n, label);
         put(NULL, "duals", h, CK_F32, km->k, km->duals.rho);
@@ -189,7 +191,7 @@ static void put_clusters(void)
 
 int main(int argc, char **argv)
 {
-    struct coke_train_options o = coke_train_options_default();
+    struct ck_train_options o = ck_train_options_default();
     struct coke_dataset *data = NULL;
     if (argc < 5 || coke_group_join())
         stop("train|cluster FOLDER EPOCHS SOURCE OPTION=VALUE...?");
@@ -198,17 +200,17 @@ int main(int argc, char **argv)
         if (!value)
             stop(argv[i]);
         *value++ = 0;
-        if (ck_options_set(coke_train_option_table(), &o, argv[i], value))
+        if (ck_options_set(ck_train_option_table(), &o, argv[i], value))
             stop(argv[i]);
     }
     folder = argv[2];
     int trains = strcmp(argv[1], "train") == 0;
     coke_set_threads(1);
-    if (coke_dataset_open(&data, argv[4], &o.data) || ck_session_init(&s, data, &o))
+    if (ck_images_new(&data, argv[4], &o.data) || ck_session_init(&s, data, &o))
         stop(argv[4]);
     for (int64_t e = 0; e < atoi(argv[3]); e++) {
         for (int64_t t = 0; t < s.steps; t++) {
-            struct coke_batch b;
+            struct coke_batch b = COKE_INIT(struct coke_batch);
             if (coke_loader_next(s.loader, &b))
                 stop("batch");
             if (trains)

@@ -39,7 +39,7 @@ static void every_kind_describes_itself(void **state)
             assert_ok(coke_options_describe(o, j, &info));
             assert_true(info.name[0] && info.help[0]);
             assert_ok(coke_options_get(o, info.name, value, sizeof value));
-            if (info.type != COKE_OPT_INTS || value[0])
+            if (info.type != COKE_OPTION_TYPE_INTS || value[0])
                 assert_ok(coke_options_set(o, info.name, value));
         }
         coke_options_free(o);
@@ -162,24 +162,24 @@ static void callers_define_their_own(void **state)
     (void)state;
     char help[] = "print JSON";
     struct coke_option_info rows[] = {
-        {.size = sizeof *rows, .name = "json", .type = COKE_OPT_FLAG, .help = help},
-        {.size = sizeof *rows, .name = "output", .type = COKE_OPT_TEXT, .help = "file"},
+        {.size = sizeof *rows, .name = "json", .type = COKE_OPTION_TYPE_FLAG, .help = help},
+        {.size = sizeof *rows, .name = "output", .type = COKE_OPTION_TYPE_TEXT, .help = "file"},
         {.size = sizeof *rows,
          .name = "count",
-         .type = COKE_OPT_INT,
+         .type = COKE_OPTION_TYPE_INT,
          .def = 3,
          .max = 9,
          .choices = "auto",
          .help = "how many"},
         {.size = sizeof *rows,
          .name = "k",
-         .type = COKE_OPT_INTS,
+         .type = COKE_OPTION_TYPE_INTS,
          .min = 1,
          .max = 9,
          .help = ""},
         {.size = sizeof *rows,
          .name = "how",
-         .type = COKE_OPT_CHOICE,
+         .type = COKE_OPTION_TYPE_CHOICE,
          .max = 1,
          .choices = "copy|link",
          .help = ""},

@@ -1,5 +1,6 @@
 /* test_kmeans.c - online clustering batch by batch: all forms against an independent program in
  * double, bounds, carry, inflation, heads, threads. */
+#include "as_options.h"
 #include "support.h"
 #include "cluster/kmeans.h"
 #include "core/mem.h"
@@ -9,14 +10,14 @@
 /* ---- an independent program ---- */
 
 struct naive {
-    struct coke_kmeans_options o;
+    struct ck_kmeans_options o;
     int64_t steps; /* of this epoch; the t-th weighs t^2 in the average */
     double *cur, *sum, *rho, *sigma, *min_size, *max_size, *total;
     int64_t *count;
     int free;
 };
 
-static struct naive naive_new(const struct coke_kmeans_options *o, const float *centers,
+static struct naive naive_new(const struct ck_kmeans_options *o, const float *centers,
                               const int64_t *low, const int64_t *high)
 {
     struct naive m = {.o = *o};
@@ -160,9 +161,9 @@ static void make_bounds(int given, int64_t low[K], int64_t high[K], double max_r
     low[0] += given == 2 ? N - N / K * K : 0;
 }
 
-static struct coke_kmeans_options options_of(const struct form *f)
+static struct ck_kmeans_options options_of(const struct form *f)
 {
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     o.n = N;
     o.k = K;
     o.dim = DIM;
@@ -177,11 +178,11 @@ static struct coke_kmeans_options options_of(const struct form *f)
 
 static struct coke_kmeans *new_of(const struct form *f, const float *centers)
 {
-    struct coke_kmeans_options o = options_of(f);
+    struct ck_kmeans_options o = options_of(f);
     struct coke_kmeans *km;
     int64_t low[K], high[K];
     make_bounds(f->given, low, high, f->max_ratio);
-    assert_ok(coke_kmeans_new(&km, &o, centers, f->given ? low : NULL, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), centers, f->given ? low : NULL, NULL));
     return km;
 }
 
@@ -189,10 +190,10 @@ static void compare_state(const char *name, const struct coke_kmeans *km, const 
 {
     float c[K * DIM], rho[K], sigma[K];
     int64_t count[K];
-    assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, c, K * DIM));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_DUALS, rho, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_UPPER, sigma, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, count, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, c, K * DIM));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_DUALS, rho, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_UPPER_DUALS, sigma, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_COUNTS, count, K));
     for (int k = 0; k < K; k++) {
         if (count[k] != m->count[k] || fabs((double)rho[k] - m->rho[k]) > 5e-6 ||
             fabs((double)sigma[k] - m->sigma[k]) > 5e-6)
@@ -211,7 +212,7 @@ static void every_form_equals_the_independent_program(void **state)
     (void)state;
     float *x = test_vectors(N, DIM, 5, 0.8, 1), *start = test_vectors(K, DIM, 0, 0, 2);
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
-        struct coke_kmeans_options o = options_of(&forms[f]);
+        struct ck_kmeans_options o = options_of(&forms[f]);
         struct coke_kmeans *km = new_of(&forms[f], start);
         int64_t low[K], high[K], ids[BATCH], compared = 0;
         make_bounds(forms[f].given, low, high, o.max_ratio);
@@ -239,7 +240,7 @@ static void every_form_equals_the_independent_program(void **state)
             assert_ok(coke_kmeans_epoch_end(km));
             naive_epoch_end(&m);
             compare_state(forms[f].name, km, &m);
-            assert_ok(coke_kmeans_copy(km, COKE_KM_AVERAGE, average, K));
+            assert_ok(coke_kmeans_copy(km, COKE_ARRAY_AVERAGE_DUALS, average, K));
             int64_t weights = m.steps * (m.steps + 1) * (2 * m.steps + 1) / 6;
             for (int k = 0; k < K; k++) {
                 assert_close((double)average[k], m.total[k] / (double)weights, 5e-6);
@@ -266,12 +267,12 @@ struct result {
 static void take_result(const struct coke_kmeans *km, struct result *r)
 {
     memset(r, 0, sizeof *r);
-    assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, r->cur, K * DIM));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_PREVIOUS, r->prev, K * DIM));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_DUALS, r->rho, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_UPPER, r->sigma, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_AVERAGE, r->average, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_LABELS, r->label, N));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, r->cur, K * DIM));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_PREVIOUS, r->prev, K * DIM));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_DUALS, r->rho, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_UPPER_DUALS, r->sigma, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_AVERAGE_DUALS, r->average, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_LABELS, r->label, N));
 }
 
 static void run_steps(struct coke_kmeans *km, const float *x, int from, int to)
@@ -320,7 +321,7 @@ static void state_continues_from_any_batch(void **state)
     float *x = test_vectors(N, DIM, 5, 0.8, 1), *start = test_vectors(K, DIM, 0, 0, 2);
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         for (int stage = -1; stage <= 1; stage += 2) {
-            struct coke_kmeans_options o = options_of(&forms[f]);
+            struct ck_kmeans_options o = options_of(&forms[f]);
             int64_t low[K], high[K];
             struct result whole, r;
             if (stage >= 0 && o.update == CK_UPDATE_FIXED)
@@ -329,10 +330,11 @@ static void state_continues_from_any_batch(void **state)
             o.stage = stage;
             for (int cut = -1; cut <= 25; cut += cut < 8 ? 3 : 5) {
                 struct coke_kmeans *km, *again;
-                assert_ok(coke_kmeans_new(&km, &o, start, forms[f].given ? low : NULL, NULL));
+                assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start,
+                                          forms[f].given ? low : NULL, NULL));
                 run_steps(km, x, 0, cut < 0 ? 25 : cut);
                 if (cut >= 0) {
-                    assert_ok(coke_kmeans_save(km, path));
+                    assert_ok(coke_kmeans_save(km, path, 1));
                     coke_kmeans_free(km);
                     assert_ok(coke_kmeans_load(&again, path));
                     km = again;
@@ -357,10 +359,10 @@ static void heads_together_are_heads_alone(void **state)
     struct coke_kmeans *head[3], *alone[3];
     struct coke_multihead *mh;
     for (int h = 0; h < 3; h++) {
-        struct coke_kmeans_options o = options_of(&forms[h]);
+        struct ck_kmeans_options o = options_of(&forms[h]);
         o.k = ks[h];
-        assert_ok(coke_kmeans_new(&head[h], &o, start, NULL, NULL));
-        assert_ok(coke_kmeans_new(&alone[h], &o, start, NULL, NULL));
+        assert_ok(coke_kmeans_new(&head[h], AS(kmeans, &o), start, NULL, NULL));
+        assert_ok(coke_kmeans_new(&alone[h], AS(kmeans, &o), start, NULL, NULL));
     }
     assert_ok(coke_multihead_new(&mh, head, 3));
     for (int e = 0; e < 2; e++) {
@@ -381,8 +383,9 @@ static void heads_together_are_heads_alone(void **state)
     }
     for (int h = 0; h < 3; h++) {
         float a[50 * DIM], b[50 * DIM];
-        assert_ok(coke_kmeans_copy(alone[h], COKE_KM_PREVIOUS, a, 50 * DIM));
-        assert_ok(coke_kmeans_copy(coke_multihead_head(mh, h), COKE_KM_PREVIOUS, b, 50 * DIM));
+        assert_ok(coke_kmeans_copy(alone[h], COKE_ARRAY_PREVIOUS, a, 50 * DIM));
+        assert_ok(
+            coke_kmeans_copy(coke_multihead_head(mh, h), COKE_ARRAY_PREVIOUS, b, 50 * DIM));
         assert_memory_equal(a, b, (size_t)(ks[h] * DIM) * sizeof *a);
         coke_kmeans_free(alone[h]);
     }
@@ -399,17 +402,17 @@ static void update_never_moves_center_of_empty_cluster(void **state)
 {
     (void)state;
     for (int32_t form = CK_UPDATE_RUNNING; form <= CK_UPDATE_EPOCH; form++) {
-        struct coke_kmeans_options o = coke_kmeans_options_default();
+        struct ck_kmeans_options o = ck_kmeans_options_default();
         float start[2 * 2] = {1, 0, -1, 0}, x[2 * 2] = {1, 0, 0.8f, 0.6f}, c[4];
         int32_t label[2];
         struct coke_kmeans *km;
         o.n = 2, o.k = 2, o.dim = 2, o.ratio = 0, o.update = form;
-        assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+        assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
         for (int e = 0; e < 3; e++) {
             assert_ok(coke_kmeans_step(km, x, NULL, 2, label));
             assert_ok(coke_kmeans_epoch_end(km));
         }
-        assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, c, 4));
+        assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, c, 4));
         assert_true(c[2] == -1 && c[3] == 0);
         assert_true(c[0] < 1);
         coke_kmeans_free(km);
@@ -420,15 +423,15 @@ static void members_that_cancel_leave_the_center(void **state)
 {
     (void)state;
     for (int32_t form = CK_UPDATE_RUNNING; form <= CK_UPDATE_EPOCH; form++) {
-        struct coke_kmeans_options o = coke_kmeans_options_default();
+        struct ck_kmeans_options o = ck_kmeans_options_default();
         float start[2] = {1, 0}, x[4] = {0, 1, 0, -1}, c[2];
         int32_t label[2];
         struct coke_kmeans *km;
         o.n = 2, o.k = 1, o.dim = 2, o.ratio = 0, o.update = form;
-        assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+        assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
         assert_ok(coke_kmeans_step(km, x, NULL, 2, label));
         assert_ok(coke_kmeans_epoch_end(km));
-        assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, c, 2));
+        assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, c, 2));
         assert_true(isfinite(c[0]) && isfinite(c[1]));
         if (form != CK_UPDATE_RUNNING)
             assert_true(c[0] == 1 && c[1] == 0);
@@ -502,7 +505,7 @@ static void duals_steer_sizes_towards_the_bounds(void **state)
         int64_t count[K], min_size = N;
         for (int e = 0; e < 3; e++) {
             run_steps(km, x, e * 10, e * 10 + 9);
-            assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, count, K));
+            assert_ok(coke_kmeans_copy(km, COKE_ARRAY_COUNTS, count, K));
             run_steps(km, x, e * 10 + 9, e * 10 + 10);
         }
         for (int k = 0; k < K; k++)
@@ -517,11 +520,11 @@ static void duals_steer_sizes_towards_the_bounds(void **state)
 static void eta_follows_from_tau(void **state)
 {
     (void)state;
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     float start[2] = {1, 0};
     o.n = 50, o.dim = 2, o.tau = 3;
-    assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
     assert_close((double)km->duals.eta, 3 / sqrt(100), 1e-7);
     assert_close((double)km->duals.tau, 3, 0);
     coke_kmeans_free(km);
@@ -550,28 +553,30 @@ static void bad_arguments_are_refused(void **state)
     assert_fails(coke_kmeans_step(km, x, ids, 0, label), COKE_EUSAGE, "0 rows");
     assert_fails(coke_kmeans_step(km, x, ids, -1, label), COKE_EUSAGE, "-1 rows");
     assert_fails(coke_kmeans_step(km, NULL, ids, 4, label), COKE_EUSAGE, "NULL");
-    assert_fails(coke_kmeans_copy(km, COKE_KM_CURRENT, before.cur, 3), COKE_EUSAGE,
+    assert_fails(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, before.cur, 3), COKE_EUSAGE,
                  "room for 3");
-    assert_fails(coke_kmeans_copy(km, COKE_KM_SLOT_LABELS, before.cur, 999), COKE_EUSAGE,
+    assert_fails(coke_kmeans_copy(km, COKE_ARRAY_SLOT_LABELS, before.cur, 999), COKE_EUSAGE,
                  "no such");
     take_result(km, &after);
     take_result(km, &before);
     assert_memory_equal(&before, &after, sizeof after);
     coke_kmeans_free(km);
-    struct coke_kmeans_options o = options_of(&f);
+    struct ck_kmeans_options o = options_of(&f);
     start[5] = NAN;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_ENUMERIC,
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_ENUMERIC,
                  "center 0: number 5");
     o.k = N + 1;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE,
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_EUSAGE,
                  "302 clusters for 301");
     o.k = K;
     o.ratio = 1.5;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "ratio: 1.5");
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_EUSAGE,
+                 "ratio: 1.5");
     o.ratio = 0.5;
     o.update = CK_UPDATE_FIXED;
     o.stage = 1;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "second stage");
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_EUSAGE,
+                 "second stage");
     free(x);
     free(start);
 }
@@ -581,7 +586,7 @@ static void enormous_numbers_do_no_harm(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 3; kind++) {
-        struct coke_kmeans_options o = coke_kmeans_options_default();
+        struct ck_kmeans_options o = ck_kmeans_options_default();
         struct coke_kmeans *km;
         float start[8 * 4], x[3 * 8];
         int32_t label[3] = {0};
@@ -590,7 +595,7 @@ static void enormous_numbers_do_no_harm(void **state)
         for (int j = 0; j < 24; j++)
             x[j] = (j % 2 ? 1.0f : -1.0f) * (kind == 1 ? 1e30f : 3e38f);
         o.n = 8, o.k = 4, o.dim = 8, o.update = CK_UPDATE_MEAN;
-        if (coke_kmeans_new(&km, &o, start, NULL, NULL))
+        if (coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL))
             continue; /* refusing is fine */
         if (coke_kmeans_step(km, x, NULL, 3, label) == COKE_OK)
             for (int i = 0; i < 3; i++)
@@ -622,7 +627,7 @@ static void states_with_impossible_numbers_are_refused(void **state)
             km->epoch = -3;
         else
             km->count[1] = -7;
-        assert_ok(coke_kmeans_save(km, path));
+        assert_ok(coke_kmeans_save(km, path, 1));
         int rc = coke_kmeans_load(&again, path);
         if (rc != COKE_EFORMAT && rc != COKE_ENUMERIC)
             fail_msg("impossible state %d: %d", what, rc);
@@ -643,7 +648,7 @@ static void heads_refuse_an_empty_batch(void **state)
     head[0] = new_of(&forms[0], start);
     assert_ok(coke_multihead_new(&mh, head, 1));
     (void)coke_multihead_step(mh, start, NULL, 0, label);
-    assert_ok(coke_kmeans_copy(head[0], COKE_KM_DUALS, rho, K));
+    assert_ok(coke_kmeans_copy(head[0], COKE_ARRAY_DUALS, rho, K));
     for (int k = 0; k < K; k++)
         assert_true(isfinite(rho[k]));
     assert_fails(coke_multihead_step(mh, start, NULL, 0, label), COKE_EUSAGE, "0 rows");
@@ -655,7 +660,7 @@ static void many_clusters_are_stored_in_32_bits(void **state)
 {
     (void)state;
     enum { MANY = 70000 };
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     float *start = test_array(MANY * 2, sizeof *start);
     int32_t label[2], *stored = test_array(MANY, sizeof *stored);
@@ -664,12 +669,12 @@ static void many_clusters_are_stored_in_32_bits(void **state)
         start[2 * i + 1] = (float)sin(i * 1e-5);
     }
     o.n = MANY, o.k = MANY, o.dim = 2, o.ratio = 0;
-    assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
     assert_non_null(km->labels.wide);
     int64_t ids[2] = {5, MANY - 1};
     float x[4] = {(float)cos(0.69999), (float)sin(0.69999), 1, 0};
     assert_ok(coke_kmeans_step(km, x, ids, 2, label));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_LABELS, stored, MANY));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_LABELS, stored, MANY));
     assert_true(label[0] > 69000);
     assert_int_equal(stored[5], label[0]);
     assert_int_equal(stored[MANY - 1], label[1]);

@@ -401,7 +401,8 @@ static void a_caller_can_stop_it(void **state)
 {
     (void)state;
     int calls = 0;
-    const struct coke_callbacks callbacks = {.user = &calls, .progress = stop};
+    const struct coke_callbacks callbacks = {
+        .size = sizeof(struct coke_callbacks), .user = &calls, .progress = stop};
     struct problem p = make(300, 3, 4, 4);
     struct coke_rows *rows;
     struct ck_scan scan;

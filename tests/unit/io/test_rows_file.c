@@ -1,4 +1,5 @@
 /* test_rows_file.c - files and arrays as rows. */
+#include "as_options.h"
 #include "unit/io/io_test.h"
 #include "core/rows.h"
 #include "io/npy.h"
@@ -229,7 +230,7 @@ static int open_stdin(struct coke_rows **r, const char *file, int by_pipe, const
     int fds[2], keep = dup(0), fd = open(file, O_RDONLY);
     unsigned char bytes[4096];
     const char *path = "-";
-    struct coke_rows_options o = {.spool_dir = dir};
+    struct ck_rows_options o = {.spool_dir = dir};
     if (by_pipe) {
         assert_int_equal(pipe(fds), 0);
         ssize_t n = read(fd, bytes, sizeof bytes);
@@ -240,7 +241,7 @@ static int open_stdin(struct coke_rows **r, const char *file, int by_pipe, const
     }
     dup2(fd, 0);
     close(fd);
-    int rc = coke_rows_open(r, &path, 1, &o);
+    int rc = coke_rows_open(r, &path, 1, AS(rows, &o));
     dup2(keep, 0);
     close(keep);
     return rc;

@@ -1,4 +1,5 @@
 /* test_rows_stream.c - rows through a pipe, once and in order. */
+#include "as_options.h"
 #include "unit/io/io_test.h"
 #include "core/rows.h"
 #include "io/npy.h"
@@ -35,7 +36,7 @@ static int open_piped(struct coke_rows **r)
 {
     int fds[2], keep = dup(0);
     const char *path = "-";
-    struct coke_rows_options o = {.one_pass = 1};
+    struct ck_rows_options o = {.one_pass = 1};
     assert_int_equal(pipe(fds), 0);
     pid_t child = fork();
     if (child == 0) {
@@ -48,7 +49,7 @@ static int open_piped(struct coke_rows **r)
     dup2(fds[0], 0);
     close(fds[0]);
     close(fds[1]);
-    int rc = coke_rows_open(r, &path, 1, &o);
+    int rc = coke_rows_open(r, &path, 1, AS(rows, &o));
     dup2(keep, 0);
     close(keep);
     return rc;
@@ -180,13 +181,13 @@ static void named_pipe_is_a_stream_too(void **state)
     (void)state;
     struct coke_rows *r;
     const char *path = "fifo";
-    struct coke_rows_options o = {.one_pass = 1};
+    struct ck_rows_options o = {.one_pass = 1};
     write_stream(10, 10, 0);
     for (int one_pass = 0; one_pass < 2; one_pass++) {
         assert_int_equal(mkfifo(path, 0600), 0);
         assert_int_equal(system("cat s.npy > fifo &"), 0);
         o.one_pass = one_pass;
-        assert_ok(coke_rows_open(&r, &path, 1, &o));
+        assert_ok(coke_rows_open(&r, &path, 1, AS(rows, &o)));
         assert_int_equal(r->one_pass, one_pass);
         assert_ok(get_one(r, 9));
         coke_rows_free(r);
@@ -199,12 +200,12 @@ static void one_pass_means_nothing_to_files(void **state)
     (void)state;
     struct coke_rows *r;
     const char *paths[] = {"s.npy", "-"};
-    struct coke_rows_options o = {.one_pass = 1};
+    struct ck_rows_options o = {.one_pass = 1};
     write_stream(10, 10, 0);
-    assert_ok(coke_rows_open(&r, paths, 1, &o));
+    assert_ok(coke_rows_open(&r, paths, 1, AS(rows, &o)));
     assert_int_equal(r->one_pass, 0);
     coke_rows_free(r);
-    assert_fails(coke_rows_open(&r, paths, 2, &o), COKE_EUSAGE, "cannot be joined");
+    assert_fails(coke_rows_open(&r, paths, 2, AS(rows, &o)), COKE_EUSAGE, "cannot be joined");
 }
 
 static int open_and_read(void)

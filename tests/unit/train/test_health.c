@@ -39,7 +39,8 @@ static struct ck_epoch_report healthy(int64_t epoch)
 
 static void check(struct ck_health *w, const struct ck_epoch_report *r, struct heard *h)
 {
-    const struct coke_callbacks cb = {.user = h, .warn = hear};
+    const struct coke_callbacks cb = {
+        .size = sizeof(struct coke_callbacks), .user = h, .warn = hear};
     ck_health_check(w, r, 2, &cb);
 }
 
