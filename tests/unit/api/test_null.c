@@ -429,6 +429,17 @@ static void accessors_have_a_value_for_null(void **state)
     assert_null(coke_plan_output(NULL, COKE_OUTPUT_PROJ, &dim));
     assert_int_equal(dim, 0);
     assert_int_equal(coke_plan_bytes(NULL), 0);
+    assert_null(coke_json_open(NULL, COKE_JSON_STYLE_LINE));
+    coke_json_begin_object(NULL, "x");
+    coke_json_begin_array(NULL, "x");
+    coke_json_end(NULL);
+    coke_json_put_int(NULL, "x", 1);
+    coke_json_put_real(NULL, "x", 1);
+    coke_json_put_fixed(NULL, "x", 1, 2);
+    coke_json_put_flag(NULL, "x", 1);
+    coke_json_put_text(NULL, "x", "y");
+    assert_int_equal(coke_json_close(NULL), COKE_ENOMEM);
+    assert_ok(coke_tune(NULL)); /* the built-in table */
     assert_int_equal(coke_run_is(NULL), 0);
     assert_string_equal(coke_run_weights(NULL), "");
     assert_int_equal(coke_run_epoch(NULL), -1);
