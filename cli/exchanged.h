@@ -5,6 +5,7 @@
 #include "coke.h"
 
 /* The result: what was read, what it is, what was written; the note goes to stderr. */
-int exchanged_print(const struct coke_exchanged *x, const char *path, int json, int quiet);
+int exchanged_print(const struct coke_exchange_summary *x, const char *path, int json,
+                    int quiet);
 
 #endif

@@ -144,7 +144,7 @@ static void start_phase(struct progress *p, const struct coke_progress *s, doubl
 
 static int wish(void)
 {
-    int wanted = save ? COKE_SAVE : 0;
+    int wanted = save ? COKE_ANSWER_SAVE : 0;
     save = 0;
     return stop ? 1 : wanted;
 }
@@ -185,7 +185,11 @@ static void warn(void *user, const char *line)
 
 struct coke_callbacks progress_callbacks(struct progress *p)
 {
-    return (struct coke_callbacks){.user = p, .progress = show, .say = say, .warn = warn};
+    return (struct coke_callbacks){.size = sizeof(struct coke_callbacks),
+                                   .user = p,
+                                   .progress = show,
+                                   .say = say,
+                                   .warn = warn};
 }
 
 void progress_save_on_signal(void)

@@ -86,7 +86,9 @@ struct coke_option_info {
     const char *name;
     enum coke_option_type type;
     double def, min, max; /* numbers and lists; a flag's and a choice's default is its number */
-    const char *choices; /* "a|b|c", or for numbers "auto": the word for the default; or NULL */
+    /* "a|b|c"; of numbers "auto": the word for the default; of texts "DIR": what it is; or NULL
+     */
+    const char *choices;
     const char *help;
 };
 
