@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct work {
-    const struct assign_images *o;
+    struct args *a;
     struct coke_run *run;
     struct coke_dataset *data;
     int head;
@@ -33,20 +33,27 @@ static void release(struct work *w)
 
 /* ---- before ---- */
 
-static int check_outputs(const struct assign_images *o)
+static int check_outputs(struct args *a)
 {
-    if (o->copy && o->link)
+    const char *output = args_text(a, "output");
+    if (args_text(a, "copy-to") && args_text(a, "symlink"))
         return talk_fail(COKE_EUSAGE, "either --copy-to or --symlink, not both");
-    return o->output ? outputs_check_file(o->output, o->force) : COKE_OK;
+    return output ? outputs_check_file(output, args_flag(a, "force")) : COKE_OK;
+}
+
+/* The folder to sort images into, and how; NULL = none. */
+static const char *sort_folder(struct args *a, enum coke_sort_how *how)
+{
+    const char *copy = args_text(a, "copy-to");
+    *how = copy ? COKE_SORT_COPY : COKE_SORT_LINK;
+    return copy ? copy : args_text(a, "symlink");
 }
 
 static int check_folder(struct work *w)
 {
-    const struct assign_images *o = w->o;
-    if (!o->copy && !o->link)
-        return COKE_OK;
-    int rc = coke_dataset_sort(w->data, NULL, 1, o->copy ? o->copy : o->link,
-                               o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, NULL, NULL);
+    enum coke_sort_how how;
+    const char *dir = sort_folder(w->a, &how);
+    int rc = dir ? coke_dataset_sort(w->data, NULL, 1, dir, how, NULL, NULL) : COKE_OK;
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
@@ -54,8 +61,9 @@ static int check_folder(struct work *w)
 static void choose_head(struct work *w)
 {
     int match = coke_run_match(w->run, coke_dataset_classes(w->data));
-    w->head = w->o->head >= 0 ? (int)w->o->head : match >= 0 ? match : 0;
-    if (w->o->head < 0 && coke_run_heads(w->run) > 1 && !w->o->t.quiet)
+    int asked = (int)args_number(w->a, "head");
+    w->head = asked >= 0 ? asked : match >= 0 ? match : 0;
+    if (asked < 0 && coke_run_heads(w->run) > 1 && !args_flag(w->a, "quiet"))
         fprintf(stderr, "coke: head %d, with %lld clusters; --head chooses another of %d\n",
                 w->head, (long long)coke_run_k(w->run, w->head), coke_run_heads(w->run));
 }
@@ -63,9 +71,9 @@ static void choose_head(struct work *w)
 static int open_input(struct work *w, int n, const char *const *operands)
 {
     const char *source = NULL;
-    int rc = trained_open(&w->run, &source, &w->o->t, n, operands);
+    int rc = trained_open(&w->run, &source, w->a, n, operands);
     if (!rc)
-        rc = trained_open_data(&w->data, &w->o->t, w->run, source, &w->o->d);
+        rc = trained_open_data(&w->data, w->a, w->run, source, args_options(w->a, "dataset"));
     if (!rc)
         rc = check_folder(w);
     if (rc)
@@ -125,17 +133,17 @@ static void put_json(const struct work *w, int64_t i, const char *name, struct c
 static int put_table(const struct work *w, FILE *to)
 {
     char name[PATH_MAX + 64];
-    struct coke_json *j = w->o->t.json ? coke_json_open(to, COKE_JSON_LINE) : NULL;
-    if (!w->o->t.json)
+    struct coke_json *j = args_flag(w->a, "json") ? coke_json_open(to, COKE_JSON_LINE) : NULL;
+    if (!j)
         fputs("name,cluster,similarity,margin\n", to);
     for (int64_t i = 0; i < w->n; i++) {
         coke_dataset_name(w->data, i, name, sizeof name);
-        if (w->o->t.json)
+        if (j)
             put_json(w, i, name, j);
         else
             put_csv(w, i, name, to);
     }
-    return w->o->t.json ? emit_close(j) : COKE_OK;
+    return j ? emit_close(j) : COKE_OK;
 }
 
 /* The table as a file, whole or not at all. */
@@ -143,13 +151,15 @@ static int write_table(const struct work *w)
 {
     char *text = NULL;
     size_t size = 0;
-    if (!w->o->output)
+    const char *output = args_text(w->a, "output");
+    if (!output)
         return put_table(w, stdout); /* main.c sees whether it arrived */
     FILE *f = open_memstream(&text, &size);
     int failed = !f || put_table(w, f) || ferror(f);
     if (f && fclose(f))
         failed = 1;
-    int rc = failed ? COKE_ENOMEM : coke_file_write(w->o->output, text, size, w->o->force);
+    int rc =
+        failed ? COKE_ENOMEM : coke_file_write(output, text, size, args_flag(w->a, "force"));
     free(text);
     if (failed)
         return talk_fail(rc, "out of memory for a table of %lld images", (long long)w->n);
@@ -160,36 +170,40 @@ static int write_table(const struct work *w)
 
 static int sort_images(struct work *w)
 {
-    const struct assign_images *o = w->o;
-    const char *dir = o->copy ? o->copy : o->link;
+    enum coke_sort_how how;
+    const char *dir = sort_folder(w->a, &how);
     struct coke_sorted s;
     if (!dir)
         return COKE_OK;
     int rc = coke_dataset_sort(w->data, w->cluster, (int32_t)coke_run_k(w->run, w->head), dir,
-                               o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, &w->callbacks, &s);
+                               how, &w->callbacks, &s);
     progress_end(&w->bar);
     if (rc)
         return trained_fail(rc);
-    if (!o->t.quiet)
+    if (!args_flag(w->a, "quiet"))
         fprintf(stderr, "coke: %lld images in %lld folders below %s; %lld were renamed\n",
                 (long long)s.images, (long long)s.folders, dir, (long long)s.renamed);
     return COKE_OK;
 }
 
-int assign_images(const struct assign_images *o, int n, const char *const *operands)
+static int assign(struct work *w)
 {
-    struct work w = {.o = o};
-    int rc = check_outputs(o);
+    progress_init(&w->bar, args_flag(w->a, "quiet"));
+    w->callbacks = progress_callbacks(&w->bar);
+    int rc = coke_run_assign(w->run, w->data, w->head, &w->callbacks, w->cluster, w->similarity,
+                             w->margin);
+    progress_end(&w->bar);
+    return rc ? trained_fail(rc) : COKE_OK;
+}
+
+int assign_images(struct args *a, int n, const char *const *operands)
+{
+    struct work w = {.a = a};
+    int rc = check_outputs(a);
     if (!rc)
         rc = open_input(&w, n, operands);
-    if (!rc) {
-        progress_init(&w.bar, o->t.quiet);
-        w.callbacks = progress_callbacks(&w.bar);
-        rc = coke_run_assign(w.run, w.data, w.head, &w.callbacks, w.cluster, w.similarity,
-                             w.margin);
-        progress_end(&w.bar);
-        rc = rc ? trained_fail(rc) : COKE_OK;
-    }
+    if (!rc)
+        rc = assign(&w);
     if (!rc)
         rc = write_table(&w);
     if (!rc)

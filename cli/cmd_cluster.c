@@ -1,5 +1,5 @@
 /* cmd_cluster.c - coke cluster: vectors in, labels with guaranteed sizes out. */
-#include "command.h"
+#include "args.h"
 #include "emit.h"
 #include "outputs.h"
 #include "progress.h"
@@ -7,30 +7,22 @@
 
 #include <string.h>
 
-struct options {
-    struct coke_cluster_options o;
-    const char *output, *min_sizes, *max_sizes, *weights, *config;
-    int64_t threads;
-    int32_t force, print_config, json, quiet;
-};
-
-#define OWN struct options
 static const struct arg args[] = {
-    ARG_TEXT(OWN, output, "output", 'o', "DIR",
+    ARG_TEXT("output", 'o', "DIR",
              "folder for labels.npy, centers.npy, model.safetensors and summary.json; without "
              "it nothing is written"),
-    ARG_TEXT(OWN, min_sizes, "min-sizes", 0, "FILE",
-             "least size of each cluster instead of --ratio: k numbers, one a line or .npy"),
-    ARG_TEXT(OWN, max_sizes, "max-sizes", 0, "FILE", "largest size of each cluster, the same"),
-    ARG_TEXT(OWN, weights, "weights", 0, "FILE",
+    ARG_TEXT(
+        "min-sizes", 0, "FILE",
+        "minimum size of each cluster instead of --ratio: k numbers, one per line or .npy"),
+    ARG_TEXT("max-sizes", 0, "FILE", "maximum size of each cluster, likewise"),
+    ARG_TEXT("weights", 0, "FILE",
              "weight of each row in objective and centers: n numbers; sizes count rows"),
-    ARG_TEXT(OWN, config, "config", 0, "FILE",
-             "options from a JSON file; those of the command line win"),
-    ARG_FLAG(OWN, print_config, "print-config", 0, "print all options as JSON and end"),
-    ARG_FORCE(OWN),
-    ARG_THREADS(OWN),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+    ARG_CONFIG,
+    ARG_PRINT_CONFIG,
+    ARG_FORCE,
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
 /* Everything a run owns. */
@@ -51,16 +43,17 @@ static void release(struct work *w)
 
 /* ---- input ---- */
 
-/* What can be known to be wrong before a file is opened. */
-static int check_options(const struct options *o, int n)
+/* Checks the operands and the output before a file is opened. */
+static int check_usage(struct args *a, int n)
 {
+    int32_t k[COKE_MAX_HEADS];
+    const char *output = args_text(a, "output");
     if (n == 0)
         return talk_fail(COKE_EUSAGE, "no input file; 'coke cluster --help' has examples");
-    if (o->o.k.n < 1)
+    int heads = args_ints(a, "k", k);
+    if (heads < 1)
         return talk_fail(COKE_EUSAGE, "the number of clusters is missing, as in -k 100");
-    if (o->o.k.n > 1 && (o->min_sizes || o->max_sizes))
-        return talk_fail(COKE_EUSAGE, "sizes from a file go with one k, not with %d", o->o.k.n);
-    return o->output ? outputs_check_dir(o->output, &o->o.k, o->force) : COKE_OK;
+    return output ? outputs_check_dir(output, k, heads, args_flag(a, "force")) : COKE_OK;
 }
 
 static int load_numbers(const char *path, int64_t wanted, const char *what, double **out)
@@ -77,25 +70,46 @@ static int load_numbers(const char *path, int64_t wanted, const char *what, doub
     return COKE_OK;
 }
 
-static int open_input(struct work *w, const struct options *o, int n, const char *const *paths)
+/* A single pass over standard input is enough: unusable rows are searched in a scan of their
+ * own. */
+static int is_one_pass(const struct args *a)
 {
+    return args_number(a, "epochs") == 1 && !args_flag(a, "repair") && !args_number(a, "bad");
+}
+
+static int open_rows(struct work *w, const struct args *a, int n, const char *const *paths)
+{
+    struct coke_options *how;
+    int rc = coke_options_new(&how, "rows");
+    if (!rc)
+        rc = coke_options_set_int(how, "one-pass", is_one_pass(a));
+    if (!rc)
+        rc = coke_rows_open(&w->rows, paths, n, AS_STRUCT(how));
+    coke_options_free(how);
+    if (rc)
+        return talk_fail_library(rc);
+    if (coke_rows_note(w->rows)[0] && !args_flag(a, "quiet"))
+        talk_line("", coke_rows_note(w->rows));
+    return COKE_OK;
+}
+
+static int open_input(struct work *w, struct args *a, int n, const char *const *paths)
+{
+    int32_t k[COKE_MAX_HEADS];
     for (int i = 0; i < n && coke_group_size() > 1; i++)
         if (strcmp(paths[i], "-") == 0)
             return talk_fail(COKE_EUSAGE,
                              "standard input cannot be shared by %d processes; write a file",
                              coke_group_size());
-    /* Rows to be left out are found in a pass of their own. */
-    struct coke_rows_options how = {.one_pass = o->o.epochs == 1 && !o->o.repair && !o->o.bad};
-    int rc = coke_rows_open(&w->rows, paths, n, &how);
-    if (rc)
-        return talk_fail_library(rc);
-    if (coke_rows_note(w->rows)[0] && !o->quiet)
-        talk_line("", coke_rows_note(w->rows));
-    rc = load_numbers(o->min_sizes, o->o.k.v[0], "clusters", &w->min_sizes);
+    int rc = open_rows(w, a, n, paths);
+    args_ints(a, "k", k);
     if (!rc)
-        rc = load_numbers(o->max_sizes, o->o.k.v[0], "clusters", &w->max_sizes);
+        rc = load_numbers(args_text(a, "min-sizes"), k[0], "clusters", &w->min_sizes);
     if (!rc)
-        rc = load_numbers(o->weights, coke_rows_count(w->rows), "rows", &w->weights);
+        rc = load_numbers(args_text(a, "max-sizes"), k[0], "clusters", &w->max_sizes);
+    if (!rc)
+        rc = load_numbers(args_text(a, "weights"), coke_rows_count(w->rows), "rows",
+                          &w->weights);
     return rc;
 }
 
@@ -133,7 +147,7 @@ static void print_epochs(const struct coke_head_summary *s)
            s->converged ? ", then it stood still" : "", s->passes);
 }
 
-static void print_table(const struct work *w, const struct options *o)
+static void print_table(const struct work *w, const char *output)
 {
     const struct coke_cluster_timing *t = coke_cluster_timing(w->result);
     const struct coke_head_summary *s = coke_cluster_summary(w->result, 0);
@@ -151,56 +165,55 @@ static void print_table(const struct work *w, const struct options *o)
     printf("%-12s%s vectors/s in the epochs; %.*f s in all\n", "speed",
            talk_count(t->vectors_per_second, rate, sizeof rate), t->total < 1 ? 3 : 2,
            t->total);
-    if (o->output)
-        printf("%-12s%s\n", "written to", o->output);
+    if (output)
+        printf("%-12s%s\n", "written to", output);
 }
 
-static int finish(const struct work *w, const struct options *o)
+static int finish(const struct work *w, struct args *a)
 {
-    int rc = o->output ? coke_cluster_write(w->result, o->output, o->force) : COKE_OK;
+    const char *output = args_text(a, "output");
+    int rc = output ? coke_cluster_write(w->result, output, args_flag(a, "force")) : COKE_OK;
     if (rc)
         return talk_fail_library(rc);
-    if (o->json)
+    if (args_flag(a, "json"))
         rc = print_json(w);
     else
-        print_table(w, o);
-    if (!o->output && !o->quiet && talk_is_heard())
+        print_table(w, output);
+    if (!output && !args_flag(a, "quiet") && talk_is_heard())
         fputs("nothing was written; -o DIR keeps labels, centers and model\n", stderr);
     return rc;
 }
 
 /* ---- the command ---- */
 
-static int cluster(struct work *w, const struct options *o)
+static int cluster(struct work *w, const struct args *a)
 {
     struct progress p;
-    progress_init(&p, o->quiet);
+    progress_init(&p, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&p);
     struct coke_cluster_input input = {w->rows, w->min_sizes, w->max_sizes, w->weights};
-    int rc = coke_cluster_run(&w->result, &input, &o->o, &callbacks);
+    int rc =
+        coke_cluster_run(&w->result, &input, AS_STRUCT(args_options(a, "cluster")), &callbacks);
     progress_end(&p);
-    if (rc == COKE_ESTOPPED) /* 75 would promise that a second run goes on from here */
+    if (rc == COKE_ESTOPPED) /* exit code 75 would promise that a second run continues */
         return talk_fail(COKE_EFAIL, "stopped; nothing was written");
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-static int run(const void *options, int n, const char *const *paths)
+static int run(struct args *a, int n, const char *const *paths)
 {
-    const struct options *o = options;
     struct work w = {0};
-    if (o->print_config) {
-        int rc = coke_table_print_json(coke_cluster_option_table(), &o->o, stdout);
-        return rc ? talk_fail_library(rc) : COKE_OK;
-    }
-    int rc = check_options(o, n);
-    if (!rc && coke_set_threads((int)o->threads))
-        rc = talk_fail_library(COKE_EUSAGE);
+    if (args_flag(a, "print-config"))
+        return args_print_config(a);
+    int rc = check_usage(a, n);
     if (!rc)
-        rc = open_input(&w, o, n, paths);
+        rc = args_use_threads(a);
     if (!rc)
-        rc = cluster(&w, o);
+        rc = open_input(&w, a, n, paths);
     if (!rc)
-        rc = finish(&w, o);
+        rc = cluster(&w, a);
+    if (!rc)
+        rc = finish(&w, a);
     release(&w);
     return rc;
 }
@@ -223,10 +236,9 @@ const struct command cmd_cluster = {
         "stream, nothing spooled\n"
         "mpirun -n 4 coke cluster x.npy -k 1000 -o out\tfour processes, the same bytes\n"
         "coke cluster x.npy -k 1000 --print-config > c.json\tthe options, for --config c.json",
-    .group = {{coke_cluster_option_table, offsetof(struct options, o)}},
+    .kind = {"cluster"},
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .joins = 1,
     .run = run,
 };

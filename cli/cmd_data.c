@@ -1,6 +1,6 @@
 /* cmd_data.c - coke data info, verify, pack, preview: look at images before training on them.
  */
-#include "command.h"
+#include "args.h"
 #include "emit.h"
 #include "progress.h"
 #include "talk.h"
@@ -12,70 +12,51 @@
     "DATA is a folder of images (a class for each subfolder, or none), a list of files, tar "  \
     "shards x-{000..146}.tar, CIFAR or IDX (MNIST) files, a .npy of u8 images, or synthetic:"
 
-/* Options that all four have come first. */
-struct common {
-    struct coke_dataset_options o;
-    const char *cache;
-};
-
-#define ARG_CACHE(struct_)                                                                     \
-    ARG_TEXT(struct_, c.cache, "cache", 0, "DIR",                                              \
-             "folder for indexes of tar files, otherwise written beside them")
-
-static int open_data(struct coke_dataset **out, const struct common *c, int one_pass, int n,
-                     const char *const *source, int quiet)
+/* one_pass: sources that can be read only once will do. */
+static int open_data(struct coke_dataset **out, const struct args *a, int one_pass, int n,
+                     const char *const *source)
 {
+    struct coke_options *o = args_options(a, "dataset");
     if (n != 1)
         return talk_fail(COKE_EUSAGE,
                          n ? "one data set at a time, not %d"
                            : "no data set; "
                              "'coke data --help' has examples",
                          n);
-    struct coke_dataset_options o = c->o;
-    o.cache_dir = c->cache;
-    o.one_pass = one_pass;
-    int rc = coke_dataset_open(out, source[0], &o);
-    if (rc)
-        return talk_fail_library(rc);
-    if (!quiet && coke_dataset_note(*out)[0])
-        talk_line("coke: ", coke_dataset_note(*out));
-    return COKE_OK;
+    int rc = coke_options_set_int(o, "one-pass", one_pass);
+    if (!rc)
+        rc = coke_dataset_open(out, source[0], AS_STRUCT(o));
+    return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-/* The library's sentence. A second run would begin again: no 75 for one that was stopped. */
+static void say_note(const struct coke_dataset *d, const struct args *a)
+{
+    if (!args_flag(a, "quiet") && coke_dataset_note(d)[0])
+        talk_line("coke: ", coke_dataset_note(d));
+}
+
+/* Prints the library's sentence. A second run would start over, so one that was stopped does not
+ * exit with 75. */
 static int fail_library(int rc)
 {
     return talk_fail_library(rc) == COKE_ESTOPPED ? COKE_EFAIL : rc;
 }
 
-static int set_threads(int64_t threads)
-{
-    return coke_set_threads((int)threads) ? talk_fail_library(COKE_EUSAGE) : COKE_OK;
-}
-
 /* ---- info ---- */
 
-struct info_options {
-    struct common c;
-    int64_t threads;
-    int32_t json;
-};
-
 static const struct arg info_args[] = {
-    ARG_CACHE(struct info_options),
-    ARG_THREADS(struct info_options),
-    ARG_JSON(struct info_options),
+    ARG_THREADS,
+    ARG_JSON,
 };
 
-static int run_info(const void *options, int n, const char *const *source)
+static int run_info(struct args *a, int n, const char *const *source)
 {
-    const struct info_options *o = options;
     struct coke_dataset *d = NULL;
-    int rc = set_threads(o->threads);
+    int rc = args_use_threads(a);
     if (!rc)
-        rc = open_data(&d, &o->c, 1, n, source, 1);
+        rc = open_data(&d, a, 1, n, source);
     if (!rc) {
-        rc = coke_dataset_print(d, o->json, stdout);
+        rc = coke_dataset_print(d, args_flag(a, "json"), stdout);
         rc = rc ? talk_fail_library(rc) : COKE_OK;
     }
     coke_dataset_free(d);
@@ -93,34 +74,26 @@ const struct command cmd_data_info = {
                 "coke data info data/cifar10 --split test\tthe official binary files\n"
                 "coke data info 'train-{000000..000146}.tar'\tWebDataset shards\n"
                 "coke data info synthetic: --json\tthe built-in images",
-    .group = {{coke_dataset_option_table, offsetof(struct info_options, c.o)}},
+    .kind = {"dataset"},
+    .hidden = "one-pass",
     .arg = info_args,
     .nargs = ARG_COUNT(info_args),
-    .size = sizeof(struct info_options),
     .run = run_info,
 };
 
 /* ---- verify ---- */
 
-struct verify_options {
-    struct common c;
-    int64_t threads;
-    int32_t json, quiet;
-};
-
 static const struct arg verify_args[] = {
-    ARG_CACHE(struct verify_options),
-    ARG_THREADS(struct verify_options),
-    ARG_JSON(struct verify_options),
-    ARG_QUIET(struct verify_options),
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
 /* Where the list of bad images goes: stdout is data. */
 struct listing {
     struct progress bar;
     const struct coke_dataset *data;
-    int json;
-    struct coke_json *out;
+    struct coke_json *out; /* NULL = text */
 };
 
 static void print_clean_line(const char *text)
@@ -135,7 +108,7 @@ static void list_bad(void *user, int64_t i, const char *sentence)
     struct listing *l = user;
     char name[1024];
     progress_end(&l->bar);
-    if (!l->json) {
+    if (!l->out) {
         print_clean_line(sentence);
         return;
     }
@@ -155,38 +128,47 @@ static int end_list(struct listing *l, const struct coke_dataset_verified *v)
     return emit_close(l->out);
 }
 
-static int run_verify(const void *options, int n, const char *const *source)
+/* The status of a list that was written: bad images are an error. */
+static int judge_verified(const struct coke_dataset_verified *v, int json)
 {
-    const struct verify_options *o = options;
-    struct coke_dataset *d = NULL;
+    if (v->bad)
+        return talk_fail(COKE_EFORMAT, "%lld of %lld images cannot be read", (long long)v->bad,
+                         (long long)(v->good + v->bad));
+    if (!json)
+        printf("all %lld images can be read\n", (long long)v->good);
+    return COKE_OK;
+}
+
+static int verify(struct coke_dataset *d, const struct args *a)
+{
     struct coke_dataset_verified v = {0};
-    int rc = set_threads(o->threads);
-    if (!rc)
-        rc = open_data(&d, &o->c, 1, n, source, o->quiet);
-    if (rc) {
-        coke_dataset_free(d);
-        return rc;
-    }
-    struct listing l = {.data = d, .json = o->json};
-    if (o->json)
+    struct listing l = {.data = d};
+    int json = args_flag(a, "json");
+    if (json)
         l.out = coke_json_open(stdout, COKE_JSON_PRETTY);
-    progress_init(&l.bar, o->quiet);
+    progress_init(&l.bar, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&l.bar);
     callbacks.user = &l; /* begins with the bar */
     coke_json_begin_object(l.out, NULL);
     coke_json_begin_array(l.out, "bad");
-    rc = coke_dataset_verify(d, &callbacks, list_bad, &v);
+    int rc = coke_dataset_verify(d, &callbacks, list_bad, &v);
     progress_end(&l.bar);
-    int written = o->json ? end_list(&l, &v) : COKE_OK;
+    int written = json ? end_list(&l, &v) : COKE_OK;
     if (rc)
-        rc = fail_library(rc);
-    else if (written)
-        rc = written;
-    else if (v.bad)
-        rc = talk_fail(COKE_EFORMAT, "%lld of %lld images cannot be read", (long long)v.bad,
-                       (long long)(v.good + v.bad));
-    else if (!o->json)
-        printf("all %lld images can be read\n", (long long)v.good);
+        return fail_library(rc);
+    return written ? written : judge_verified(&v, json);
+}
+
+static int run_verify(struct args *a, int n, const char *const *source)
+{
+    struct coke_dataset *d = NULL;
+    int rc = args_use_threads(a);
+    if (!rc)
+        rc = open_data(&d, a, 1, n, source);
+    if (!rc) {
+        say_note(d, a);
+        rc = verify(d, a);
+    }
     coke_dataset_free(d);
     return rc;
 }
@@ -200,31 +182,22 @@ const struct command cmd_data_verify = {
     .examples = "coke data verify photos > bad.txt\tthe list\n"
                 "coke data verify 'train-{000000..000146}.tar' --json\tfor programs\n"
                 "zstd -dc train.tar.zst | coke data verify -\ta stream",
-    .group = {{coke_dataset_option_table, offsetof(struct verify_options, c.o)}},
+    .kind = {"dataset"},
+    .hidden = "one-pass",
     .arg = verify_args,
     .nargs = ARG_COUNT(verify_args),
-    .size = sizeof(struct verify_options),
     .run = run_verify,
 };
 
 /* ---- pack ---- */
 
-struct pack_options {
-    struct common c;
-    struct coke_pack_options p;
-    const char *output;
-    int64_t threads;
-    int32_t force, json, quiet;
-};
-
 static const struct arg pack_args[] = {
-    ARG_TEXT(struct pack_options, output, "output", 'o', "PREFIX",
+    ARG_TEXT("output", 'o', "PREFIX",
              "writes PREFIX-000000.tar, PREFIX-000001.tar, ... and PREFIX-classes.txt"),
-    ARG_CACHE(struct pack_options),
-    ARG_FORCE(struct pack_options),
-    ARG_THREADS(struct pack_options),
-    ARG_JSON(struct pack_options),
-    ARG_QUIET(struct pack_options),
+    ARG_FORCE,
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
 static void warn_bad(void *user, int64_t i, const char *sentence)
@@ -244,9 +217,10 @@ static int judge_packed(const struct coke_packed *r)
                      (long long)r->bad, (long long)(r->images + r->bad));
 }
 
-static int print_packed(const struct pack_options *o, const struct coke_packed *r)
+static int print_packed(struct args *a, const struct coke_packed *r)
 {
-    if (o->json) {
+    const char *output = args_text(a, "output");
+    if (args_flag(a, "json")) {
         struct coke_json *j = coke_json_open(stdout, COKE_JSON_LINE);
         coke_json_begin_object(j, NULL);
         coke_json_put_int(j, "images", r->images);
@@ -259,38 +233,39 @@ static int print_packed(const struct pack_options *o, const struct coke_packed *
     printf("%lld images in %lld shard%s, %.1f MB, as ", (long long)r->images,
            (long long)r->shards, r->shards == 1 ? "" : "s", 1e-6 * (double)r->bytes);
     if (r->shards == 1)
-        printf("%s-000000.tar\n", o->output);
+        printf("%s-000000.tar\n", output);
     else
-        printf("'%s-{000000..%06lld}.tar'\n", o->output, (long long)r->shards - 1);
+        printf("'%s-{000000..%06lld}.tar'\n", output, (long long)r->shards - 1);
     if (r->bad)
         printf("%lld images are left out\n", (long long)r->bad);
     return judge_packed(r);
 }
 
-static int run_pack(const void *options, int n, const char *const *source)
+static int pack(struct coke_dataset *d, struct args *a)
 {
-    const struct pack_options *o = options;
-    struct coke_dataset *d = NULL;
     struct coke_packed result;
     struct listing l = {0};
-    int rc = set_threads(o->threads);
-    if (!rc && !o->output)
-        rc = talk_fail(COKE_EUSAGE, "where to is missing, as in -o shards/train");
-    if (!rc)
-        rc = open_data(&d, &o->c, 1, n, source, o->quiet);
-    if (rc) {
-        coke_dataset_free(d);
-        return rc;
-    }
-    progress_init(&l.bar, o->quiet);
+    progress_init(&l.bar, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&l.bar);
     callbacks.user = &l;
-    rc = coke_dataset_pack(d, o->output, &o->p, o->force, &callbacks, warn_bad, &result);
+    int rc = coke_dataset_pack(d, args_text(a, "output"), AS_STRUCT(args_options(a, "pack")),
+                               args_flag(a, "force"), &callbacks, warn_bad, &result);
     progress_end(&l.bar);
-    if (rc)
-        rc = fail_library(rc);
-    else
-        rc = print_packed(o, &result);
+    return rc ? fail_library(rc) : print_packed(a, &result);
+}
+
+static int run_pack(struct args *a, int n, const char *const *source)
+{
+    struct coke_dataset *d = NULL;
+    int rc = args_use_threads(a);
+    if (!rc && !args_text(a, "output"))
+        rc = talk_fail(COKE_EUSAGE, "missing output prefix: use -o shards/train");
+    if (!rc)
+        rc = open_data(&d, a, 1, n, source);
+    if (!rc) {
+        say_note(d, a);
+        rc = pack(d, a);
+    }
     coke_dataset_free(d);
     return rc;
 }
@@ -307,50 +282,41 @@ const struct command cmd_data_pack = {
     .examples = "coke data pack photos -o shards/photos\tshort side at most 256, JPEG\n"
                 "coke data pack photos -o shards/raw --format ppm\tno decoding at all\n"
                 "coke data info 'shards/photos-{000000..000003}.tar'\twhat came of it",
-    .group = {{coke_dataset_option_table, offsetof(struct pack_options, c.o)},
-              {coke_pack_option_table, offsetof(struct pack_options, p)}},
+    .kind = {"dataset", "pack"},
+    .hidden = "one-pass",
     .arg = pack_args,
     .nargs = ARG_COUNT(pack_args),
-    .size = sizeof(struct pack_options),
     .run = run_pack,
 };
 
 /* ---- preview ---- */
 
-struct preview_options {
-    struct common c;
-    struct coke_view_options v;
-    const char *output;
-    int64_t rows, columns;
-    int32_t force, quiet;
-};
-
 static const struct arg preview_args[] = {
-    ARG_TEXT(struct preview_options, output, "output", 'o', "FILE", "the sheet, a PNG"),
-    ARG_INT(struct preview_options, rows, "rows", 0, 8, 1, 1000, NULL, "images"),
-    ARG_INT(struct preview_options, columns, "columns", 0, 4, 1, 1000, NULL,
-            "drawings of each, as in so many epochs"),
-    ARG_CACHE(struct preview_options),
-    ARG_FORCE(struct preview_options),
-    ARG_QUIET(struct preview_options),
+    ARG_TEXT("output", 'o', "FILE", "the sheet, a PNG"),
+    ARG_INT("rows", 8, 1, 1000, NULL, "images"),
+    ARG_INT("columns", 4, 1, 1000, NULL, "draws of each, as in that many epochs"),
+    ARG_FORCE,
+    ARG_QUIET,
 };
 
-static int run_preview(const void *options, int n, const char *const *source)
+static int run_preview(struct args *a, int n, const char *const *source)
 {
-    const struct preview_options *o = options;
     struct coke_dataset *d = NULL;
+    const char *output = args_text(a, "output");
     int rc = COKE_OK;
-    if (!o->output)
-        rc = talk_fail(COKE_EUSAGE, "where to is missing, as in -o sheet.png");
+    if (!output)
+        rc = talk_fail(COKE_EUSAGE, "missing output file: use -o sheet.png");
     if (!rc)
-        rc = open_data(&d, &o->c, 0, n, source, o->quiet);
+        rc = open_data(&d, a, 0, n, source);
     if (!rc) {
-        rc = coke_dataset_preview(d, &o->v, (int)o->rows, (int)o->columns, o->output, o->force);
+        say_note(d, a);
+        rc = coke_dataset_preview(d, AS_STRUCT(args_options(a, "view")),
+                                  (int)args_number(a, "rows"), (int)args_number(a, "columns"),
+                                  output, args_flag(a, "force"));
         rc = rc ? talk_fail_library(rc) : COKE_OK;
     }
-    if (!rc && !o->quiet)
-        fprintf(stderr, "coke: %s: each row an image, whole and then in its views\n",
-                o->output);
+    if (!rc && !args_flag(a, "quiet"))
+        fprintf(stderr, "coke: %s: each row an image, whole and then in its views\n", output);
     coke_dataset_free(d);
     return rc;
 }
@@ -366,10 +332,9 @@ const struct command cmd_data_preview = {
         "coke data preview data/cifar10 -o sheet.png --recipe cifar-small\twithout blur\n"
         "coke data preview photos -o sheet.png --recipe multi --columns 1\ttwo large and "
         "six small views",
-    .group = {{coke_dataset_option_table, offsetof(struct preview_options, c.o)},
-              {coke_view_option_table, offsetof(struct preview_options, v)}},
+    .kind = {"dataset", "view"},
+    .hidden = "one-pass",
     .arg = preview_args,
     .nargs = ARG_COUNT(preview_args),
-    .size = sizeof(struct preview_options),
     .run = run_preview,
 };

@@ -1,5 +1,5 @@
 /* cmd_demo.c - coke demo: an encoder learns the classes of built-in images, without labels. */
-#include "command.h"
+#include "args.h"
 #include "emit.h"
 #include "progress.h"
 #include "talk.h"
@@ -7,21 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct options {
-    const char *output;
-    int64_t n, epochs, seed, threads;
-    int32_t json, quiet;
-};
-
-#define OWN struct options
 static const struct arg args[] = {
-    ARG_TEXT(OWN, output, "output", 'o', "RUN", "folder of the run [default coke-demo]"),
-    ARG_INT(OWN, n, "n", 0, 3000, 200, 1000000, NULL, "images"),
-    ARG_INT(OWN, epochs, "epochs", 0, 0, 0, 100000, "auto", "auto: as the preset demo has it"),
-    ARG_INT(OWN, seed, "seed", 0, 0, 0, 9007199254740992.0, NULL, "another training"),
-    ARG_THREADS(OWN),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+    ARG_TEXT("output", 'o', "RUN", "folder of the run [default coke-demo]"),
+    ARG_INT("n", 3000, 200, 1000000, NULL, "images"),
+    ARG_INT("epochs", 0, 0, 100000, "auto", "auto: as in the preset demo"),
+    ARG_INT("seed", 0, 0, 9007199254740992.0, NULL, "another training"),
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
 enum { CLASSES = 10 };
@@ -39,13 +32,19 @@ struct result {
 static int load_pixels(struct coke_dataset *d, int64_t n, float **x, int32_t *dim,
                        int32_t *truth)
 {
-    struct coke_loader_options o = coke_loader_options_default();
+    struct coke_options *o = NULL;
     struct coke_loader *l = NULL;
     struct coke_batch b;
-    o.view.recipe = COKE_RECIPE_NONE;
-    o.shuffle = 0;
-    o.batch = n < 100 ? n : 100;
-    int rc = coke_loader_new(&l, d, &o);
+    int rc = coke_options_new(&o, "loader");
+    if (!rc)
+        rc = coke_options_set(o, "recipe", "none");
+    if (!rc)
+        rc = coke_options_set(o, "shuffle", "off");
+    if (!rc)
+        rc = coke_options_set_int(o, "batch", n < 100 ? n : 100);
+    if (!rc)
+        rc = coke_loader_new(&l, d, AS_STRUCT(o));
+    coke_options_free(o);
     for (int64_t done = 0; done < n && !rc; done += b.n) {
         rc = coke_loader_next(l, &b);
         if (rc)
@@ -66,14 +65,20 @@ static int load_pixels(struct coke_dataset *d, int64_t n, float **x, int32_t *di
 
 static int cluster_pixels(const float *x, int64_t n, int32_t dim, int64_t seed, int32_t *label)
 {
-    struct coke_cluster_options o = coke_cluster_options_default();
+    struct coke_options *o = NULL;
     struct coke_rows *rows = NULL;
     struct coke_cluster *c = NULL;
-    o.k = (struct coke_ints){.n = 1, .v = {CLASSES}};
-    o.seed = seed;
     int rc = coke_rows_from_array(&rows, x, n, dim);
     if (!rc)
-        rc = coke_cluster_run(&c, &(struct coke_cluster_input){.rows = rows}, &o, NULL);
+        rc = coke_options_new(&o, "cluster");
+    if (!rc)
+        rc = coke_options_set_int(o, "k", CLASSES);
+    if (!rc)
+        rc = coke_options_set_int(o, "seed", seed);
+    if (!rc)
+        rc = coke_cluster_run(&c, &(struct coke_cluster_input){.rows = rows}, AS_STRUCT(o),
+                              NULL);
+    coke_options_free(o);
     if (!rc)
         rc = coke_cluster_labels(c, 0, label);
     coke_cluster_free(c);
@@ -81,18 +86,19 @@ static int cluster_pixels(const float *x, int64_t n, int32_t dim, int64_t seed, 
     return rc;
 }
 
-static int judge_pixels(struct coke_dataset *d, const struct options *o, struct result *r)
+static int judge_pixels(struct coke_dataset *d, const struct args *a, struct result *r)
 {
+    int64_t n = args_number(a, "n");
     float *x = NULL;
-    int32_t dim = 0, *truth = calloc((size_t)o->n, sizeof *truth);
-    int32_t *label = calloc((size_t)o->n, sizeof *label);
+    int32_t dim = 0, *truth = calloc((size_t)n, sizeof *truth);
+    int32_t *label = calloc((size_t)n, sizeof *label);
     int rc = truth && label ? COKE_OK : COKE_ENOMEM;
     if (!rc)
-        rc = load_pixels(d, o->n, &x, &dim, truth);
+        rc = load_pixels(d, n, &x, &dim, truth);
     if (!rc)
-        rc = cluster_pixels(x, o->n, dim, o->seed, label);
+        rc = cluster_pixels(x, n, dim, args_number(a, "seed"), label);
     if (!rc)
-        rc = coke_agreement(truth, label, o->n, CLASSES, CLASSES, &r->pixels);
+        rc = coke_agreement(truth, label, n, CLASSES, CLASSES, &r->pixels);
     free(x);
     free(truth);
     free(label);
@@ -101,36 +107,45 @@ static int judge_pixels(struct coke_dataset *d, const struct options *o, struct 
 
 /* ---- the encoder ---- */
 
-static int train(const char *source, const struct options *o, const char *run, struct result *r)
+static int set_training(struct coke_options *o, const struct args *a)
 {
-    struct coke_train_options t = coke_train_options_default();
+    int64_t epochs = args_number(a, "epochs");
+    int rc = coke_train_preset(AS_STRUCT(o), "demo");
+    if (!rc && epochs)
+        rc = coke_options_set_int(o, "epochs", epochs);
+    return rc ? rc : coke_options_set_int(o, "seed", args_number(a, "seed"));
+}
+
+static int train(const char *source, const struct args *a, const char *run, struct result *r)
+{
+    struct coke_options *o = NULL;
     struct coke_train_control control = {0};
     struct coke_dataset *d = NULL;
     struct progress bar;
-    int rc = coke_train_preset(&t, "demo");
-    if (o->epochs)
-        t.epochs = o->epochs;
-    t.loader.view.seed = o->seed;
+    int rc = coke_options_new(&o, "train");
     if (!rc)
-        rc = coke_dataset_open(&d, source, &t.data);
-    if (rc)
-        return rc;
-    progress_init(&bar, o->quiet);
-    progress_save_on_signal();
-    struct coke_callbacks callbacks = progress_callbacks(&bar);
-    rc = coke_train_run(d, &t, run, &control, &callbacks, &r->train);
-    progress_end(&bar);
+        rc = set_training(o, a);
+    if (!rc)
+        rc = coke_dataset_open(&d, source, AS_STRUCT(o));
+    if (!rc) {
+        progress_init(&bar, args_flag(a, "quiet"));
+        progress_save_on_signal();
+        struct coke_callbacks callbacks = progress_callbacks(&bar);
+        rc = coke_train_run(d, AS_STRUCT(o), run, &control, &callbacks, &r->train);
+        progress_end(&bar);
+    }
     coke_dataset_free(d);
+    coke_options_free(o);
     return rc;
 }
 
-static int write_report(const struct options *o, const char *run, struct result *r)
+static int write_report(const struct args *a, const char *run, struct result *r)
 {
     struct coke_report_input input = {.source = run};
     struct coke_report_options options = coke_report_options_default();
     struct progress bar;
     snprintf(r->page, sizeof r->page, "%s/report.html", run);
-    progress_init(&bar, o->quiet);
+    progress_init(&bar, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&bar);
     int rc = coke_report_write(&input, &options, r->page, NULL, 1, &callbacks, &r->report);
     progress_end(&bar);
@@ -159,46 +174,46 @@ static int print_json(const struct result *r)
     return emit_close(j);
 }
 
-static void print_text(const struct options *o, const struct result *r)
+static void print_text(int64_t n, const struct result *r)
 {
     printf("\n%lld images of ten patterns; no label was used but to judge\n\n"
            "                        ACC    NMI    ARI   k-NN\n"
            "k-means on pixels     %5.3f  %5.3f  %5.3f      -\n"
            "CoKe, %3lld epochs      %5.3f  %5.3f  %5.3f  %5.3f\n\n"
            "open %s in a browser: curves, clusters, and their images\n",
-           (long long)o->n, r->pixels.accuracy, r->pixels.nmi, r->pixels.ari,
+           (long long)n, r->pixels.accuracy, r->pixels.nmi, r->pixels.ari,
            (long long)r->train.epochs, r->train.accuracy, r->train.nmi, r->train.ari,
            r->train.knn20, r->page);
 }
 
 /* ---- the command ---- */
 
-static int run(const void *options, int n, const char *const *operands)
+static int run(struct args *a, int n, const char *const *operands)
 {
-    const struct options *o = options;
-    const char *folder = o->output ? o->output : "coke-demo";
-    struct coke_dataset_options data = coke_dataset_options_default();
+    const char *output = args_text(a, "output"), *folder = output ? output : "coke-demo";
     struct coke_dataset *d = NULL;
     struct result r = {.page = ""};
     char source[64];
     if (n)
-        return talk_fail(COKE_EUSAGE, "'%s': the demo makes its data itself", operands[0]);
-    if (coke_set_threads((int)o->threads))
-        return talk_fail_library(COKE_EUSAGE);
-    snprintf(source, sizeof source, "synthetic:n=%lld", (long long)o->n);
-    int rc = coke_dataset_open(&d, source, &data);
+        return talk_fail(COKE_EUSAGE, "'%s': the demo makes its own data", operands[0]);
+    int rc = args_use_threads(a);
+    if (rc)
+        return rc;
+    struct coke_dataset_options data = coke_dataset_options_default();
+    snprintf(source, sizeof source, "synthetic:n=%lld", (long long)args_number(a, "n"));
+    rc = coke_dataset_open(&d, source, &data);
     if (!rc)
-        rc = judge_pixels(d, o, &r);
+        rc = judge_pixels(d, a, &r);
     coke_dataset_free(d);
     if (!rc)
-        rc = train(source, o, folder, &r);
+        rc = train(source, a, folder, &r);
     if (!rc)
-        rc = write_report(o, folder, &r);
+        rc = write_report(a, folder, &r);
     if (rc)
         return talk_fail_library(rc);
-    if (o->json)
+    if (args_flag(a, "json"))
         return print_json(&r);
-    print_text(o, &r);
+    print_text(args_number(a, "n"), &r);
     return COKE_OK;
 }
 
@@ -215,6 +230,5 @@ const struct command cmd_demo = {
                 "coke demo --epochs 90 -o longer\tanother folder, more epochs",
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .run = run,
 };

@@ -1,6 +1,6 @@
 /* cmd_demo_vectors.c - coke demo vectors: what the least size does, on vectors made up on the
  * spot. */
-#include "command.h"
+#include "args.h"
 #include "emit.h"
 #include "progress.h"
 #include "talk.h"
@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct options {
-    int64_t n, dim, k, seed, threads;
-    int32_t json, quiet;
+static const struct arg args[] = {
+    ARG_INT("n", 100000, 100, 100000000, NULL, "vectors"),
+    ARG_INT("dim", 64, 2, 4096, NULL, "columns"),
+    ARG_INT("k", 500, 2, 100000, NULL, "clusters, in the data and asked for"),
+    ARG_INT("seed", 1, 0, 9007199254740992.0, NULL, "seed of the data"),
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
-#define OWN struct options
-static const struct arg args[] = {
-    ARG_INT(OWN, n, "n", 0, 100000, 100, 100000000, NULL, "vectors"),
-    ARG_INT(OWN, dim, "dim", 0, 64, 2, 4096, NULL, "columns"),
-    ARG_INT(OWN, k, "k", 0, 500, 2, 100000, NULL, "clusters, in the data and asked for"),
-    ARG_INT(OWN, seed, "seed", 0, 1, 0, 9007199254740992.0, NULL, "makes other data"),
-    ARG_THREADS(OWN),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+/* The shape of the data, as asked for. */
+struct options {
+    int64_t n, dim, k, seed;
+    int quiet;
 };
 
 enum { RUNS = 3, BINS = 7, BAR = 14 };
@@ -73,21 +73,31 @@ static int measure(const struct options *o, const struct coke_cluster *c, struct
     return rc ? talk_fail(rc, "out of memory for %lld labels", (long long)o->n) : COKE_OK;
 }
 
+static int set_clustering(struct coke_options *c, const struct options *o, double ratio)
+{
+    int rc = coke_options_set_int(c, "k", o->k);
+    if (!rc)
+        rc = coke_options_set_float(c, "ratio", ratio);
+    return rc ? rc : coke_options_set_int(c, "seed", o->seed);
+}
+
 static int run_one(const struct options *o, struct coke_rows *rows, double ratio,
                    struct result *r)
 {
     struct progress p;
-    struct coke_cluster_options co = coke_cluster_options_default();
+    struct coke_options *options = NULL;
     struct coke_cluster_input input = {.rows = rows};
     struct coke_cluster *c = NULL;
-    co.k = (struct coke_ints){.n = 1, .v = {(int32_t)o->k}};
-    co.kmeans.ratio = ratio;
-    co.seed = o->seed;
     progress_init(&p, o->quiet);
     p.quiet |= !p.terminal; /* a few seconds: no log */
     struct coke_callbacks callbacks = progress_callbacks(&p);
     callbacks.say = NULL;
-    int rc = coke_cluster_run(&c, &input, &co, &callbacks);
+    int rc = coke_options_new(&options, "cluster");
+    if (!rc)
+        rc = set_clustering(options, o, ratio);
+    if (!rc)
+        rc = coke_cluster_run(&c, &input, AS_STRUCT(options), &callbacks);
+    coke_options_free(options);
     progress_end(&p);
     if (rc)
         return talk_fail(rc == COKE_ESTOPPED ? COKE_EFAIL : rc, "%s", coke_last_error());
@@ -197,7 +207,7 @@ static void print_table(const struct options *o, const struct result *r)
 
 /* ---- the command ---- */
 
-static int demonstrate(const struct options *o, float *x)
+static int demonstrate(const struct options *o, int json, float *x)
 {
     struct result result[RUNS] = {0};
     struct coke_rows *rows = NULL;
@@ -211,25 +221,30 @@ static int demonstrate(const struct options *o, float *x)
     coke_rows_free(rows);
     if (rc)
         return rc;
-    if (o->json)
+    if (json)
         return print_json(o, result);
     print_table(o, result);
     return COKE_OK;
 }
 
-static int run(const void *options, int n, const char *const *operands)
+static int run(struct args *a, int n, const char *const *operands)
 {
-    const struct options *o = options;
+    const struct options o = {.n = args_number(a, "n"),
+                              .dim = args_number(a, "dim"),
+                              .k = args_number(a, "k"),
+                              .seed = args_number(a, "seed"),
+                              .quiet = args_flag(a, "quiet")};
     if (n)
-        return talk_fail(COKE_EUSAGE, "'%s': the demo makes its data itself", operands[0]);
-    if (coke_set_threads((int)o->threads))
-        return talk_fail_library(COKE_EUSAGE);
+        return talk_fail(COKE_EUSAGE, "'%s': the demo makes its own data", operands[0]);
+    int rc = args_use_threads(a);
+    if (rc)
+        return rc;
     setlocale(LC_CTYPE, "");
-    float *x = calloc((size_t)o->n, (size_t)o->dim * sizeof *x);
+    float *x = calloc((size_t)o.n, (size_t)o.dim * sizeof *x);
     if (!x)
-        return talk_fail(COKE_ENOMEM, "out of memory for %lld x %lld vectors", (long long)o->n,
-                         (long long)o->dim);
-    int rc = demonstrate(o, x);
+        return talk_fail(COKE_ENOMEM, "out of memory for %lld x %lld vectors", (long long)o.n,
+                         (long long)o.dim);
+    rc = demonstrate(&o, args_flag(a, "json"), x);
     free(x);
     return rc;
 }
@@ -245,6 +260,5 @@ const struct command cmd_demo_vectors = {
                 "coke demo vectors -n 1000000 -k 1000\ta larger one",
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .run = run,
 };

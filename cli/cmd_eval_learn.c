@@ -34,12 +34,13 @@ static void print_row(const struct coke_eval_table *t, int r)
     printf("  loss %.4f%s\n", row->loss, t->n > 1 && r == t->best ? "  <- best" : "");
 }
 
-static void print_table(const struct exam *x, const struct exam_options *c,
-                        const struct coke_eval_table *t, const char *protocol)
+static void print_table(const struct exam *x, const struct coke_eval_table *t,
+                        const char *protocol)
 {
+    const char *test = args_text(x->a, "test");
     exam_print_about(x);
     printf(": %lld images to learn, %lld of %s to test; %d classes\n", (long long)t->train,
-           (long long)t->test, c->test ? c->test : "its test split", t->classes);
+           (long long)t->test, test ? test : "its test split", t->classes);
     printf("%-10s%s; %lld epochs, batch %lld, seed %lld", "protocol", protocol,
            (long long)t->epochs, (long long)t->batch, (long long)t->seed);
     if (t->trials > 1)
@@ -87,62 +88,57 @@ static int emit_table(struct coke_json *j, const struct coke_eval_table *t)
     return emit_close(j);
 }
 
-/* One of the protocols, with its own options o, from the operands to the table. */
-static int judge(const struct exam_options *c, int n, const char *const *operands,
-                 int (*eval)(const struct coke_eval_input *in, const void *o,
-                             struct coke_eval_table *out),
-                 const void *o, const char *protocol)
+typedef int eval_function(const struct coke_eval_input *in, const struct args *a,
+                          struct coke_eval_table *out);
+
+/* Evaluates by one protocol, from the operands to the table. */
+static int judge(struct args *a, int n, const char *const *operands, eval_function *eval,
+                 const char *protocol)
 {
     struct exam x = {0};
     struct coke_eval_table table;
-    int rc = exam_open(&x, c, n, operands);
+    int rc = exam_open(&x, a, n, operands);
     if (!rc)
         rc = need_test(&x);
     if (rc)
         goto done;
-    rc = eval(&x.in, o, &table);
+    rc = eval(&x.in, a, &table);
     progress_end(&x.bar);
     if (rc) {
         rc = trained_fail(rc);
-    } else if (c->t.json) {
+    } else if (args_flag(a, "json")) {
         struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
-        exam_begin_json(j, &x, c, protocol);
+        exam_begin_json(j, &x, args_text(a, "test"), protocol);
         rc = emit_table(j, &table);
     } else {
-        print_table(&x, c, &table, protocol);
+        print_table(&x, &table, protocol);
     }
 done:
     exam_close(&x);
     return rc;
 }
 
+static const struct arg args[] = {
+    ARG_TEST,
+    ARGS_TRAINED,
+};
+
 /* ---- linear ---- */
 
-struct linear_options {
-    struct exam_options c;
-    struct coke_linear_options o;
-};
-
-static const struct arg linear_args[] = {
-    ARG_TEST(struct linear_options),
-    ARGS_EXAM(struct linear_options),
-};
-
-static int eval_linear(const struct coke_eval_input *in, const void *o,
+static int eval_linear(const struct coke_eval_input *in, const struct args *a,
                        struct coke_eval_table *out)
 {
-    return coke_eval_linear(in, o, out);
+    return coke_eval_linear(in, AS_STRUCT(args_options(a, "linear")), out);
 }
 
-static int run_linear(const void *options, int n, const char *const *operands)
+static int run_linear(struct args *a, int n, const char *const *operands)
 {
-    const struct linear_options *o = options;
     char protocol[96];
     snprintf(protocol, sizeof protocol, "linear, %s, %s",
-             o->o.protocol == COKE_LINEAR_PAPER ? "paper (cosine)"
-                                                : "ablation (a tenth at 60 and 80 %)",
-             o->o.augment ? "crops and flips" : "features computed once");
-    return judge(&o->c, n, operands, eval_linear, &o->o, protocol);
+             args_number(a, "protocol") ? "ablation (a tenth at 60 and 80 %)"
+                                        : "paper (cosine)",
+             args_flag(a, "augment") ? "crops and flips" : "features computed once");
+    return judge(a, n, operands, eval_linear, protocol);
 }
 
 const struct command cmd_eval_linear = {
@@ -155,37 +151,24 @@ const struct command cmd_eval_linear = {
     .examples = "coke eval linear run data/cifar10\tfeatures computed once: minutes\n"
                 "coke eval linear run data/cifar10 --augment\tthe published protocol\n"
                 "coke eval linear run data/cifar10 --sweep --trials 3\teight learning rates",
-    .group = {{coke_linear_option_table, offsetof(struct linear_options, o)},
-              {coke_use_option_table, offsetof(struct linear_options, c.t.use)},
-              {exam_data_table, offsetof(struct linear_options, c.d)}},
-    .arg = linear_args,
-    .nargs = ARG_COUNT(linear_args),
-    .size = sizeof(struct linear_options),
+    .kind = {"linear", "use", "dataset"},
+    .hidden = EXAM_HIDDEN,
+    .arg = args,
+    .nargs = ARG_COUNT(args),
     .run = run_linear,
 };
 
 /* ---- finetune ---- */
 
-struct finetune_options {
-    struct exam_options c;
-    struct coke_finetune_options o;
-};
-
-static const struct arg finetune_args[] = {
-    ARG_TEST(struct finetune_options),
-    ARGS_EXAM(struct finetune_options),
-};
-
-static int eval_finetune(const struct coke_eval_input *in, const void *o,
+static int eval_finetune(const struct coke_eval_input *in, const struct args *a,
                          struct coke_eval_table *out)
 {
-    return coke_eval_finetune(in, o, out);
+    return coke_eval_finetune(in, AS_STRUCT(args_options(a, "finetune")), out);
 }
 
-static int run_finetune(const void *options, int n, const char *const *operands)
+static int run_finetune(struct args *a, int n, const char *const *operands)
 {
-    const struct finetune_options *o = options;
-    return judge(&o->c, n, operands, eval_finetune, &o->o,
+    return judge(a, n, operands, eval_finetune,
                  "finetune, whole network, last layer 10 x rate, cosine");
 }
 
@@ -199,11 +182,9 @@ const struct command cmd_eval_finetune = {
              "itself is not changed. " SPLITS RUN_IS DATA_IS,
     .examples = "coke eval finetune run data/cifar10\tthe whole grid\n"
                 "coke eval finetune run data/cifar10 --rate 0.01 --weight-decay 0\tone of it",
-    .group = {{coke_finetune_option_table, offsetof(struct finetune_options, o)},
-              {coke_use_option_table, offsetof(struct finetune_options, c.t.use)},
-              {exam_data_table, offsetof(struct finetune_options, c.d)}},
-    .arg = finetune_args,
-    .nargs = ARG_COUNT(finetune_args),
-    .size = sizeof(struct finetune_options),
+    .kind = {"finetune", "use", "dataset"},
+    .hidden = EXAM_HIDDEN,
+    .arg = args,
+    .nargs = ARG_COUNT(args),
     .run = run_finetune,
 };

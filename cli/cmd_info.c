@@ -1,36 +1,31 @@
 /* cmd_info.c - coke info: what a file holds. */
-#include "command.h"
+#include "args.h"
 #include "talk.h"
 
-struct options {
-    int32_t json;
-};
-
 static const struct arg args[] = {
-    ARG_JSON(struct options),
+    ARG_JSON,
 };
 
-static int run(const void *options, int n, const char *const *paths)
+static int run(struct args *a, int n, const char *const *paths)
 {
-    const struct options *o = options;
-    int worst = COKE_OK;
+    int worst = COKE_OK, json = args_flag(a, "json");
     if (n == 0)
         return talk_fail(COKE_EUSAGE, "no file; 'coke info --help' has examples");
-    if (o->json && n > 1)
+    if (json && n > 1)
         printf("[\n");
     for (int i = 0; i < n; i++) {
-        if (o->json && i)
+        if (json && i)
             printf(",\n");
-        int rc = coke_info_print(paths[i], o->json, stdout);
+        int rc = coke_info_print(paths[i], json, stdout);
         if (rc) {
             fflush(stdout); /* so that the sentence stands where the file would */
             talk_fail_library(rc);
-            if (o->json && n > 1)
+            if (json && n > 1)
                 printf("null\n");
         }
         worst = worst ? worst : rc;
     }
-    if (o->json && n > 1)
+    if (json && n > 1)
         printf("]\n");
     return worst;
 }
@@ -46,6 +41,5 @@ const struct command cmd_info = {
                 "coke info out/model.safetensors --json\ttensors and metadata of a model",
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .run = run,
 };

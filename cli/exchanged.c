@@ -27,9 +27,8 @@ static int print_json(const struct coke_exchanged *x, const char *path, int64_t 
     coke_json_put_int(j, "bytes", bytes);
     coke_json_begin_object(j, "encoder");
     for (int i = 0; i < OPTIONS; i++)
-        if (is_shown(x, options[i]) &&
-            !coke_table_get(coke_encoder_option_table(), &x->encoder, options[i], value,
-                              sizeof value))
+        if (is_shown(x, options[i]) && !coke_table_get(coke_encoder_option_table(), &x->encoder,
+                                                       options[i], value, sizeof value))
             coke_json_put_text(j, options[i], value);
     coke_json_end(j);
     coke_json_put_text(j, "note", x->note);

@@ -28,10 +28,8 @@ static void print_wrapped(FILE *to, const char *text, int at, int indent)
 
 /* ---- one option as text ---- */
 
-static const char *value_name(const struct arg *own, const struct coke_option *o)
+static const char *value_name(const struct coke_option_info *o)
 {
-    if (own && own->value)
-        return own->value;
     switch (o->type) {
     case COKE_OPT_INT:
         return "N";
@@ -41,6 +39,8 @@ static const char *value_name(const struct arg *own, const struct coke_option *o
         return "N,...";
     case COKE_OPT_CHOICE:
         return "WORD";
+    case COKE_OPT_TEXT:
+        return o->choices ? o->choices : "TEXT";
     case COKE_OPT_FLAG:
         break;
     }
@@ -50,9 +50,9 @@ static const char *value_name(const struct arg *own, const struct coke_option *o
 /* "-o, --output DIR"; a name of one letter has the short form only. */
 static void option_form(const struct args *a, int row, char *out, size_t size)
 {
-    const struct coke_option *o = &a->row[row];
-    const struct arg *own = args_own(a, row);
-    const char *value = value_name(own, o);
+    const struct coke_option_info *o = &a->row[row].info;
+    const struct arg *own = a->row[row].own;
+    const char *value = value_name(o);
     char letter[8] = "";
     if (own && own->letter)
         snprintf(letter, sizeof letter, "-%c, ", own->letter);
@@ -93,14 +93,14 @@ static const char *number_text(double x, char *out, size_t size)
 /* Default and bounds, in brackets. */
 static void option_detail(const struct args *a, int row, char *out, size_t size)
 {
-    const struct coke_option *o = &a->row[row];
-    const struct arg *own = args_own(a, row);
+    const struct coke_option_info *o = &a->row[row].info;
+    const struct arg *own = a->row[row].own;
     const char *word = o->choices;
     char least[32], most[32], def[32];
     number_text(o->min, least, sizeof least);
     number_text(o->max, most, sizeof most);
     out[0] = 0;
-    if (own && own->value)
+    if (o->type == COKE_OPT_TEXT)
         return;
     if (o->type == COKE_OPT_FLAG) {
         if (!own)
@@ -126,7 +126,7 @@ static void print_option(const struct args *a, int row, FILE *to)
     char form[64], detail[DETAIL], text[512];
     option_form(a, row, form, sizeof form);
     option_detail(a, row, detail, sizeof detail);
-    snprintf(text, sizeof text, "%s%s", a->row[row].help, detail);
+    snprintf(text, sizeof text, "%s%s", a->row[row].info.help, detail);
     fprintf(to, "  %-*s", COLUMN - 2, form);
     if ((int)strlen(form) > COLUMN - 4)
         fprintf(to, "\n%*s", COLUMN, "");
@@ -149,15 +149,17 @@ static void print_examples(const char *examples, FILE *to)
 void help_command(const struct command *cmd, FILE *to)
 {
     struct args a;
-    args_init(&a, cmd);
+    if (args_init(&a, cmd))
+        return;
     fprintf(to, "usage: coke %s %s\n\n", cmd->name, cmd->usage);
     print_wrapped(to, cmd->about, 0, 0);
     fputs("\noptions:\n", to);
-    for (int i = 0; i < a.table.n; i++)
+    for (int i = 0; i < a.n; i++)
         print_option(&a, i, to);
     fprintf(to, "  %-*sthis text\n", COLUMN - 2, "-h, --help");
     fputs("\nexamples:\n", to);
     print_examples(cmd->examples, to);
+    args_release(&a);
 }
 
 static void print_commands(const struct command *const *cmd, int n, const char *start, FILE *to)
@@ -219,17 +221,19 @@ static void man_command(const struct command *cmd, FILE *to)
 {
     struct args a;
     char form[64], detail[DETAIL];
-    args_init(&a, cmd);
+    if (args_init(&a, cmd))
+        return;
     print_roff_line(".SS coke ", cmd->name, " ", to);
     print_roff_line("", cmd->usage, "\n", to);
     print_roff_line("", cmd->about, "\n", to);
-    for (int i = 0; i < a.table.n; i++) {
+    for (int i = 0; i < a.n; i++) {
         option_form(&a, i, form, sizeof form);
         option_detail(&a, i, detail, sizeof detail);
         print_roff_line(".TP\n.B ", form, "\n", to);
-        print_roff_line("", a.row[i].help, "", to);
+        print_roff_line("", a.row[i].info.help, "", to);
         print_roff_line("", detail, "\n", to);
     }
+    args_release(&a);
     fputs(".PP\nExamples:\n", to);
     for (const char *p = cmd->examples; *p;) {
         int line = (int)strcspn(p, "\n"), end = (int)strcspn(p, "\t\n");
@@ -326,31 +330,36 @@ static void bash_families(const struct command *const *cmd, int n, FILE *to)
 static void bash_options(const struct command *cmd, FILE *to)
 {
     struct args a;
-    args_init(&a, cmd);
+    if (args_init(&a, cmd))
+        return;
     bash_name(cmd, to);
     fputs(") words=\"--help", to);
-    for (int i = 0; i < a.table.n; i++) {
-        const struct arg *own = args_own(&a, i);
-        fprintf(to, " %s%s", a.row[i].name[1] ? "--" : "-", a.row[i].name);
-        if (!own && a.row[i].type == COKE_OPT_FLAG)
-            fprintf(to, " --no-%s", a.row[i].name);
+    for (int i = 0; i < a.n; i++) {
+        const struct coke_option_info *o = &a.row[i].info;
+        fprintf(to, " %s%s", o->name[1] ? "--" : "-", o->name);
+        if (!a.row[i].own && o->type == COKE_OPT_FLAG)
+            fprintf(to, " --no-%s", o->name);
     }
     fputs("\" ;;\n", to);
+    args_release(&a);
 }
 
 static void bash_choices(const struct command *cmd, FILE *to)
 {
     struct args a;
-    args_init(&a, cmd);
-    for (int i = 0; i < a.table.n; i++) {
-        if (a.row[i].type != COKE_OPT_CHOICE)
+    if (args_init(&a, cmd))
+        return;
+    for (int i = 0; i < a.n; i++) {
+        const struct coke_option_info *o = &a.row[i].info;
+        if (o->type != COKE_OPT_CHOICE)
             continue;
         bash_name(cmd, to);
-        fprintf(to, ":--%s) words=\"", a.row[i].name);
-        for (const char *p = a.row[i].choices; *p; p++)
+        fprintf(to, ":--%s) words=\"", o->name);
+        for (const char *p = o->choices; *p; p++)
             fputc(*p == '|' ? ' ' : *p, to);
         fputs("\" ;;\n", to);
     }
+    args_release(&a);
 }
 
 void help_bash(const struct command *const *cmd, int n, FILE *to)

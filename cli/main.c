@@ -26,19 +26,15 @@ static void hold_standard_files(void)
             return;
 }
 
-/* The nearest command, with the library's own measure of nearness. */
 static int fail_unknown(const char *name)
 {
-    struct coke_option row[COMMANDS + 1];
-    int32_t unused[1];
+    const char *names[COMMANDS + 1];
     for (int i = 0; i < COMMANDS; i++)
-        row[i] = (struct coke_option){.name = commands[i]->name, .type = COKE_OPT_FLAG};
-    row[COMMANDS] = (struct coke_option){.name = "help", .type = COKE_OPT_FLAG};
-    const struct coke_option_table table = {row, COMMANDS + 1, sizeof unused, NULL, 0};
-    coke_table_set(&table, unused, name, "");
-    const char *near = strrchr(coke_last_error(), ';');
-    return talk_fail(COKE_EUSAGE, "unknown command '%s'%s; 'coke --help' lists all", name,
-                     near ? near : "");
+        names[i] = commands[i]->name;
+    names[COMMANDS] = "help";
+    const char *near = coke_nearest(name, names, COMMANDS + 1);
+    return talk_fail(COKE_EUSAGE, "unknown command '%s'%s%s%s; 'coke --help' lists all", name,
+                     near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
 }
 
 /* The command that argv begins with; *words says how many of them are its name. */
@@ -111,8 +107,9 @@ static int run_help(int argc, const char *const *argv)
 /* The first process of several writes the data to standard output. */
 static int join(void)
 {
-    if (coke_group_join())
-        return talk_fail_library(COKE_EFAIL);
+    int rc = coke_group_join();
+    if (rc)
+        return talk_fail_library(rc);
     talk_as(coke_group_rank());
     if (coke_group_rank() > 0 && !freopen("/dev/null", "w", stdout))
         return talk_fail(COKE_EIO, "/dev/null: %s", strerror(errno));
@@ -121,21 +118,22 @@ static int join(void)
 
 static int run_command(const struct command *cmd, int argc, const char *const *argv)
 {
-    if (cmd->joins && join())
-        return COKE_EFAIL;
     struct args a;
-    args_init(&a, cmd);
-    void *options = calloc(1, cmd->size);
+    int rc = cmd->joins ? join() : COKE_OK;
+    if (rc)
+        return rc;
+    rc = args_init(&a, cmd);
+    if (rc)
+        return rc;
     const char **operand = calloc((size_t)argc + 1, sizeof *operand);
-    int rc = options && operand ? COKE_OK : talk_fail(COKE_ENOMEM, "out of memory");
-    if (!rc)
-        rc = args_parse(&a, options, operand, argc, argv);
+    rc =
+        operand ? args_parse(&a, operand, argc, argv) : talk_fail(COKE_ENOMEM, "out of memory");
     if (!rc && a.help)
         help_command(cmd, stdout);
     else if (!rc)
-        rc = cmd->run(options, a.noperands, operand);
+        rc = cmd->run(&a, a.noperands, operand);
+    args_release(&a);
     free(operand);
-    free(options);
     return rc;
 }
 

@@ -11,7 +11,7 @@ int outputs_check_file(const char *path, int force);
 /* Where words about the file go: one on standard output leaves no room there for anything else.
  */
 FILE *outputs_words(const char *path);
-/* The files that coke_cluster_write makes in dir for these clusterings. */
-int outputs_check_dir(const char *dir, const struct coke_ints *k, int force);
+/* The files that coke_cluster_write makes in dir for clusterings of k [heads] clusters. */
+int outputs_check_dir(const char *dir, const int32_t *k, int heads, int force);
 
 #endif

@@ -66,7 +66,9 @@ struct coke_option_info {
     const char *name;
     enum coke_option_type type;
     double def, min, max; /* numbers and lists; a flag's and a choice's default is its number */
-    const char *choices; /* "a|b|c", or for numbers "auto": the word for the default; or NULL */
+    /* "a|b|c"; of numbers "auto": the word for the default; of texts "DIR": what it is; or NULL
+     */
+    const char *choices;
     const char *help;
 };
 
@@ -135,6 +137,10 @@ COKE_API const char *coke_nearest(const char *word, const char *const *words, in
 #define coke_export_options ck_export_options
 #define coke_import_options ck_import_options
 #define coke_loss_options ck_loss_setup
+
+/* The struct that an object holds. */
+COKE_API void *coke_options_struct(const struct coke_options *o);
+#define AS_STRUCT(o) coke_options_struct(o)
 
 COKE_API void coke_table_default(const struct coke_option_table *t, void *options);
 COKE_API int coke_table_set(const struct coke_option_table *t, void *options, const char *name,

@@ -341,3 +341,8 @@ int ck_options_wrap(struct coke_options **out, const char *kind, const void *val
     }
     return rc;
 }
+
+void *coke_options_struct(const struct coke_options *o)
+{
+    return o->values;
+}

@@ -34,7 +34,9 @@ struct ck_option {
     int type;         /* enum ck_option_type */
     size_t offset;
     double def, min, max;
-    const char *choices; /* "a|b|c", or for numbers "auto": the word that means the default */
+    /* "a|b|c"; of numbers "auto": the word for the default; of texts "DIR": what it is; or NULL
+     */
+    const char *choices;
     const char *help;
     const char *alias; /* former name, accepted wherever the name is; NULL = none */
     int local;         /* concerns this process only: not saved with results, not printed */

@@ -30,6 +30,7 @@ static const struct ck_option dataset_rows[] = {
     {.name = "cache",
      .type = CK_OPT_TEXT,
      .offset = offsetof(struct ck_dataset_options, cache_dir),
+     .choices = "DIR",
      .help = "folder for indexes of tar files, otherwise written beside them",
      .local = 1},
 };

@@ -7,7 +7,7 @@
 static const struct ck_option rows[] = {
     ROW(CK_OPT_FLAG, one_pass, "one-pass", 0, 0, 1, NULL,
         "read standard input once, in order, and do not spool it to a file"),
-    ROW(CK_OPT_TEXT, spool_dir, "spool", 0, 0, 0, NULL,
+    ROW(CK_OPT_TEXT, spool_dir, "spool", 0, 0, 0, "DIR",
         "folder that standard input is spooled to, otherwise $TMPDIR or /tmp"),
 };
 

@@ -64,7 +64,7 @@ const struct ck_option_table *ck_export_option_table(void)
 static const struct ck_option import_rows[] = {
     ROW(CK_OPT_CHOICE, part, "part", 1, 1, "backbone|all",
         "the ResNet alone, or with its projection and prediction MLPs"),
-    ROW(CK_OPT_TEXT, prefix, "prefix", 0, 0, NULL,
+    ROW(CK_OPT_TEXT, prefix, "prefix", 0, 0, "TEXT",
         "prefix of the name conv1.weight, where a file holds several networks"),
 };
 
