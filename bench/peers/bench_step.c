@@ -122,7 +122,7 @@ static int step(struct run *r, int64_t number)
 {
     const float *seed[] = {r->grad}, *centers[] = {r->centers};
     double head_loss;
-    struct ck_targets targets = {r->n, 1, r->label, NULL};
+    struct ck_targets targets = {r->n, 1, r->label, NULL, 0};
     ck_net_zero_grad(&r->e.net);
     if (ck_plan_forward(r->plan, r->images))
         return -1;

@@ -5,7 +5,7 @@
 #include "core/option.h"
 #include "core/state.h"
 #include "core/workers.h"
-#include "dist/group.h"
+#include "dist/group_share.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npy.h"
@@ -16,6 +16,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+                     const struct ck_cluster_options *options,
+                     const struct coke_callbacks *callbacks)
+{
+    if (!out || !input || !input->rows || !options)
+        return ck_fail(COKE_EUSAGE, "coke_cluster_run: an argument is NULL");
+    struct ck_share share = ck_group_share(ck_group());
+    return ck_cluster_run(out, input, options, callbacks, &share);
+}
 
 int coke_cluster_heads(const struct coke_cluster *c)
 {
@@ -37,7 +47,7 @@ int coke_cluster_labels(const struct coke_cluster *c, int h, int32_t *labels)
     if (h < 0 || h >= c->heads || !labels)
         return ck_fail(COKE_EUSAGE, "there is no head %d", h);
     for (int64_t i = 0; i < c->n; i++)
-        labels[i] = ck_labels_get(&c->head[h]->labels, i);
+        labels[i] = ck_kmeans_label(c->head[h], i);
     return COKE_OK;
 }
 
@@ -60,8 +70,8 @@ static int open_output(struct output *o, const struct coke_cluster *c, const cha
 {
     char name[64];
     if (c->heads > 1 && h >= 0)
-        snprintf(name, sizeof name, "%s-h%d-k%lld%s", stem, h, (long long)c->head[h]->k,
-                 suffix);
+        snprintf(name, sizeof name, "%s-h%d-k%lld%s", stem, h,
+                 (long long)ck_kmeans_k(c->head[h]), suffix);
     else
         snprintf(name, sizeof name, "%s%s", stem, suffix);
     if ((size_t)snprintf(o->path, sizeof o->path, "%s/%s", dir, name) >= sizeof o->path)
@@ -78,7 +88,7 @@ static int write_labels(struct ck_writer *w, const struct coke_cluster *c, int h
     for (int64_t at = 0; at < c->n && !rc; at += PIECE) {
         int64_t n = c->n - at < PIECE ? c->n - at : PIECE;
         for (int64_t i = 0; i < n; i++)
-            label[i] = ck_labels_get(&c->head[h]->labels, at + i);
+            label[i] = ck_kmeans_label(c->head[h], at + i);
         rc = ck_writer_write(w, label, (size_t)n * sizeof *label);
     }
     return rc;
@@ -88,19 +98,19 @@ static int write_model(struct ck_writer *w, const struct coke_cluster *c, int h)
 {
     const struct coke_kmeans *km = c->head[h];
     const struct coke_head_summary *s = &c->summary[h];
-    int64_t shape[2] = {km->k, c->dim};
+    int64_t shape[2] = {ck_kmeans_k(km), c->dim};
     struct ck_state st = {0};
     int rc;
     CK_TRY(ck_state_add(&st, "centers", CK_F32, 2, shape, c->center[h]));
     CK_TRY(ck_state_add(&st, "duals", CK_F32, 1, shape, c->price[h]));
     CK_TRY(ck_state_add(&st, "sizes", CK_I64, 1, shape, c->size[h]));
-    CK_TRY(ck_state_add(&st, "min_sizes", CK_I64, 1, shape, km->min_size));
-    if (km->max_size)
-        CK_TRY(ck_state_add(&st, "max_sizes", CK_I64, 1, shape, km->max_size));
+    CK_TRY(ck_state_add(&st, "min_sizes", CK_I64, 1, shape, ck_kmeans_min_sizes(km)));
+    if (ck_kmeans_max_sizes(km))
+        CK_TRY(ck_state_add(&st, "max_sizes", CK_I64, 1, shape, ck_kmeans_max_sizes(km)));
     CK_TRY(ck_state_add_meta(&st, "format", "coke-kmeans"));
     CK_TRY(ck_state_add_meta(&st, "version", coke_version()));
     CK_TRY(ck_state_add_meta_number(&st, "n", (double)s->n));
-    CK_TRY(ck_state_add_meta_number(&st, "k", (double)km->k));
+    CK_TRY(ck_state_add_meta_number(&st, "k", (double)ck_kmeans_k(km)));
     CK_TRY(ck_state_add_meta_number(&st, "dim", (double)c->dim));
     CK_TRY(ck_state_add_meta_number(&st, "objective", s->objective));
     CK_TRY(ck_state_add_meta_number(&st, "seed", (double)c->o.seed));
@@ -196,7 +206,7 @@ int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
     if (!made && errno != EEXIST)
         CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
     for (int h = 0; h < c->heads; h++) {
-        int64_t shape[2] = {c->head[h]->k, c->dim};
+        int64_t shape[2] = {ck_kmeans_k(c->head[h]), c->dim};
         CK_TRY(open_output(&o[n++], c, dir, h, "labels", ".npy", force));
         CK_TRY(write_labels(&o[n - 1].w, c, h));
         CK_TRY(open_output(&o[n++], c, dir, h, "centers", ".npy", force));

@@ -118,8 +118,8 @@ static int judge_head(const struct coke_kmeans *km, const struct ck_bank *b, int
 {
     struct ck_agreement a;
     CK_RETURN_IF(ck_membership(km, b->x, b->n, label, NULL, NULL));
-    CK_RETURN_IF(ck_agreement(b->label, label, b->n, classes, (int32_t)km->k, &a));
-    *out = (struct coke_eval_head){km->k, a.accuracy, a.many_to_one, a.nmi, a.ari};
+    CK_RETURN_IF(ck_agreement(b->label, label, b->n, classes, (int32_t)ck_kmeans_k(km), &a));
+    *out = (struct coke_eval_head){ck_kmeans_k(km), a.accuracy, a.many_to_one, a.nmi, a.ari};
     return COKE_OK;
 }
 
@@ -139,7 +139,7 @@ int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster
     CK_TRY(load_bank(&b, in, in->test, in->test, COKE_PROJ, "images"));
     label = ck_alloc_array((size_t)b.n, sizeof *label);
     if (!label)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     out->images = b.known;
     out->bad = b.bad;
     out->classes = in->test->set->classes;

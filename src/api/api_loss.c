@@ -45,7 +45,8 @@ int coke_loss_step(struct coke_loss *l, int64_t n, const float *proj, const floa
                    float *grad_pred, double *loss)
 {
     for (int i = 0; i < l->heads; i++)
-        l->target[i] = (struct ck_targets){n, 1, (int32_t *)(uintptr_t)(labels + i * n), NULL};
+        l->target[i] =
+            (struct ck_targets){n, 1, (int32_t *)(uintptr_t)(labels + i * n), NULL, 0};
     struct ck_loss_input in = {n, proj, pred, centers, l->target};
     struct ck_loss_output result = {
         .grad_proj = grad_proj, .grad_pred = grad_pred, .head_loss = l->head_loss};

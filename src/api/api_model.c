@@ -49,7 +49,7 @@ static int fill_model(struct coke_model *m, const struct ck_state *s)
     m->price = ck_calloc_array(k, sizeof *m->price);
     m->min_size = ck_calloc_array(k, sizeof *m->min_size);
     if (!m->center || !m->price || !m->min_size)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)m->k);
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t i = 0; i < m->k; i++) {
         float *c = m->center + i * m->ld;
         memcpy(c, (const char *)t->data + (size_t)i * (size_t)m->dim * sizeof *c,
@@ -67,7 +67,7 @@ static int fill_model(struct coke_model *m, const struct ck_state *s)
     if (ck_state_find(s, "max_sizes")) {
         m->max_size = ck_calloc_array(k, sizeof *m->max_size);
         if (!m->max_size)
-            CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)m->k);
+            CK_LEAVE(COKE_ENOMEM);
         CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &m->k, m->max_size));
     }
     for (int64_t i = 0; i < m->k; i++)
@@ -213,12 +213,12 @@ int coke_model_assign(const struct coke_model *m, struct coke_rows *rows, int co
     size = ck_calloc_array(k, sizeof *size);
     min_size = ck_calloc_array(k, sizeof *min_size);
     if (!price || !size || !min_size)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld clusters", (long long)m->k);
+        CK_LEAVE(COKE_ENOMEM);
     if (constrained) {
         if (m->max_size) {
             max_size = ck_calloc_array(k, sizeof *max_size);
             if (!max_size)
-                CK_FAIL(COKE_ENOMEM, "out of memory for %lld clusters", (long long)m->k);
+                CK_LEAVE(COKE_ENOMEM);
         }
         scale_bounds(m, rows->n - scan.nbad, min_size, max_size);
         memcpy(price, m->price, k * sizeof *price);

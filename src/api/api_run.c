@@ -64,13 +64,13 @@ int coke_run_heads(const struct coke_run *r)
 
 int64_t coke_run_k(const struct coke_run *r, int head)
 {
-    return head >= 0 && head < r->r.heads ? r->r.head[head]->k : 0;
+    return head >= 0 && head < r->r.heads ? ck_kmeans_k(r->r.head[head]) : 0;
 }
 
 int coke_run_match(const struct coke_run *r, int32_t classes)
 {
     for (int h = 0; h < r->r.heads; h++)
-        if (r->r.head[h]->k == classes)
+        if (ck_kmeans_k(r->r.head[h]) == classes)
             return h;
     return -1;
 }
@@ -156,7 +156,7 @@ int coke_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
     CK_TRY(ck_use_features(&r->r, d, &r->o, &a.features));
     a.proj = ck_alloc_array(PIECE, (size_t)r->r.encoder.o.dim * sizeof *a.proj);
     if (!a.proj)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t at = 0; at < n; at += PIECE) {
         int64_t count = n - at < PIECE ? n - at : PIECE;
         CK_TRY(assign_piece(&a, at, count, r->o.bad, cluster + at,

@@ -1,5 +1,5 @@
 /* job.c - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
-#include "cluster/job_run.h"
+#include "cluster/job_internal.h"
 #include "cluster/start.h"
 #include "core/callbacks.h"
 #include "core/clock.h"
@@ -103,7 +103,8 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
         return eta;
     }
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
-    if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes || j->input->max_sizes)
+    if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes ||
+        j->input->max_sizes)
         ck_say(
             j->cb,
             "k=%lld: eta %.4g: a quarter of the median lead %.4g of the best center over the "
@@ -131,7 +132,6 @@ static int make_head(struct ck_job *j, int h)
     o.n = j->usable;
     o.k = k;
     o.dim = c->dim;
-    o.keep_labels = 0; /* the table below is indexed by row, bad ones included */
     /* a seed of its own, or heads of equal k would be the same */
     uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
     CK_TRY(ck_start_centers(&c->scan, (enum ck_init)c->o.init, seed, k, center));
@@ -140,8 +140,7 @@ static int make_head(struct ck_job *j, int h)
     c->summary[h].eta = o.eta;
     ck_job_compact(center, k, c->scan.ld, c->dim, center);
     CK_TRY(coke_kmeans_new(&c->head[h], &o, center, low, high));
-    CK_TRY(ck_kmeans_reserve(c->head[h], j->batch));
-    CK_TRY(ck_labels_init(&c->head[h]->labels, c->n, k));
+    CK_TRY(ck_kmeans_set_ids(c->head[h], c->n)); /* rows that are left out included */
 done:
     ck_free(center);
     ck_free(low);
@@ -151,23 +150,16 @@ done:
 
 /* ---- epochs ---- */
 
-static void label_rows(void *arg, int64_t chunk, int worker)
+static void name_rows(void *arg, int64_t at, int n)
 {
-    (void)worker;
     struct ck_job *j = arg;
-    int64_t at = j->from + chunk * j->block;
-    int n = (int)(j->to - at < j->block ? j->to - at : j->block);
-    float *x = j->x + at * j->c->scan.ld;
-    if (!j->c->scan.bad) /* else the rows have been chosen already */
-        ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
-    int rc = ck_scan_get(&j->c->scan, j->id + at, n, x);
-    if (rc) {
-        ck_first_error_keep(&j->error, rc);
-        return;
-    }
-    for (int h = 0; h < j->c->heads; h++)
-        ck_assign_block(j->c->head[h]->assigner, x, n, j->label + h * j->batch + at,
-                        j->score + h * j->batch + at);
+    ck_order_rows(&j->order, (uint64_t)(j->first + at), n, j->id + at);
+}
+
+static int read_rows(void *arg, int64_t at, int n, float *x)
+{
+    struct ck_job *j = arg;
+    return ck_scan_get(&j->c->scan, j->id + at, n, x);
 }
 
 /* The batch at positions first .. first + count - 1, without the rows that cannot be used. */
@@ -196,43 +188,27 @@ static int run_batch(struct ck_job *j)
     struct coke_cluster *c = j->c;
     if (j->n == 0)
         return COKE_OK;
-    for (int h = 0; h < c->heads; h++)
-        ck_kmeans_begin(c->head[h]);
-    j->from = ck_job_share_start(j->n, j->rank, j->size);
-    j->to = ck_job_share_start(j->n, j->rank + 1, j->size);
-    int64_t mine = j->to - j->from;
-    j->block = c->scan.rows->one_pass ? CK_ASSIGN_BLOCK : ck_assign_chunk_rows(mine);
-    int64_t chunks = (mine + j->block - 1) / j->block;
-    if (c->scan.rows->one_pass)
-        for (int64_t i = 0; i < chunks; i++)
-            label_rows(j, i, 0);
-    else
-        ck_parallel(chunks, label_rows, j);
-    CK_RETURN_IF(ck_first_error_raise(&j->error));
-    int rc = j->size > 1 ? ck_job_exchange(j) : COKE_OK;
-    for (int h = 0; h < c->heads && !rc; h++) {
-        struct coke_kmeans *km = c->head[h];
-        const int32_t *label = j->label + h * j->batch;
-        if (j->size > 1 && ck_job_prefers_sums(j))
-            rc = ck_job_apply_sums(j, h);
-        else
-            ck_kmeans_apply(km, j->x, NULL, j->n, label);
+    struct ck_row_source source = {
+        .name = c->scan.bad ? NULL : name_rows, /* else take_batch has chosen the rows */
+        .read = read_rows,
+        .arg = j,
+        .in_order = c->scan.rows->one_pass};
+    struct ck_row_batch b = {.n = j->n,
+                             .x = j->x,
+                             .ids = j->id,
+                             .source = &source,
+                             .label = j->label,
+                             .score = j->score};
+    CK_RETURN_IF(ck_multihead_run(c->multi, &b, &j->share));
+    for (int h = 0; h < c->heads; h++) {
         double sum = 0;
-        for (int64_t i = 0; i < j->n; i++) {
-            sum += (double)j->score[h * j->batch + i];
-            ck_labels_set(&km->labels, j->id[i], label[i]);
-        }
+        for (int64_t i = 0; i < j->n; i++)
+            sum += (double)j->score[h * j->n + i];
         j->objective[h] += sum;
     }
-    if (j->shuffle != CK_SHUFFLE_FULL && !rc)
+    if (j->shuffle != CK_SHUFFLE_FULL)
         look_for_sorting(j);
-    return rc;
-}
-
-static void end_epoch(struct coke_cluster *c)
-{
-    for (int h = 0; h < c->heads; h++)
-        coke_kmeans_epoch_end(c->head[h]);
+    return COKE_OK;
 }
 
 static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
@@ -255,7 +231,7 @@ static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
                         CK_ORDER_RUN);
             }
         if (epoch == 0 && first > 0 && first == j->early)
-            end_epoch(c);
+            coke_multihead_epoch_end(c->multi);
         take_batch(j, first, left < j->batch ? left : j->batch);
         int rc = run_batch(j);
         done += j->n;
@@ -266,7 +242,7 @@ static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
         if (rc)
             return rc;
     }
-    end_epoch(c);
+    coke_multihead_epoch_end(c->multi);
     return ck_job_compare(j, epoch);
 }
 
@@ -368,9 +344,7 @@ static int prepare(struct ck_job *j)
     j->shuffle = c->scan.rows->one_pass
                      ? CK_SHUFFLE_NONE
                      : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);
-    rc = ck_job_prepare_sharing(j, most_k);
-    if (rc)
-        return rc;
+    CK_RETURN_IF(ck_job_agree(j));
     size_t b = (size_t)j->batch, heads = (size_t)c->heads;
     j->id = ck_alloc_array(b, sizeof *j->id);
     j->x = ck_calloc_array(b + CK_TILE, (size_t)c->scan.ld * sizeof *j->x);
@@ -388,6 +362,7 @@ static int run_job(struct ck_job *j)
     CK_TRY(ck_job_report(j, "init", 0, 0, 0, 1, 0));
     for (int h = 0; h < c->heads; h++)
         CK_TRY(make_head(j, h));
+    CK_TRY(coke_multihead_new(&c->multi, c->head, c->heads));
     double t1 = ck_clock_seconds();
     CK_TRY(run_epochs(j));
     double t2 = ck_clock_seconds();
@@ -404,25 +379,22 @@ done:
     return rc;
 }
 
-int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
-                     const struct ck_cluster_options *options,
-                     const struct coke_callbacks *callbacks)
+int ck_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+                   const struct ck_cluster_options *options,
+                   const struct coke_callbacks *callbacks, const struct ck_share *share)
 {
-    if (!out || !input || !input->rows || !options)
-        return ck_fail(COKE_EUSAGE, "coke_cluster_run: an argument is NULL");
     *out = NULL;
     struct coke_cluster *c = ck_calloc_array(1, sizeof *c);
     if (!c)
         return COKE_ENOMEM;
     c->o = *options;
-    struct ck_job j = {.c = c, .input = input, .cb = callbacks};
+    struct ck_job j = {
+        .c = c, .input = input, .cb = callbacks, .share = share ? *share : ck_share_alone()};
     int rc = run_job(&j);
     ck_free(j.id);
     ck_free(j.x);
     ck_free(j.label);
     ck_free(j.score);
-    ck_free(j.bytes);
-    ck_free(j.sum);
     if (rc) {
         coke_cluster_free(c);
         return rc;
@@ -436,11 +408,13 @@ void coke_cluster_free(struct coke_cluster *c)
     if (!c)
         return;
     for (int h = 0; h < c->heads; h++) {
-        coke_kmeans_free(c->head[h]);
+        if (!c->multi)
+            coke_kmeans_free(c->head[h]);
         ck_free(c->price[h]);
         ck_free(c->size[h]);
         ck_free(c->center[h]);
     }
+    coke_multihead_free(c->multi);
     ck_scan_release(&c->scan);
     ck_free(c);
 }

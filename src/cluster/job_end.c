@@ -1,5 +1,5 @@
 /* job_end.c - when the centers stand: the frozen pass, the repair, and what came out. */
-#include "cluster/job_run.h"
+#include "cluster/job_internal.h"
 #include "cluster/repair.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -84,7 +84,7 @@ int ck_job_finish_head(struct ck_job *j, int h)
                           .sample = c->o.seed,
                           .callbacks = j->cb,
                           .epochs = s->epochs,
-                          .group = j->group,
+                          .share = &j->share,
                           .expected = c->size[h],
                           .price = c->price[h],
                           .labels = &km->labels,

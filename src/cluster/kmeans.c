@@ -1,5 +1,6 @@
 /* kmeans.c - online constrained k-means, one head (docs/algorithm.md, part 1). */
-#include "cluster/kmeans.h"
+#include "cluster/kmeans_internal.h"
+#include "cluster/batch_run.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/option.h"
@@ -130,6 +131,7 @@ int coke_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *op
     km->o = *options;
     km->kn = ck_kernels();
     km->k = options->k;
+    km->ids = options->n;
     km->ld = ck_padded((int)options->dim);
     km->sum_scale = fixed_point_scale((double)options->n, options->carry);
     CK_TRY(allocate(km, max_sizes || options->max_ratio > 0));
@@ -177,38 +179,50 @@ void coke_kmeans_free(struct coke_kmeans *km)
     ck_free(km);
 }
 
-int ck_kmeans_reserve(struct coke_kmeans *km, int64_t batch)
+int ck_kmeans_set_ids(struct coke_kmeans *km, int64_t ids)
 {
-    if (batch <= km->room)
+    if (ids == km->ids)
         return COKE_OK;
-    int32_t *member = ck_alloc_array((size_t)batch, sizeof *member);
+    if (ids < km->o.n || km->o.stage >= 0)
+        return ck_fail(COKE_EUSAGE, "%lld ids for %lld instances%s", (long long)ids,
+                       (long long)km->o.n, km->o.stage >= 0 ? " and a second stage" : "");
+    ck_labels_release(&km->labels);
+    km->ids = ids;
+    return km->o.keep_labels ? ck_labels_init(&km->labels, ids, km->k) : COKE_OK;
+}
+
+int ck_kmeans_reserve(struct coke_kmeans *km, int64_t n)
+{
+    if (n <= km->room)
+        return COKE_OK;
+    int32_t *member = ck_alloc_array((size_t)n, sizeof *member);
     if (!member)
         return COKE_ENOMEM;
     ck_free(km->member);
     km->member = member;
-    km->room = batch;
+    km->room = n;
     return COKE_OK;
 }
 
 /* ---- one batch ---- */
 
-static int second_stage(const struct coke_kmeans *km)
+int ck_kmeans_second_stage(const struct coke_kmeans *km)
 {
     return km->o.stage >= 0 && km->epoch >= km->o.stage;
 }
 
 void ck_kmeans_point_assigner(struct coke_kmeans *km)
 {
-    ck_assigner_reset(km->assigner, second_stage(km) ? km->prev : km->cur);
+    ck_assigner_reset(km->assigner, ck_kmeans_second_stage(km) ? km->prev : km->cur);
 }
 
 int ck_kmeans_check_ids(const struct coke_kmeans *km, const int64_t *ids, int64_t n)
 {
     for (int64_t i = 0; ids && i < n; i++)
-        if (ids[i] < 0 || ids[i] >= km->o.n)
+        if (ids[i] < 0 || ids[i] >= km->ids)
             return ck_fail(COKE_EUSAGE,
                            "id %lld (number %lld of the batch) is not within 0..%lld",
-                           (long long)ids[i], (long long)i, (long long)km->o.n - 1);
+                           (long long)ids[i], (long long)i, (long long)km->ids - 1);
     return COKE_OK;
 }
 
@@ -279,7 +293,7 @@ static void move_running(const struct move_job *job, int64_t t)
     double share = 1 / (total * (double)km->sum_scale);
     for (int j = 0; j < km->ld; j++)
         c[j] = c[j] * keep + (float)((double)sum[j] * share);
-    if (!second_stage(km))
+    if (!ck_kmeans_second_stage(km))
         ck_normalize(km->kn, c, km->ld);
 }
 
@@ -301,7 +315,7 @@ static void move_center(const struct move_job *j, int64_t t)
     struct coke_kmeans *km = j->km;
     int64_t k = km->touched[t];
     int32_t update = km->o.update;
-    if (update == CK_UPDATE_RUNNING || second_stage(km)) {
+    if (update == CK_UPDATE_RUNNING || ck_kmeans_second_stage(km)) {
         move_running(j, t);
     } else {
         add_members(j, t);
@@ -309,7 +323,7 @@ static void move_center(const struct move_job *j, int64_t t)
             center_from_sum(km, k);
     }
     km->count[k] += km->batch_count[k];
-    if (update != CK_UPDATE_EPOCH && !second_stage(km))
+    if (update != CK_UPDATE_EPOCH && !ck_kmeans_second_stage(km))
         ck_assigner_update(km->assigner, k);
 }
 
@@ -345,10 +359,10 @@ static void sum_chunk(void *arg, int64_t chunk, int worker)
 }
 
 int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
-                           const int32_t *label, int64_t first, int64_t count, int64_t *sum)
+                           const int32_t *label, int64_t first, int64_t last, int64_t *sum)
 {
     struct move_job job = {
-        .km = km, .x = x, .out = sum, .first = first, .last = first + count, .chunk = 8};
+        .km = km, .x = x, .out = sum, .first = first, .last = last, .chunk = 8};
     job.touched = group_members(km, n, label);
     ck_parallel(chunks_of(&job), sum_chunk, &job);
     return job.touched;
@@ -357,7 +371,7 @@ int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
 static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
                          const int32_t *label)
 {
-    float f = second_stage(km) ? 1.0f / (float)(km->epoch - km->o.stage + 1) : 0;
+    double f = ck_kmeans_second_stage(km) ? 1.0 / (double)(km->epoch - km->o.stage + 1) : 0;
     for (int64_t i = 0; i < n; i++) {
         if (km->o.keep_labels)
             ck_labels_set(&km->labels, ids[i], label[i]);
@@ -366,7 +380,7 @@ static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
     }
 }
 
-static void apply(struct move_job *job, int64_t n, const int32_t *label)
+static void apply(struct move_job *job, const int64_t *ids, int64_t n, const int32_t *label)
 {
     struct coke_kmeans *km = job->km;
     job->touched = group_members(km, n, label);
@@ -377,34 +391,47 @@ static void apply(struct move_job *job, int64_t n, const int32_t *label)
     else
         ck_parallel(chunks_of(job), move_chunk, job);
     ck_assigner_choose(km->assigner);
+    if (ids)
+        store_labels(km, ids, n, label);
 }
 
 void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
                      const int32_t *label)
 {
     struct move_job job = {.km = km, .x = x, .chunk = 8};
-    apply(&job, n, label);
-    if (ids)
-        store_labels(km, ids, n, label);
+    apply(&job, ids, n, label);
 }
 
-void ck_kmeans_apply_sums(struct coke_kmeans *km, int64_t n, const int32_t *label,
-                          const int64_t *sum)
+void ck_kmeans_apply_sums(struct coke_kmeans *km, const int64_t *sum, const int64_t *ids,
+                          int64_t n, const int32_t *label)
 {
     struct move_job job = {.km = km, .given = sum, .chunk = 8};
-    apply(&job, n, label);
+    apply(&job, ids, n, label);
 }
 
 int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
                    int32_t *label)
 {
-    int rc = ck_kmeans_reserve(km, n);
-    if (rc)
-        return rc;
-    ck_kmeans_begin(km);
-    ck_assign(km->assigner, x, n, label, NULL);
-    ck_kmeans_apply(km, x, ids, n, label);
-    return COKE_OK;
+    CK_RETURN_IF(ck_kmeans_check_ids(km, ids, n));
+    CK_RETURN_IF(ck_padded_rows_fill(&km->batch, x, n, (int)km->o.dim));
+    struct ck_row_batch b = {.n = n, .x = km->batch.x, .ids = ids, .label = label};
+    return ck_batch_run(&km, 1, &b, NULL, NULL);
+}
+
+int ck_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n, int32_t *label,
+                      float *scores)
+{
+    struct ck_padded_rows rows = {0};
+    struct ck_assigner *a = NULL;
+    int rc = COKE_OK;
+    CK_TRY(ck_padded_rows_fill(&rows, x, n, (int)km->o.dim));
+    CK_TRY(ck_assigner_new(&a, km->kn, km->prev, km->k, km->ld));
+    ck_assigner_settle(a, NULL);
+    ck_assign(a, rows.x, n, label, scores);
+done:
+    ck_assigner_free(a);
+    ck_padded_rows_release(&rows);
+    return rc;
 }
 
 /* ---- end of an epoch ---- */
@@ -437,7 +464,7 @@ static void end_first_stage(struct coke_kmeans *km)
 
 int coke_kmeans_epoch_end(struct coke_kmeans *km)
 {
-    if (second_stage(km))
+    if (ck_kmeans_second_stage(km))
         blend_centers(km);
     else if (km->o.update != CK_UPDATE_FIXED)
         end_first_stage(km);

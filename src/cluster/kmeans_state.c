@@ -1,9 +1,9 @@
 /* kmeans_state.c - a clustering as a list of tensors, and back. */
-#include "cluster/kmeans.h"
+#include "cluster/kmeans_internal.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/state.h"
-#include "io/hash.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ enum { PARTS = 14 };
 
 static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
 {
-    int64_t k = km->k, ld = km->ld, n = km->o.n, slots = km->o.slots;
+    int64_t k = km->k, ld = km->ld, n = km->o.n, ids = km->ids, slots = km->o.slots;
     const struct part all[] = {
         {"current", CK_F32, 2, {k, ld}, km->cur},
         {"previous", CK_F32, 2, {k, ld}, km->prev},
@@ -36,8 +36,8 @@ static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
         {"sigma", CK_F32, 1, {k}, km->duals.sigma},
         {"dual_total", CK_F64, 1, {k}, km->duals.total},
         {"dual_average", CK_F32, 1, {k}, km->average},
-        {"labels16", CK_U16, 1, {n}, km->labels.narrow},
-        {"labels", CK_I32, 1, {n}, km->labels.wide},
+        {"labels16", CK_U16, 1, {ids}, km->labels.narrow},
+        {"labels", CK_I32, 1, {ids}, km->labels.wide},
         {"slot_labels", CK_I32, 2, {n, slots}, km->slots.label},
         {"slot_weights", CK_F32, 2, {n, slots}, km->slots.weight},
     };
@@ -103,6 +103,18 @@ static int read_options(const struct ck_state *s, struct ck_kmeans_options *o)
     return COKE_OK;
 }
 
+static const char *labels_name(const struct ck_kmeans_options *o)
+{
+    return o->k < CK_NO_LABEL ? "labels16" : "labels";
+}
+
+/* Ids that labels are stored for; -1 = the labels are missing. */
+static int64_t stored_ids(const struct ck_state *s, const struct ck_kmeans_options *o)
+{
+    const struct ck_tensor *t = ck_state_find(s, labels_name(o));
+    return !o->keep_labels ? o->n : t && t->ndim == 1 ? t->shape[0] : -1;
+}
+
 /* Sizes are believed only when a tensor of the file bears them out. */
 static int check_sizes(const struct ck_state *s, const struct ck_kmeans_options *o)
 {
@@ -111,10 +123,10 @@ static int check_sizes(const struct ck_state *s, const struct ck_kmeans_options 
         t->shape[1] != ck_padded((int)o->dim))
         return ck_fail(COKE_EFORMAT, "tensor 'current' is not F32 [%lld][%d]", (long long)o->k,
                        ck_padded((int)o->dim));
-    const char *name = o->k < CK_NO_LABEL ? "labels16" : "labels";
-    t = ck_state_find(s, name);
-    if (o->keep_labels && (!t || t->shape[0] != o->n))
-        return ck_fail(COKE_EFORMAT, "tensor '%s' is not [%lld]", name, (long long)o->n);
+    int64_t ids = stored_ids(s, o);
+    if (ids < o->n || (o->stage >= 0 && ids != o->n))
+        return ck_fail(COKE_EFORMAT, "tensor '%s' is not [%lld]", labels_name(o),
+                       (long long)o->n);
     t = ck_state_find(s, "slot_labels");
     if (o->stage >= 0 && (!t || t->ndim != 2 || t->shape[0] != o->n || t->shape[1] != o->slots))
         return ck_fail(COKE_EFORMAT, "tensor 'slot_labels' is not [%lld][%lld]",
@@ -125,7 +137,7 @@ static int check_sizes(const struct ck_state *s, const struct ck_kmeans_options 
 /* Labels index arrays; a file that passes its checksums may still have been made by hand. */
 static int check_labels(const struct coke_kmeans *km)
 {
-    for (int64_t i = 0; km->o.keep_labels && i < km->o.n; i++)
+    for (int64_t i = 0; km->o.keep_labels && i < km->ids; i++)
         if (ck_labels_get(&km->labels, i) < -1 || ck_labels_get(&km->labels, i) >= km->k)
             return ck_fail(COKE_EFORMAT, "label %lld is %d, not within -1..%lld", (long long)i,
                            ck_labels_get(&km->labels, i), (long long)km->k - 1);
@@ -170,6 +182,7 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
         CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &o.k, max_size));
     CK_TRY(coke_kmeans_new(&km, &o, center, given && given[0] == '1' ? min_size : NULL,
                            upper ? max_size : NULL));
+    CK_TRY(ck_kmeans_set_ids(km, stored_ids(s, &o)));
     int n = list_parts(km, p);
     for (int i = 0; i < n; i++)
         if (p[i].data) {

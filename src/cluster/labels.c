@@ -65,7 +65,15 @@ static int find_slot(const int32_t *slot, const float *weight, int n, int32_t la
     return least;
 }
 
-void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f)
+/* (1 - f) / (1 - v) in the reference's roundings: PyTorch divides by multiplying with the
+ * reciprocal in f32, and rounds 1 - f, a double, once. With two slots, weights that are both .5
+ * in exact arithmetic are ordered by these roundings, and so is what is evicted next. */
+static float keep_factor(double f, float v)
+{
+    return v < 1 ? 1 / (1 - v) * (float)(1 - f) : 0;
+}
+
+void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, double f)
 {
     int32_t *slot = s->label + i * s->slots;
     float *weight = s->weight + i * s->slots;
@@ -75,29 +83,38 @@ void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f)
         evicted = weight[j];
         weight[j] = 0;
     }
-    float keep = evicted < 1 ? (1 - f) / (1 - evicted) : 0;
+    float keep = keep_factor(f, evicted);
     for (int m = 0; m < s->slots; m++) {
         weight[m] *= keep;
         if (weight[m] == 0)
             slot[m] = -1;
     }
     slot[j] = label;
-    weight[j] += f;
+    weight[j] += (float)f;
+}
+
+void ck_slots_read(const struct ck_slots *s, int64_t i, float temperature, int32_t *label,
+                   float *weight)
+{
+    double sum = 0;
+    for (int j = 0; j < s->slots; j++) {
+        float w = s->weight[i * s->slots + j];
+        label[j] = w > 0 ? s->label[i * s->slots + j] : -1;
+        weight[j] = w > 0 ? expf(w / temperature) : 0;
+        sum += (double)weight[j];
+    }
+    for (int j = 0; j < s->slots; j++)
+        weight[j] = sum > 0 ? (float)((double)weight[j] / sum) : 0;
 }
 
 void ck_slots_target(const struct ck_slots *s, int64_t i, float temperature, float *target,
                      int64_t k)
 {
-    const int32_t *slot = s->label + i * s->slots;
-    const float *weight = s->weight + i * s->slots;
+    int32_t label[CK_SLOTS_MAX];
+    float weight[CK_SLOTS_MAX];
     memset(target, 0, (size_t)k * sizeof *target);
-    float total = 0;
+    ck_slots_read(s, i, temperature, label, weight);
     for (int j = 0; j < s->slots; j++)
-        if (weight[j] > 0) {
-            target[slot[j]] = expf(weight[j] / temperature);
-            total += target[slot[j]];
-        }
-    for (int j = 0; j < s->slots; j++)
-        if (weight[j] > 0)
-            target[slot[j]] /= total;
+        if (label[j] >= 0)
+            target[label[j]] = weight[j];
 }

@@ -31,6 +31,8 @@ static inline void ck_labels_set(struct ck_labels *l, int64_t i, int32_t label)
         l->narrow[i] = (uint16_t)label; /* -1 becomes CK_NO_LABEL */
 }
 
+enum { CK_SLOTS_MAX = 64 }; /* of the option */
+
 /* Second stage: up to `slots` (label, weight) pairs an instance; weight 0 = free. */
 struct ck_slots {
     int64_t n;
@@ -41,9 +43,13 @@ struct ck_slots {
 
 int ck_slots_init(struct ck_slots *s, int64_t n, int slots);
 void ck_slots_release(struct ck_slots *s);
-/* The new label of instance i gains the share f of its weight; f = 1 forgets the rest. */
-void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, float f);
-/* target [k]: softmax of weight / temperature over the slots in use, 0 elsewhere. */
+/* The new label of instance i gains the fraction f of the weight; f = 1 forgets the rest. */
+void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, double f);
+/* The slots of instance i as a target, label and weight [slots]: the weights of the slots in use
+ * are the softmax of weight / temperature; a free slot has label -1 and weight 0. */
+void ck_slots_read(const struct ck_slots *s, int64_t i, float temperature, int32_t *label,
+                   float *weight);
+/* The same as target [k], 0 for labels that no slot holds. */
 void ck_slots_target(const struct ck_slots *s, int64_t i, float temperature, float *target,
                      int64_t k);
 

@@ -1,7 +1,15 @@
-/* multihead.c - several clusterings of one stream. */
+/* multihead.c - several heads: clusterings of one stream of rows. */
 #include "cluster/multihead.h"
+#include "cluster/kmeans_internal.h"
 #include "core/error.h"
 #include "core/mem.h"
+
+struct coke_multihead {
+    int n;
+    struct coke_kmeans *head[COKE_MAX_HEADS]; /* owned */
+    struct ck_padded_rows rows;
+    struct ck_batch_scratch scratch;
+};
 
 int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
 {
@@ -29,7 +37,8 @@ void coke_multihead_free(struct coke_multihead *mh)
         return;
     for (int h = 0; h < mh->n; h++)
         coke_kmeans_free(mh->head[h]);
-    ck_padded_rows_release(&mh->batch);
+    ck_padded_rows_release(&mh->rows);
+    ck_batch_scratch_release(&mh->scratch);
     ck_free(mh);
 }
 
@@ -38,33 +47,19 @@ struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h)
     return h >= 0 && h < mh->n ? mh->head[h] : NULL;
 }
 
-/* The rows of this process, or all, for every head. */
-static void assign(struct coke_multihead *mh, const struct ck_label_share *share, int64_t n,
-                   int32_t *labels)
+int ck_multihead_run(struct coke_multihead *mh, const struct ck_row_batch *b,
+                     const struct ck_share *share)
 {
-    int64_t first = share ? share->first : 0, count = share ? share->n : n;
-    for (int h = 0; h < mh->n; h++) {
-        struct coke_kmeans *km = mh->head[h];
-        ck_kmeans_begin(km);
-        if (count > 0)
-            ck_assign(km->assigner, mh->batch.x + first * km->ld, count, labels + h * n + first,
-                      NULL);
-    }
+    return ck_batch_run(mh->head, mh->n, b, share, &mh->scratch);
 }
 
 int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids, int64_t n,
-                      const struct ck_label_share *share, int32_t *labels)
+                      const struct ck_share *share, int32_t *labels)
 {
     CK_RETURN_IF(ck_kmeans_check_ids(mh->head[0], ids, n));
-    CK_RETURN_IF(ck_padded_rows_fill(&mh->batch, x, n, (int)mh->head[0]->o.dim));
-    for (int h = 0; h < mh->n; h++) /* all can, or none begins */
-        CK_RETURN_IF(ck_kmeans_reserve(mh->head[h], n));
-    assign(mh, share, n, labels);
-    if (share)
-        CK_RETURN_IF(share->gather(share->arg, labels, mh->n, n));
-    for (int h = 0; h < mh->n; h++)
-        ck_kmeans_apply(mh->head[h], mh->batch.x, ids, n, labels + h * n);
-    return COKE_OK;
+    CK_RETURN_IF(ck_padded_rows_fill(&mh->rows, x, n, (int)mh->head[0]->o.dim));
+    struct ck_row_batch b = {.n = n, .x = mh->rows.x, .ids = ids, .label = labels};
+    return ck_multihead_run(mh, &b, share);
 }
 
 int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,

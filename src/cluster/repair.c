@@ -212,14 +212,14 @@ static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
     enum { CHOICES = 4, ROUNDS = 4 };
     struct ck_repair *r = p->r;
     double each = (double)r->scan->rows->n / (double)r->k;
-    double share = fmin(per_cluster / each, 0.3);
+    double fraction = fmin(per_cluster / each, 0.3);
     int inside = 0, rc = COKE_OK;
     if (each < few) {
         if (r->expected)
             find_calm(p, r->expected, r->min_size, 2);
         return COKE_OK;
     }
-    p->share = share;
+    p->fraction = fraction;
     e->min_size = p->min_size;
     e->max_size = r->max_size ? p->max_size : NULL;
     for (int round = 0; round < ROUNDS && !inside; round++) {
@@ -235,7 +235,7 @@ static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
     memset(p->push, 0, (size_t)r->k * sizeof *p->push);
     p->reach = 1; /* they are good to a little now, up or down */
 done:
-    p->share = 1;
+    p->fraction = 1;
     e->min_size = r->min_size;
     e->max_size = r->max_size;
     return rc;

@@ -5,7 +5,7 @@
 #include "cluster/assign.h"
 #include "cluster/labels.h"
 #include "cluster/scan.h"
-#include "dist/group.h"
+#include "core/share.h"
 
 struct ck_repair {
     const struct ck_scan *scan;
@@ -15,8 +15,8 @@ struct ck_repair {
     int exact;                          /* 0: only the frozen pass */
     int64_t sample;                     /* seed of the sample that sizes the search */
     const struct coke_callbacks *callbacks;
-    int64_t epochs;         /* that were run before, for the progress */
-    struct ck_group *group; /* processes that share the rows; NULL = this one has all */
+    int64_t epochs;               /* that were run before, for the progress */
+    const struct ck_share *share; /* processes that share the rows; NULL = this one has all */
 
     const int64_t *expected; /* [k] about how large the clusters will be, or NULL; read first */
     float *price;            /* [k] in: averaged duals; out: prices that prove the optimum */

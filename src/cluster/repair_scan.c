@@ -98,8 +98,8 @@ static int wanted(const struct ck_repair_scan *p, int64_t i)
 {
     if (ck_scan_is_bad(p->r->scan, i))
         return 0;
-    if (p->share < 1)
-        return ck_rng_in_sample((uint64_t)p->r->sample, (uint64_t)i, p->share);
+    if (p->fraction < 1)
+        return ck_rng_in_sample((uint64_t)p->r->sample, (uint64_t)i, p->fraction);
     return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
@@ -138,8 +138,8 @@ static int report(const struct ck_repair *r, const char *phase, int64_t done, in
 static int run_chunks(struct ck_repair_scan *p, const char *phase)
 {
     int64_t total = p->r->scan->rows->n;
-    int64_t from = ck_repair_scan_chunks_before(p, p->rank),
-            end = ck_repair_scan_chunks_before(p, p->rank + 1);
+    int64_t from = ck_repair_scan_chunks_before(p, p->share.rank),
+            end = ck_repair_scan_chunks_before(p, p->share.rank + 1);
     for (p->first_chunk = from; p->first_chunk < end; p->first_chunk += ROUND_CHUNKS) {
         int64_t left = end - p->first_chunk;
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
@@ -147,7 +147,7 @@ static int run_chunks(struct ck_repair_scan *p, const char *phase)
         int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
         CK_RETURN_IF(report(p->r, phase, done < total ? done : total, total));
     }
-    return p->size > 1 ? ck_repair_scan_merge_ranks(p) : COKE_OK;
+    return p->share.size > 1 ? ck_repair_scan_merge_ranks(p) : COKE_OK;
 }
 
 /* ---- the pass ---- */
@@ -194,11 +194,10 @@ int ck_repair_scan_init(struct ck_repair_scan *p, struct ck_repair *r)
 {
     memset(p, 0, sizeof *p);
     p->r = r;
-    p->share = 1;
+    p->fraction = 1;
     p->reach = 3;
     p->workers = ck_threads();
-    p->rank = r->group ? ck_group_rank(r->group) : 0;
-    p->size = r->group ? ck_group_size(r->group) : 1;
+    p->share = r->share ? *r->share : ck_share_alone();
     p->chunks = (r->scan->rows->n + CK_REPAIR_CHUNK - 1) / CK_REPAIR_CHUNK;
     p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
     p->part = ck_calloc_array((size_t)p->chunks, sizeof *p->part);
@@ -329,7 +328,7 @@ static void use_prices(struct ck_repair_scan *p)
         p->look[k] = price <= FAR ? price : 0;
     }
     ck_assigner_widen(r->assigner, r->exact ? p->fall : NULL, r->exact ? p->rise : NULL,
-                      p->share < 1 ? NULL : p->look);
+                      p->fraction < 1 ? NULL : p->look);
     ck_assigner_settle(r->assigner, p->bias);
 }
 
@@ -344,7 +343,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     ck_repair_scan_release_found(p);
     if (rc)
         return rc;
-    r->passes += p->share;
+    r->passes += p->fraction;
     r->primal = r->weight = 0;
     r->points = 0;
     for (int64_t c = 0; c < p->chunks; c++) {

@@ -54,18 +54,18 @@ struct ck_repair_scan {
     struct ck_repair_worker *worker;
     struct ck_repair_part *part;
     int64_t chunks, first_chunk;
-    int rank, size; /* of the processes that share them */
-    float *bias;    /* [k] prices of this pass */
-    float *fall;    /* [k] how far they may fall */
-    float *rise;    /* [k] how far they may rise beyond margin / CK_REPAIR_CALM */
-    uint8_t *calm;  /* [k] price 0, and likely to stay there */
-    float reach;    /* at most this many margins */
-    float *look;    /* [k] how far behind rows look for their nearest center */
-    float *push;    /* [k] how far the box moves on */
-    float lowest;   /* of them */
+    struct ck_share share; /* the processes that share them */
+    float *bias;           /* [k] prices of this pass */
+    float *fall;           /* [k] how far they may fall */
+    float *rise;           /* [k] how far they may rise beyond margin / CK_REPAIR_CALM */
+    uint8_t *calm;         /* [k] price 0, and likely to stay there */
+    float reach;           /* at most this many margins */
+    float *look;           /* [k] how far behind rows look for their nearest center */
+    float *push;           /* [k] how far the box moves on */
+    float lowest;          /* of them */
     int full_passes;
-    double share;                 /* of the rows that are looked at; 1 = all */
-    int64_t *min_size, *max_size; /* [k] bounds for that share */
+    double fraction;              /* of the rows that are looked at; 1 = all */
+    int64_t *min_size, *max_size; /* [k] bounds for that fraction */
     struct ck_first_error error;  /* of the team */
     /* merged */
     int64_t n, narcs;

@@ -15,10 +15,16 @@ void ck_repair_scan_release_found(struct ck_repair_scan *p)
     }
 }
 
+static int gather(const struct ck_repair_scan *p, const void *mine, void *all,
+                  const int64_t *bytes)
+{
+    return p->share.gather(p->share.arg, mine, all, bytes);
+}
+
 /* Each has a run of chunks. */
 int64_t ck_repair_scan_chunks_before(const struct ck_repair_scan *p, int rank)
 {
-    return p->chunks * rank / p->size;
+    return ck_share_first(p->chunks, rank, p->share.size);
 }
 
 static int64_t rows_before(const struct ck_repair_scan *p, int rank)
@@ -33,8 +39,8 @@ static int64_t rows_before(const struct ck_repair_scan *p, int rank)
 static void line_up(struct ck_repair_scan *p, struct ck_repair_found *out, int64_t items,
                     int64_t arcs)
 {
-    for (int64_t c = ck_repair_scan_chunks_before(p, p->rank);
-         c < ck_repair_scan_chunks_before(p, p->rank + 1); c++) {
+    for (int64_t c = ck_repair_scan_chunks_before(p, p->share.rank);
+         c < ck_repair_scan_chunks_before(p, p->share.rank + 1); c++) {
         struct ck_repair_part *part = &p->part[c];
         const struct ck_repair_found *f = &p->worker[part->worker].found;
         if (part->n) {
@@ -54,9 +60,8 @@ static void line_up(struct ck_repair_scan *p, struct ck_repair_found *out, int64
 static int share_lists(struct ck_repair_scan *p, int64_t *bytes)
 {
     int rc = COKE_OK;
-    struct ck_group *group = p->r->group;
     struct ck_repair_found all = {0};
-    int64_t mine[2] = {0}, *count = ck_alloc_array(2 * (size_t)p->size, sizeof *count);
+    int64_t mine[2] = {0}, *count = ck_alloc_array(2 * (size_t)p->share.size, sizeof *count);
     int64_t at[2] = {0}; /* where those of this process begin */
     if (!count)
         return COKE_ENOMEM;
@@ -64,10 +69,12 @@ static int share_lists(struct ck_repair_scan *p, int64_t *bytes)
         mine[0] += p->worker[w].found.n;
         mine[1] += p->worker[w].found.narcs;
     }
-    CK_TRY(ck_group_gather_equal(group, mine, count, sizeof mine));
-    for (int r = 0; r < p->size; r++) {
-        at[0] += r < p->rank ? count[2 * r] : 0;
-        at[1] += r < p->rank ? count[2 * r + 1] : 0;
+    for (int r = 0; r < p->share.size; r++)
+        bytes[r] = sizeof mine;
+    CK_TRY(gather(p, mine, count, bytes));
+    for (int r = 0; r < p->share.size; r++) {
+        at[0] += r < p->share.rank ? count[2 * r] : 0;
+        at[1] += r < p->share.rank ? count[2 * r + 1] : 0;
         all.n += count[2 * r];
         all.narcs += count[2 * r + 1];
     }
@@ -78,12 +85,12 @@ static int share_lists(struct ck_repair_scan *p, int64_t *bytes)
     if (!all.item || !all.arc)
         CK_LEAVE(COKE_ENOMEM);
     line_up(p, &all, at[0], at[1]);
-    for (int r = 0; r < p->size; r++)
+    for (int r = 0; r < p->share.size; r++)
         bytes[r] = count[2 * r] * (int64_t)sizeof *all.item;
-    CK_TRY(ck_group_gather(group, all.item + at[0], all.item, bytes));
-    for (int r = 0; r < p->size; r++)
+    CK_TRY(gather(p, all.item + at[0], all.item, bytes));
+    for (int r = 0; r < p->share.size; r++)
         bytes[r] = count[2 * r + 1] * (int64_t)sizeof *all.arc;
-    CK_TRY(ck_group_gather(group, all.arc + at[1], all.arc, bytes));
+    CK_TRY(gather(p, all.arc + at[1], all.arc, bytes));
     ck_repair_scan_release_found(p);
     p->worker[0].found = all;
     all = (struct ck_repair_found){0};
@@ -100,18 +107,17 @@ static int share_rows(struct ck_repair_scan *p, int64_t *bytes)
     struct ck_labels *l = p->r->labels;
     size_t label = l->wide ? sizeof *l->wide : sizeof *l->narrow;
     char *all = l->wide ? (char *)l->wide : (char *)l->narrow;
-    for (int r = 0; r < p->size; r++)
+    for (int r = 0; r < p->share.size; r++)
         bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)label;
     /* Words of four bytes: a part begins at a multiple of a chunk, the last may end between. */
-    bytes[p->size - 1] = (bytes[p->size - 1] + CK_WORD - 1) / CK_WORD * CK_WORD;
-    CK_RETURN_IF(ck_group_gather(p->r->group, all + (size_t)rows_before(p, p->rank) * label,
-                                 all, bytes));
+    bytes[p->share.size - 1] =
+        (bytes[p->share.size - 1] + CK_SHARE_WORD - 1) / CK_SHARE_WORD * CK_SHARE_WORD;
+    CK_RETURN_IF(gather(p, all + (size_t)rows_before(p, p->share.rank) * label, all, bytes));
     if (!p->r->scores)
         return COKE_OK;
-    for (int r = 0; r < p->size; r++)
+    for (int r = 0; r < p->share.size; r++)
         bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)sizeof(float);
-    CK_RETURN_IF(ck_group_gather(p->r->group, p->r->scores + rows_before(p, p->rank),
-                                 p->r->scores, bytes));
+    CK_RETURN_IF(gather(p, p->r->scores + rows_before(p, p->share.rank), p->r->scores, bytes));
     return COKE_OK;
 }
 
@@ -119,8 +125,8 @@ static int share_rows(struct ck_repair_scan *p, int64_t *bytes)
 int ck_repair_scan_merge_ranks(struct ck_repair_scan *p)
 {
     int rc = COKE_OK;
-    struct ck_group *group = p->r->group;
-    int64_t *bytes = ck_alloc_array((size_t)p->size, sizeof *bytes), *size = p->worker[0].size;
+    int64_t *bytes = ck_alloc_array((size_t)p->share.size, sizeof *bytes),
+            *size = p->worker[0].size;
     if (!bytes)
         return COKE_ENOMEM;
     CK_TRY(share_lists(p, bytes));
@@ -129,14 +135,13 @@ int ck_repair_scan_merge_ranks(struct ck_repair_scan *p)
             size[k] += p->worker[w].size[k];
             p->worker[w].size[k] = 0;
         }
-    CK_TRY(ck_group_sum_i64(group, size, p->r->k));
-    for (int r = 0; r < p->size; r++)
+    CK_TRY(p->share.sum_i64(p->share.arg, size, p->r->k));
+    for (int r = 0; r < p->share.size; r++)
         bytes[r] =
             (ck_repair_scan_chunks_before(p, r + 1) - ck_repair_scan_chunks_before(p, r)) *
             (int64_t)sizeof *p->part;
-    CK_TRY(ck_group_gather(group, p->part + ck_repair_scan_chunks_before(p, p->rank), p->part,
-                           bytes));
-    if (!p->only_far && p->share >= 1)
+    CK_TRY(gather(p, p->part + ck_repair_scan_chunks_before(p, p->share.rank), p->part, bytes));
+    if (!p->only_far && p->fraction >= 1)
         CK_TRY(share_rows(p, bytes));
 done:
     ck_free(bytes);

@@ -174,3 +174,20 @@ double ck_start_eta(double gap, int64_t batch, int64_t k, int64_t n)
     double crowd = (double)batch / (double)k, visits = (double)n / (double)k;
     return 0.25 * gap * (double)batch / fmax(1, pow(crowd, 0.75)) * fmax(1, 48 / visits);
 }
+
+void ck_start_random(uint64_t seed, int head, int64_t k, int dim, float *center)
+{
+    for (int64_t i = 0; i < k; i++) {
+        double sum = 0, g[2];
+        float *v = center + i * dim;
+        for (int j = 0; j < dim; j++) {
+            if (j % 2 == 0)
+                ck_rng_normal(seed, CK_RNG_INIT, (uint64_t)i,
+                              (uint32_t)head << 16 | (uint32_t)j, g);
+            v[j] = (float)g[j % 2];
+            sum += (double)v[j] * (double)v[j];
+        }
+        for (int j = 0; j < dim; j++)
+            v[j] = (float)((double)v[j] / fmax(sqrt(sum), 1e-12));
+    }
+}

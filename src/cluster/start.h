@@ -10,6 +10,10 @@ enum ck_init { CK_INIT_SAMPLE, CK_INIT_PLUSPLUS };
 int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
                      float *center);
 
+/* center [k][dim]: random unit vectors, for a head whose rows are not known yet; different for
+ * each head. */
+void ck_start_random(uint64_t seed, int head, int64_t k, int dim, float *center);
+
 /* Median over a sample of rows of (best - second best similarity) to the centers. */
 int ck_start_gap(const struct ck_scan *s, uint64_t seed, const float *center, int64_t k,
                  double *gap);

@@ -135,3 +135,32 @@ int ck_state_meta_number(const struct ck_state *s, const char *key, double *out)
         return ck_fail(COKE_EFORMAT, "metadata '%s' is '%s', not a number", key, text);
     return COKE_OK;
 }
+
+int ck_state_add_part(struct ck_state *s, const char *prefix, const struct ck_state *part)
+{
+    char name[128];
+    for (int i = 0; i < part->ntensors; i++) {
+        const struct ck_tensor *t = &part->tensor[i];
+        snprintf(name, sizeof name, "%s%s", prefix, t->name);
+        CK_RETURN_IF(ck_state_add(s, name, t->dtype, t->ndim, t->shape, t->data));
+    }
+    for (int i = 0; i < part->nmeta; i++) {
+        snprintf(name, sizeof name, "%s%s", prefix, part->meta[i].key);
+        CK_RETURN_IF(ck_state_add_meta(s, name, part->meta[i].value));
+    }
+    return COKE_OK;
+}
+
+int ck_state_take_part(struct ck_state *part, const char *prefix, const struct ck_state *s)
+{
+    size_t n = strlen(prefix);
+    for (int i = 0; i < s->ntensors; i++) {
+        const struct ck_tensor *t = &s->tensor[i];
+        if (strncmp(t->name, prefix, n) == 0)
+            CK_RETURN_IF(ck_state_add(part, t->name + n, t->dtype, t->ndim, t->shape, t->data));
+    }
+    for (int i = 0; i < s->nmeta; i++)
+        if (strncmp(s->meta[i].key, prefix, n) == 0)
+            CK_RETURN_IF(ck_state_add_meta(part, s->meta[i].key + n, s->meta[i].value));
+    return COKE_OK;
+}

@@ -65,6 +65,11 @@ int64_t ck_tensor_elements(const struct ck_tensor *t);
  */
 int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
                   const int64_t *shape, void *out);
+/* Adds the tensors (borrowed) and texts of `part` under prefixed names; names are at most 127
+ * characters long. */
+int ck_state_add_part(struct ck_state *s, const char *prefix, const struct ck_state *part);
+/* The reverse: what has the prefix, without it, is added to `part`. */
+int ck_state_take_part(struct ck_state *part, const char *prefix, const struct ck_state *s);
 int ck_state_meta_number(const struct ck_state *s, const char *key, double *out);
 
 #endif

@@ -1,18 +1,23 @@
-/* targets.h - what a batch is trained towards: labels that clustering gives and the loss reads.
- */
+/* targets.h - what a batch is trained towards: labels from the clustering, read by the loss. */
 #ifndef CK_TARGETS_H
 #define CK_TARGETS_H
 
 #include <stdint.h>
 
-/* Targets of one head for the n instances of a batch, as a few (label, weight) pairs each; the
- * weights of an instance sum to 1. Hard labels are one pair of weight 1: slots 1, weight NULL.
- * The arrays belong to whoever made them. */
+/* Targets of one head for n consecutive instances of a batch, each a few (label, weight) pairs
+ * whose weights sum to 1. Hard labels are one pair of weight 1: slots 1, weight NULL.
+ *
+ * Several processes share a batch: `first` is the index of instance 0 of these arrays in the
+ * batch of all ranks, in rank order. It is 0 for the targets of the whole batch.
+ *
+ * A view: the arrays belong to whoever filled the struct and are valid until it fills the next.
+ */
 struct ck_targets {
     int64_t n;
     int slots;
-    int32_t *label; /* [n][slots], -1 = free */
-    float *weight;  /* [n][slots], 0 = free; or NULL */
+    int32_t *label; /* [n][slots], -1 = free slot */
+    float *weight;  /* [n][slots], 0 = free slot; or NULL */
+    int64_t first;
 };
 
 #endif

@@ -116,10 +116,8 @@ static int load_batch(struct cifar *c, const char *path)
         CK_FAIL(COKE_EFORMAT, "%s: empty", path);
     before = c->base.n * record_size(c);
     unsigned char *data = ck_realloc_array(c->data, (size_t)(before + size), 1);
-    if (!data) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!data)
+        CK_LEAVE(COKE_ENOMEM);
     c->data = data;
     CK_TRY(ck_load_at(fd, path, 0, data + before, (size_t)size));
     if (!c->head)

@@ -246,7 +246,7 @@ int ck_dataset_open(struct ck_dataset **out, const char *source,
     if (!(*out)->note)
         (*out)->note = ck_strdup("");
     if (!(*out)->source || !(*out)->note)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(check_parts((*out)->type, source, options ? options : &none));
 done:
     if (rc) {

@@ -58,7 +58,8 @@ int ck_fetch_decode(struct ck_fetcher *f, const struct coke_dataset *d,
                                   .channels = d->channels,
                                   .orient = d->o.exif,
                                   .strict = f->strict,
-                                  .scale = *scaled};
+                                  .scale = *scaled,
+                                  .info = &f->info};
     CK_TRY(ck_codec_decode(&f->decoder, f->item.bytes, f->item.size, f->name, &o, want,
                            &f->image, part));
 done:

@@ -5,8 +5,8 @@
  * shift the labels of the others unnoticed. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
-#include "io/hash.h"
 
 #include <string.h>
 

@@ -101,10 +101,8 @@ static int take_labels(struct ck_dataset *d, const char *path)
         CK_FAIL(COKE_EFORMAT, "%s: %lld labels in %d dimensions for %lld images", path,
                 (long long)a.shape[0], a.ndim, (long long)d->n);
     d->label = ck_alloc_array((size_t)d->n, sizeof *d->label);
-    if (!d->label) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!d->label)
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t i = 0; i < d->n; i++) {
         d->label[i] = a.data[i];
         most = d->label[i] > most ? d->label[i] : most;

@@ -290,10 +290,8 @@ int ck_dataset_open_list(struct ck_dataset **out, const char *path,
     if (!p.l)
         return COKE_ENOMEM;
     p.l->folder = ck_strdup(path);
-    if (!p.l->folder) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!p.l->folder)
+        CK_LEAVE(COKE_ENOMEM);
     p.l->folder[ck_base_name(path) - path] = 0;
     CK_TRY(ck_load_file(path, INT64_MAX / 2, &text, &room, &size));
     text[size] = 0; /* ck_load_reserve left room for it */

@@ -120,10 +120,8 @@ static int take_labels(struct ck_dataset *d, const char *path)
                 (long long)d->n);
     bytes = ck_alloc_array((size_t)a.bytes, 1);
     value = ck_alloc_array((size_t)d->n, sizeof *value);
-    if (!bytes || !value) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!bytes || !value)
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_load_at(fd, path, (int64_t)a.offset, bytes, (size_t)a.bytes));
     ck_convert_f64(a.dtype, bytes, d->n, value);
     CK_TRY(set_labels(d, value, path));

@@ -1,13 +1,13 @@
 /* pack.c - a data set as resized WebDataset shards. */
 #include "data/pack.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/option.h"
 #include "core/vec.h"
 #include "core/workers.h"
 #include "data/sweep.h"
 #include "image/resize.h"
-#include "io/hash.h"
 #include "io/tar_write.h"
 
 #include <dirent.h>
@@ -424,7 +424,7 @@ int ck_pack(struct coke_dataset *d, const char *prefix, const struct ck_pack_opt
     p->threads = ck_threads();
     p->table = ck_calloc_array((size_t)p->threads, sizeof *p->table);
     if (!p->table)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_options_check(ck_pack_option_table(), o));
     CK_TRY(check_targets(p));
     CK_TRY(ck_sweep_run(&sweep));

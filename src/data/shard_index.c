@@ -5,10 +5,10 @@
 #include "data/shard_index.h"
 #include "data/dataset_kinds.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/vec.h"
 #include "io/file.h"
-#include "io/hash.h"
 #include "io/load.h"
 
 #include <errno.h>
@@ -175,10 +175,8 @@ static int read_index(struct ck_shard_index *x, const struct stat *st, const cha
     x->n = h.n;
     x->counts = h.counts;
     x->record = ck_alloc_array((size_t)h.n, sizeof *x->record);
-    if (!x->record) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!x->record)
+        CK_LEAVE(COKE_ENOMEM);
     records = (size_t)h.n * sizeof *x->record;
     memcpy(x->record, data + sizeof h, records);
     if (!are_valid(x->record, x->n, h.size))

@@ -6,8 +6,8 @@
 #include "data/braces.h"
 #include "data/shard_index.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
-#include "io/hash.h"
 #include "io/load.h"
 
 #include <errno.h>
@@ -243,10 +243,8 @@ static int make_ids(struct shards *s)
     int rc = COKE_OK;
     int64_t at = 0;
     d->id = ck_alloc_array((size_t)d->n, sizeof *d->id);
-    if (!second || !d->id) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!second || !d->id)
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t i = 0; i < s->paths.n; i++) {
         uint64_t seed = ck_hash_text(ck_base_name(s->shard[i].path));
         for (int64_t j = 0; j < s->shard[i].index.n; j++) {

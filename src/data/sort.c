@@ -246,7 +246,7 @@ int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out)
     CK_TRY(ck_sort_check(job->data, job->dir, job->how));
     s.made = ck_calloc_array((size_t)job->clusters + 1, 1);
     if (!s.made)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     if (mkdir(job->dir, 0777) && errno != EEXIST)
         CK_FAIL(COKE_EIO, "%s: %s", job->dir, strerror(errno));
     for (int64_t i = 0; i < job->data->set->n; i++) {

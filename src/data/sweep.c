@@ -57,7 +57,7 @@ int ck_sweep_run(const struct ck_sweep *s)
     struct block *b = ck_calloc_array(1, sizeof *b);
     struct ck_fetcher *f = ck_calloc_array((size_t)threads, sizeof *f);
     if (!b || !f)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     b->sweep = s;
     b->fetcher = f;
     while (end < 0 || b->first < end) {

@@ -2,23 +2,9 @@
 #include "dist/agree.h"
 #include "core/error.h"
 #include "core/mem.h"
-#include "core/option.h"
 
+#include <stdio.h>
 #include <string.h>
-
-void ck_agree_put_options(FILE *to, const struct ck_option_table *t, const void *options,
-                          int (*may_differ)(const char *name))
-{
-    char value[1024];
-    fprintf(to, "coke\t%s\nthe instruction set\t%s\n", coke_version(), coke_isa());
-    for (int i = 0; i < t->n; i++) {
-        const char *name = t->row[i].name;
-        if (t->row[i].local || (may_differ && may_differ(name)))
-            continue;
-        if (ck_options_get(t, options, name, value, sizeof value) == COKE_OK)
-            fprintf(to, "option '%s'\t%s\n", name, value);
-    }
-}
 
 /* Text of the first process on all of them. */
 static int broadcast_text(struct ck_group *c, const char *text, char **out)
@@ -62,16 +48,31 @@ static int compare_lines(int rank, const char *mine, const char *theirs)
                                       rank);
 }
 
+/* The lines that hold for every job, before those of this one; NULL: out of memory. */
+static char *add_program(const char *text)
+{
+    const char *version = coke_version(), *isa = coke_isa();
+    size_t room = strlen(version) + strlen(isa) + strlen(text) + 64;
+    char *all = ck_alloc_array(room, 1);
+    if (all)
+        snprintf(all, room, "coke\t%s\nthe instruction set\t%s\n%s", version, isa, text);
+    return all;
+}
+
 int ck_agree_text(struct ck_group *c, const char *text)
 {
-    char *theirs = NULL;
+    char *mine = NULL, *theirs = NULL;
     int rc = COKE_OK;
     if (ck_group_size(c) == 1)
         return COKE_OK;
-    CK_TRY(broadcast_text(c, text, &theirs));
-    CK_TRY(compare_lines(ck_group_rank(c), text, theirs));
+    mine = add_program(text);
+    if (!mine)
+        return COKE_ENOMEM;
+    CK_TRY(broadcast_text(c, mine, &theirs));
+    CK_TRY(compare_lines(ck_group_rank(c), mine, theirs));
     CK_TRY(ck_group_barrier(c));
 done:
+    ck_free(mine);
     ck_free(theirs);
     return rc;
 }

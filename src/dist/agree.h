@@ -2,21 +2,16 @@
 #ifndef CK_AGREE_H
 #define CK_AGREE_H
 
-#include "coke.h"
 #include "dist/group.h"
 
-#include <stdio.h>
+#include <stdint.h>
 
-/* Lines for ck_agree_text: the program, the instruction set, and the options but for those that
- * may differ (NULL: none may). */
-void ck_agree_put_options(FILE *to, const struct ck_option_table *t, const void *options,
-                          int (*may_differ)(const char *name));
-
-/* text: lines of "name\tvalue". The process where one differs from the first process's fails,
- * in words; no one goes on before all have agreed. */
+/* text: lines of "name\tvalue". The program's version and instruction set are compared too. A
+ * process where one differs from process 0 fails with a message; none returns before all have
+ * agreed. */
 int ck_agree_text(struct ck_group *c, const char *text);
 
-/* Fails where a process has another hash than the first; no one goes on, to save what may be
+/* Fails where a process has another hash than process 0; none returns, and saves what may be
  * wrong, before all have agreed. when: "epoch 3"; what: "labels". */
 int ck_agree_hash(struct ck_group *c, uint64_t hash, const char *when, const char *what);
 

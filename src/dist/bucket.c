@@ -41,10 +41,10 @@ static int cut(struct ck_buckets *b, int64_t room)
     return n;
 }
 
-static int64_t numbers(const struct ck_buckets *b, const struct bucket *k)
+static int64_t numbers(const struct ck_buckets *b, const struct bucket *bucket)
 {
     int64_t n = 0;
-    for (int i = k->first; i < k->last; i++)
+    for (int i = bucket->first; i < bucket->last; i++)
         n += b->span[i].n;
     return n;
 }
@@ -101,14 +101,18 @@ void ck_buckets_begin(struct ck_buckets *b)
     }
 }
 
-static void copy(const struct ck_buckets *b, const struct bucket *k, int out)
+static void pack(const struct ck_buckets *b, struct bucket *bucket)
 {
-    float *at = k->sum.data;
-    for (int i = k->first; i < k->last; i++) {
-        float *mine = b->span[i].data;
-        memcpy(out ? mine : at, out ? at : mine, (size_t)b->span[i].n * sizeof *at);
-        at += b->span[i].n;
-    }
+    float *at = bucket->sum.data;
+    for (int i = bucket->first; i < bucket->last; at += b->span[i].n, i++)
+        memcpy(at, b->span[i].data, (size_t)b->span[i].n * sizeof *at);
+}
+
+static void unpack(const struct ck_buckets *b, const struct bucket *bucket)
+{
+    const float *at = bucket->sum.data;
+    for (int i = bucket->first; i < bucket->last; at += b->span[i].n, i++)
+        memcpy(b->span[i].data, at, (size_t)b->span[i].n * sizeof *at);
 }
 
 /* Second stages begin in the order of the buckets. */
@@ -129,11 +133,11 @@ static int advance(struct ck_buckets *b, int wait)
 static int begin_sums(struct ck_buckets *b, int all)
 {
     while (b->begun < b->n && (all || b->bucket[b->begun].missing == 0)) {
-        struct bucket *k = &b->bucket[b->begun];
-        copy(b, k, 0);
+        struct bucket *next = &b->bucket[b->begun];
+        pack(b, next);
         if (b->begun == 0)
             b->first = ck_clock_seconds();
-        CK_RETURN_IF(ck_sum_begin(&k->sum, b->group));
+        CK_RETURN_IF(ck_sum_begin(&next->sum, b->group));
         b->begun++;
     }
     return COKE_OK;
@@ -154,6 +158,6 @@ int ck_buckets_finish(struct ck_buckets *b)
     ck_group_note_overlap(b->group, begun > b->first ? begun - b->first : 0,
                           ck_clock_seconds() - begun);
     for (int i = 0; i < b->n; i++)
-        copy(b, &b->bucket[i], 1);
+        unpack(b, &b->bucket[i]);
     return COKE_OK;
 }

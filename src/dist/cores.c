@@ -1,8 +1,8 @@
 /* cores.c - which processes of a job run on the same cores. */
 #include "dist/cores.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
-#include "io/hash.h"
 
 #include <sched.h>
 #include <string.h>

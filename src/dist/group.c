@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/share.h"
 #include "dist/launcher.h"
 
 #include <limits.h>
@@ -296,18 +297,13 @@ static int sum_small(struct ck_group *c, void *v, int64_t n, add_numbers *add)
     return COKE_OK;
 }
 
-static int64_t piece_start(int64_t n, int rank, int size)
-{
-    return n * rank / size;
-}
-
 /* Where the pieces of n numbers lie that the processes add up, and the copies of ours. */
 static int64_t set_pieces(struct ck_group *c, int64_t n, int words)
 {
     int size = c->t.size, me = c->t.rank;
-    int64_t mine = piece_start(n, me + 1, size) - piece_start(n, me, size);
+    int64_t mine = ck_share_first(n, me + 1, size) - ck_share_first(n, me, size);
     for (int r = 0; r < size; r++) {
-        int64_t from = piece_start(n, r, size), to = piece_start(n, r + 1, size);
+        int64_t from = ck_share_first(n, r, size), to = ck_share_first(n, r + 1, size);
         c->count[r] = (int)(to - from) * words;
         c->place[r] = (int)from * words;
         c->their_count[r] = (int)mine * words;

@@ -294,10 +294,8 @@ int ck_agreement_of_counts(const int64_t *count, int32_t classes, int32_t cluste
     if (s.n == 0)
         goto done;
     match = ck_alloc_array((size_t)clusters, sizeof *match);
-    if (!match) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!match)
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_match(count, classes, clusters, match, &right));
     for (int32_t k = 0; k < clusters; k++) {
         int64_t most, size;

@@ -18,14 +18,14 @@ int ck_bank_init(struct ck_bank *b, const struct ck_embed_job *job, struct coke_
     b->label = ck_alloc_array(n + 1, sizeof *b->label);
     bad = ck_alloc_array(n + 1, sizeof *bad);
     if (!b->label || !bad)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %zu labels", n);
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_truth_get(d, classes_of, b->label));
     if (ck_truth_known(b->label, b->n) == 0)
         CK_FAIL(COKE_EUSAGE, "%s: of none of its %zu images is the class known", d->set->source,
                 n);
     b->x = ck_alloc_array(n, (size_t)b->dim * sizeof *b->x);
     if (!b->x)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %zu features of %d numbers", n, b->dim);
+        CK_LEAVE(COKE_ENOMEM);
     all.n = b->n;
     all.dim = b->dim;
     CK_TRY(ck_embed_memory(&all, b->x, bad, &b->bad));

@@ -58,7 +58,7 @@ int ck_embed_file(const struct ck_embed_job *job, const char *path, int force, i
     struct piece *p = ck_calloc_array(1, sizeof *p);
     float *x = ck_alloc_array(PIECE, (size_t)job->dim * sizeof *x);
     if (!p || !x)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_writer_open(&w, path, force));
     CK_TRY(ck_npy_write_to(&w, CK_F32, 2, shape, NULL));
     for (int64_t from = 0; from < job->n; from += PIECE) {

@@ -213,8 +213,7 @@ int ck_exemplars(struct ck_exemplars *out, const struct ck_exemplar_job *job)
     p.similarity = ck_calloc_array(rows, sizeof *p.similarity);
     p.margin = ck_calloc_array(rows, sizeof *p.margin);
     if (!p.score || !p.similarity || !p.margin)
-        CK_FAIL(COKE_ENOMEM, "out of memory for the scores of %lld clusters",
-                (long long)job->k);
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t i = 0; i < job->n; i++)
         if (job->label[i] >= 0)
             out->size[job->label[i]]++;

@@ -90,7 +90,7 @@ int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct cok
     f->x = ck_calloc_array((size_t)(batch * f->pixels), sizeof *f->x);
     f->worker = ck_calloc_array((size_t)f->workers, sizeof *f->worker);
     if (!f->x || !f->worker)
-        CK_FAIL(COKE_ENOMEM, "out of memory");
+        CK_LEAVE(COKE_ENOMEM);
     *out = f;
     f = NULL;
 done:

@@ -32,16 +32,17 @@ int ck_membership(const struct coke_kmeans *km, const float *x, int64_t n, int32
                   float *similarity, float *margin)
 {
     int rc = COKE_OK;
-    int64_t dim = km->o.dim;
-    float *s = margin ? ck_alloc_array(ROWS, (size_t)km->k * sizeof *s) : NULL;
+    int64_t dim = ck_kmeans_dim(km), k = ck_kmeans_k(km);
+    float *s = margin ? ck_alloc_array(ROWS, (size_t)k * sizeof *s) : NULL;
+    const float *last = ck_kmeans_centers(km, CK_CENTERS_LAST);
     if (margin && !s)
         return COKE_ENOMEM;
     CK_TRY(coke_kmeans_predict(km, x, n, label, similarity));
     for (int64_t at = 0; margin && at < n; at += ROWS) {
         int64_t count = n - at < ROWS ? n - at : ROWS;
-        struct ck_matrix a = {x + at * dim, dim, 0}, b = {km->prev, km->ld, 1};
-        CK_TRY(ck_gemm(count, km->k, dim, 1, a, b, 0, s, km->k));
-        find_margins(s, km->k, count, label + at, margin + at);
+        struct ck_matrix a = {x + at * dim, dim, 0}, b = {last, ck_kmeans_ld(km), 1};
+        CK_TRY(ck_gemm(count, k, dim, 1, a, b, 0, s, k));
+        find_margins(s, k, count, label + at, margin + at);
     }
 done:
     ck_free(s);

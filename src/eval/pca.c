@@ -170,7 +170,7 @@ int ck_pca_fit(struct ck_pca *p, const float *x, int64_t n, int dim, int compone
     w.q = ck_alloc_array((size_t)dim, (size_t)w.width * sizeof *w.q);
     w.y = ck_alloc_array((size_t)n, (size_t)w.width * sizeof *w.y);
     if (!p->mean || !p->axis || !w.x || !w.q || !w.y)
-        CK_FAIL(COKE_ENOMEM, "out of memory for the components of %lld rows", (long long)n);
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(centre(p, &w, x));
     CK_TRY(iterate(&w));
     diagonalize(&w);

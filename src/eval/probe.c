@@ -62,7 +62,7 @@ int ck_probe_new(struct ck_probe **out, const struct ck_probe_shape *shape, doub
     p->logits = ck_alloc_array(outputs, sizeof *p->logits);
     p->grad = ck_alloc_array(outputs, sizeof *p->grad);
     if (!p->logits || !p->grad)
-        CK_FAIL(COKE_ENOMEM, "out of memory for a classifier of %d classes", shape->classes);
+        CK_LEAVE(COKE_ENOMEM);
     *out = p;
     p = NULL;
 done:

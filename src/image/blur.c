@@ -1,4 +1,5 @@
-/* blur.c - Gaussian blur by three extended boxes, along the rows, then along the columns. */
+/* blur.c - Gaussian blur by three extended box filters, along the rows, then along the
+ * columns. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "image/color.h"
@@ -13,12 +14,12 @@ void ck_blurrer_release(struct ck_blurrer *b)
     memset(b, 0, sizeof *b);
 }
 
-/* The radius, with a fraction, of the box that three times in a row has this deviation (Gwosdek
- * et al., Theoretical foundations of Gaussian convolution by extended box filtering, eqs. 7, 11
- * and 14), with the roundings to f32 that Pillow makes. */
+/* The fractional radius of the box whose threefold application has this standard deviation
+ * (Gwosdek et al., Theoretical foundations of Gaussian convolution by extended box filtering,
+ * eqs. 7, 11 and 14), with Pillow's roundings to f32. */
 static float box_radius(float sigma)
 {
-    float variance = sigma * sigma / (float)CK_BLUR_PASSES;
+    float variance = sigma * sigma / (float)CK_BLUR_ROUNDS;
     float length = (float)sqrt(12.0 * (double)variance + 1.0);
     float whole = (float)floor(((double)length - 1.0) / 2.0);
     float part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance);
@@ -26,6 +27,7 @@ static float box_radius(float sigma)
     return whole + part;
 }
 
+/* Fixed-point weights that sum to 2^24; truncated as Pillow does. */
 static struct ck_box_weights box_of(float radius)
 {
     struct ck_box_weights w = {.radius = (int32_t)radius};
@@ -35,6 +37,7 @@ static struct ck_box_weights box_of(float radius)
     return w;
 }
 
+/* Grows only. ck_alloc_array aligns to 64 bytes, as the kernels require. */
 static int make_room(struct ck_blurrer *b, int32_t n)
 {
     size_t numbers = (size_t)ck_blur_work(n), size = sizeof(uint16_t);
@@ -54,6 +57,7 @@ static int strip(int64_t left)
     return (int)(left < CK_STRIP ? left : CK_STRIP);
 }
 
+/* Across, all planes form one image of height * channels rows; down, each plane is separate. */
 int ck_blur(struct ck_blurrer *b, struct ck_planes *p, float sigma)
 {
     float radius = box_radius(sigma);

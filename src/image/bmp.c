@@ -1,5 +1,5 @@
-/* bmp.c - Windows and OS/2 bitmaps: palettes of 1, 4 and 8 bits (RLE too), 16, 24 and 32 bits.
- */
+/* bmp.c - reads Windows and OS/2 bitmaps: palettes of 1, 4 and 8 bits (also RLE), and 16, 24
+ * and 32 bits per pixel. */
 #include "image/codecs.h"
 #include "core/error.h"
 
@@ -8,14 +8,16 @@
 enum { FILE_HEADER = 14, OS2_HEADER = 12, WINDOWS_HEADER = 40, MASKS_AT = 40 };
 enum { PLAIN = 0, RLE8 = 1, RLE4 = 2, BITFIELDS = 3 };
 
+/* The headers, as parsed. 64-bit sizes, so that sums with offsets of the file cannot
+ * overflow. */
 struct bitmap {
-    uint32_t header; /* bytes of the second header */
+    uint32_t header; /* size of the second header in bytes */
     int64_t width, height;
     int top_down;
     uint32_t bits, packing, colors;
-    uint32_t mask[3]; /* red, green, blue, for 16 and 32 bits */
-    uint64_t pixels;  /* where they start */
-    int grey;         /* all of the palette is */
+    uint32_t mask[3]; /* red, green, blue; for 16 and 32 bits */
+    uint64_t pixels;  /* offset of the pixels */
+    int grey;         /* the whole palette is grey */
     uint8_t palette[256][3];
 };
 
@@ -47,19 +49,20 @@ static int check_layout(const struct ck_bytes *in, const struct bitmap *b)
         return ck_fail(COKE_EFORMAT, "%s: BMP with %u bits and compression %u is not supported",
                        in->name, bits, packing);
     if (b->colors > 65536)
-        return ck_fail(COKE_EFORMAT, "%s: a BMP palette of %u colours", in->name, b->colors);
+        return ck_fail(COKE_EFORMAT, "%s: invalid BMP palette of %u colours", in->name,
+                       b->colors);
     return COKE_OK;
 }
 
-/* Each colour is blue, green, red and, but for OS/2, a byte of nothing. Colours that the file
- * does not have are black. */
+/* A colour is blue, green, red and, except in OS/2 files, an unused byte. Colours missing from
+ * the file are black. */
 static int read_palette(const struct ck_bytes *in, struct bitmap *b)
 {
     uint64_t at = FILE_HEADER + (uint64_t)b->header, step = b->header == OS2_HEADER ? 3 : 4;
     if (b->colors == 0)
         b->colors = 1u << b->bits;
     if (at + step * b->colors > in->size)
-        return ck_codec_cut_short(in, CK_CODEC_BMP);
+        return ck_codec_truncated(in, CK_CODEC_BMP);
     b->grey = 1;
     for (uint32_t i = 0; i < b->colors && i < 256; i++) {
         const uint8_t *p = in->at + at + step * i;
@@ -67,12 +70,13 @@ static int read_palette(const struct ck_bytes *in, struct bitmap *b)
             b->palette[i][c] = p[2 - c];
         b->grey = b->grey && p[0] == p[1] && p[1] == p[2];
     }
-    /* Some writers give the end of the header as the start of the pixels. */
+    /* Some writers store the end of the header as the start of the pixels. */
     if (b->pixels == at || b->pixels == 0)
         b->pixels = at + step * b->colors;
     return COKE_OK;
 }
 
+/* Masks that are all zero are replaced by the usual ones, like absent masks. */
 static int read_masks(const struct ck_bytes *in, struct bitmap *b)
 {
     static const uint32_t usual[2][3] = {{0x7c00, 0x3e0, 0x1f}, {0xff0000, 0xff00, 0xff}};
@@ -80,7 +84,7 @@ static int read_masks(const struct ck_bytes *in, struct bitmap *b)
     memcpy(b->mask, usual[b->bits > 16], sizeof b->mask);
     if (b->packing == BITFIELDS) {
         if (end > in->size)
-            return ck_codec_cut_short(in, CK_CODEC_BMP);
+            return ck_codec_truncated(in, CK_CODEC_BMP);
         uint32_t any = 0;
         for (int c = 0; c < 3; c++)
             any |= ck_le32(in->at + FILE_HEADER + MASKS_AT + 4 * c);
@@ -94,11 +98,12 @@ static int read_masks(const struct ck_bytes *in, struct bitmap *b)
     return COKE_OK;
 }
 
+/* Called by both probe and decode; the file's bytes do not change in between. */
 static int read_headers(const struct ck_bytes *in, struct bitmap *b)
 {
     memset(b, 0, sizeof *b);
     if (in->size < FILE_HEADER + OS2_HEADER)
-        return ck_codec_cut_short(in, CK_CODEC_BMP);
+        return ck_codec_truncated(in, CK_CODEC_BMP);
     const uint8_t *p = in->at + FILE_HEADER;
     b->pixels = ck_le32(in->at + 10);
     b->header = ck_le32(p);
@@ -106,7 +111,7 @@ static int read_headers(const struct ck_bytes *in, struct bitmap *b)
         return ck_fail(COKE_EFORMAT, "%s: a BMP header of %u bytes is not supported", in->name,
                        b->header);
     if (in->size - FILE_HEADER < b->header)
-        return ck_codec_cut_short(in, CK_CODEC_BMP);
+        return ck_codec_truncated(in, CK_CODEC_BMP);
     if (b->header == OS2_HEADER)
         read_os2_header(p, b);
     else
@@ -123,7 +128,7 @@ int ck_bmp_probe(const struct ck_bytes *in, struct ck_image_info *out)
     int rc = read_headers(in, &b);
     if (rc)
         return rc;
-    /* Out of range remains out of range. */
+    /* Values out of range stay out of range, for codec.c to reject. */
     out->width = (int32_t)(b.width < 0 ? 0 : b.width);
     out->height = (int32_t)(b.height > INT32_MAX ? 0 : b.height);
     out->channels = b.grey ? 1 : 3;
@@ -131,6 +136,7 @@ int ck_bmp_probe(const struct ck_bytes *in, struct ck_image_info *out)
     return COKE_OK;
 }
 
+/* Writes one palette colour and advances *to. */
 static void put_color(const struct bitmap *b, uint32_t index, uint8_t **to)
 {
     memcpy(*to, b->palette[index], b->grey ? 1 : 3);
@@ -146,7 +152,7 @@ static void unpack_indices(const struct bitmap *b, const uint8_t *row, uint8_t *
     }
 }
 
-/* The bits under `mask`, to 0..255; rounded down, as Pillow does. */
+/* Scales the bits under `mask` to 0..255, rounding down as Pillow does. */
 static uint8_t under_mask(uint32_t pixel, uint32_t mask)
 {
     if (mask == 0)
@@ -186,20 +192,22 @@ static void unpack_row(const struct bitmap *b, const uint8_t *row, uint8_t *to)
         unpack_masked(b, row, to);
 }
 
+/* Where stored row y belongs; bitmaps are stored bottom-up unless the height is negative. */
 static uint8_t *row_of(const struct bitmap *b, struct ck_image *out, int64_t y)
 {
     size_t stride = (size_t)out->width * (size_t)out->channels;
     return out->data + stride * (size_t)(b->top_down ? y : b->height - 1 - y);
 }
 
-/* Where RLE data are written: rows from the first stored one. */
+/* The position at which RLE data are written: rows in stored order. */
 struct pen {
     const struct bitmap *b;
     struct ck_image *out;
     int64_t x, y;
 };
 
-/* Pixels beyond the row are dropped. */
+/* Drops pixels past the end of the row. y < height: unpack_rle checks it before each command,
+ * and no command draws after it has changed y. */
 static void draw(struct pen *pen, uint32_t index)
 {
     if (pen->x >= pen->b->width)
@@ -209,7 +217,7 @@ static void draw(struct pen *pen, uint32_t index)
     pen->x++;
 }
 
-/* The i-th index in a run of RLE4 or RLE8 bytes. */
+/* The i-th palette index in a run of RLE4 or RLE8 bytes. */
 static uint32_t run_index(const struct bitmap *b, const uint8_t *p, uint32_t i)
 {
     if (b->packing == RLE8)
@@ -217,7 +225,7 @@ static uint32_t run_index(const struct bitmap *b, const uint8_t *p, uint32_t i)
     return i % 2 ? p[i / 2] & 15u : p[i / 2] >> 4;
 }
 
-/* The bytes that follow the pair (0, code). */
+/* Number of bytes that follow the pair (0, code). */
 static size_t escape_bytes(const struct bitmap *b, uint32_t code)
 {
     if (code < 2)
@@ -225,9 +233,10 @@ static size_t escape_bytes(const struct bitmap *b, uint32_t code)
     if (code == 2)
         return 2;
     size_t n = b->packing == RLE8 ? code : (code + 1) / 2;
-    return n + n % 2; /* padded to pairs */
+    return n + n % 2; /* padded to an even number */
 }
 
+/* 0 ends a row, 2 moves the position, other codes are literal indices; 1 ends the image. */
 static void draw_escape(struct pen *pen, uint32_t code, const uint8_t *p)
 {
     if (code == 0) {
@@ -242,6 +251,7 @@ static void draw_escape(struct pen *pen, uint32_t code, const uint8_t *p)
     }
 }
 
+/* n pixels of one index (RLE8), or of two alternating ones (RLE4). */
 static void draw_run(struct pen *pen, uint32_t n, uint8_t byte)
 {
     uint8_t both[2] = {byte, byte};
@@ -249,7 +259,7 @@ static void draw_run(struct pen *pen, uint32_t n, uint8_t byte)
         draw(pen, run_index(pen->b, both, pen->b->packing == RLE8 ? 0 : i % 2));
 }
 
-/* Pixels that are skipped have colour 0. Ends at the end code, or when the last row is over. */
+/* Skipped pixels get colour 0. Stops at the end code, or after the last row. */
 static int unpack_rle(const struct ck_bytes *in, const struct bitmap *b, struct ck_image *out)
 {
     struct pen pen = {.b = b, .out = out};
@@ -259,14 +269,14 @@ static int unpack_rle(const struct ck_bytes *in, const struct bitmap *b, struct 
     uint64_t at = b->pixels;
     while (pen.y < b->height && !(pen.y == b->height - 1 && pen.x >= b->width)) {
         if (at + 2 > in->size)
-            return ck_codec_cut_short(in, CK_CODEC_BMP);
+            return ck_codec_truncated(in, CK_CODEC_BMP);
         uint8_t n = in->at[at], code = in->at[at + 1];
         at += 2;
         if (n == 0 && code == 1)
             break;
         size_t more = n ? 0 : escape_bytes(b, code);
         if (at + more > in->size)
-            return ck_codec_cut_short(in, CK_CODEC_BMP);
+            return ck_codec_truncated(in, CK_CODEC_BMP);
         if (n)
             draw_run(&pen, n, code);
         else
@@ -286,7 +296,7 @@ int ck_bmp_decode(struct ck_decoder *d, const struct ck_decode_job *job)
     uint64_t stride = ((uint64_t)b.width * b.bits + 31) / 32 * 4;
     uint64_t need = rle ? 0 : stride * (uint64_t)b.height;
     if (b.pixels > job->in.size || need > job->in.size - b.pixels)
-        return ck_codec_cut_short(&job->in, CK_CODEC_BMP);
+        return ck_codec_truncated(&job->in, CK_CODEC_BMP);
     CK_TRY(ck_image_reshape(job->out, (int32_t)b.width, (int32_t)b.height, b.grey ? 1 : 3));
     if (rle)
         return unpack_rle(&job->in, &b, job->out);

@@ -1,4 +1,5 @@
-/* codec.c - which kind of file it is, its limits, and what all kinds have in common. */
+/* codec.c - recognises the format, enforces limits, and does what all formats have in
+ * common. */
 #include "image/codec.h"
 #include "image/codecs.h"
 #include "core/error.h"
@@ -6,6 +7,8 @@
 
 #include <string.h>
 
+/* The formats, indexed by enum ck_codec_kind. To add one: a file that implements these two
+ * functions, a row here, a value of the enum and a magic number in recognise(). */
 static const struct kind {
     const char *name;
     int (*probe)(const struct ck_bytes *in, struct ck_image_info *out);
@@ -23,13 +26,14 @@ static int starts_with(const struct ck_bytes *in, const char *magic, size_t n)
     return in->size >= n && memcmp(in->at, magic, n) == 0;
 }
 
+/* "P1" to "P6" is a weak magic number, so the white space after it is required, too. */
 static int is_pnm(const struct ck_bytes *in)
 {
     return in->size >= 3 && in->at[0] == 'P' && in->at[1] >= '1' && in->at[1] <= '6' &&
            memchr("\t\n\v\f\r #", in->at[2], 7);
 }
 
-/* The kind, or -1. */
+/* The format, or -1. */
 static int recognise(const struct ck_bytes *in)
 {
     if (starts_with(in, "\xff\xd8\xff", 3))
@@ -43,13 +47,15 @@ static int recognise(const struct ck_bytes *in)
     return is_pnm(in) ? CK_CODEC_PNM : -1;
 }
 
+/* Checks the sides here, before any format multiplies them. */
 static int probe(const struct ck_bytes *in, struct ck_image_info *out)
 {
     if (in->size == 0)
         return ck_fail(COKE_EFORMAT, "%s: empty file", in->name);
     int kind = recognise(in);
     if (kind < 0)
-        return ck_fail(COKE_EFORMAT, "%s: no image of a known kind (JPEG, PNG, WebP, BMP, PNM)",
+        return ck_fail(COKE_EFORMAT,
+                       "%s: not an image of a known format (JPEG, PNG, WebP, BMP, PNM)",
                        in->name);
     *out = (struct ck_image_info){.kind = (enum ck_codec_kind)kind, .orientation = 1};
     int rc = kinds[kind].probe(in, out);
@@ -57,7 +63,7 @@ static int probe(const struct ck_bytes *in, struct ck_image_info *out)
         return rc;
     if (out->width < 1 || out->height < 1 || out->width > CK_IMAGE_MAX_SIDE ||
         out->height > CK_IMAGE_MAX_SIDE)
-        return ck_fail(COKE_EFORMAT, "%s: %d x %d pixels; sides of 1 to %d are read", in->name,
+        return ck_fail(COKE_EFORMAT, "%s: %d x %d pixels; sides must be 1 to %d", in->name,
                        out->width, out->height, CK_IMAGE_MAX_SIDE);
     return COKE_OK;
 }
@@ -73,40 +79,42 @@ const char *ck_codec_name(enum ck_codec_kind kind)
     return kinds[kind].name;
 }
 
-int ck_codec_cut_short(const struct ck_bytes *in, enum ck_codec_kind kind)
+int ck_codec_truncated(const struct ck_bytes *in, enum ck_codec_kind kind)
 {
-    return ck_fail(COKE_EFORMAT, "%s: the %s file is cut short", in->name, kinds[kind].name);
+    return ck_fail(COKE_EFORMAT, "%s: truncated %s file", in->name, kinds[kind].name);
 }
 
 static int check_pixels(const struct ck_bytes *in, const struct ck_image_info *info,
-                        int64_t most)
+                        int64_t limit)
 {
-    if (most == 0)
-        most = CK_MAX_PIXELS;
-    if ((int64_t)info->width * info->height > most)
+    if (limit == 0)
+        limit = CK_MAX_PIXELS;
+    if ((int64_t)info->width * info->height > limit)
         return ck_fail(COKE_EFORMAT,
-                       "%s: %d x %d pixels, more than the limit of %lld (--max-pixels)",
-                       in->name, info->width, info->height, (long long)most);
+                       "%s: %d x %d pixels, more than the limit of %lld (max-pixels)", in->name,
+                       info->width, info->height, (long long)limit);
     return COKE_OK;
 }
 
 static int check_options(const struct ck_decode_options *o)
 {
     if (o->scale != 0 && o->scale != 1 && o->scale != 2 && o->scale != 4 && o->scale != 8)
-        return ck_fail(COKE_EUSAGE, "images are decoded at 1/1, 1/2, 1/4 or 1/8, not 1/%d",
+        return ck_fail(COKE_EUSAGE,
+                       "cannot decode images at 1/%d: 1/1, 1/2, 1/4 and 1/8 are supported",
                        o->scale);
     if (o->channels != 0 && o->channels != 1 && o->channels != 3)
-        return ck_fail(COKE_EUSAGE, "images are decoded to 1 or 3 channels, not %d",
+        return ck_fail(COKE_EUSAGE,
+                       "cannot decode images to %d channels: 1 and 3 are supported",
                        o->channels);
     return COKE_OK;
 }
 
-/* want, unless all is wanted or must be decoded since it will be turned. */
-static int choose_part(const struct ck_image_info *info, int turn, const struct ck_box *want,
+/* The part to decode: `want`, or everything if the image will be rotated afterwards. */
+static int choose_part(const struct ck_image_info *info, int rotate, const struct ck_box *want,
                        struct ck_box *part)
 {
     *part = (struct ck_box){0, 0, info->width, info->height};
-    if (!want || turn)
+    if (!want || rotate)
         return COKE_OK;
     if (want->x < 0 || want->y < 0 || want->width < 1 || want->height < 1 ||
         want->width > info->width - want->x || want->height > info->height - want->y)
@@ -121,23 +129,25 @@ int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const 
                     const struct ck_decode_options *options, const struct ck_box *want,
                     struct ck_image *out, struct ck_box *got)
 {
-    struct ck_image_info info;
+    struct ck_image_info probed;
+    const struct ck_image_info *info = options->info ? options->info : &probed;
     struct ck_decode_job job = {
-        .in = {bytes, size, name}, .info = &info, .out = out, .got = got};
+        .in = {bytes, size, name}, .info = info, .out = out, .got = got};
     int rc;
     CK_TRY(check_options(options));
-    CK_TRY(probe(&job.in, &info));
-    CK_TRY(check_pixels(&job.in, &info, options->max_pixels));
-    int turn = options->orient ? info.orientation : 1;
-    CK_TRY(choose_part(&info, turn != 1, want, &job.want));
+    if (info == &probed)
+        CK_TRY(probe(&job.in, &probed));
+    CK_TRY(check_pixels(&job.in, info, options->max_pixels));
+    int rotate = options->orient ? info->orientation : 1;
+    CK_TRY(choose_part(info, rotate != 1, want, &job.want));
     job.scale = options->scale ? options->scale : 1;
     job.strict = options->strict;
-    *got = (struct ck_box){0, 0, info.width, info.height};
-    CK_TRY(kinds[info.kind].decode(d, &job));
+    *got = (struct ck_box){0, 0, info->width, info->height};
+    CK_TRY(kinds[info->kind].decode(d, &job));
     if (options->channels)
         CK_TRY(ck_image_to_channels(out, options->channels, &d->spare));
-    if (turn != 1) {
-        CK_TRY(ck_image_orient(out, turn, &d->spare));
+    if (rotate != 1) {
+        CK_TRY(ck_image_orient(out, rotate, &d->spare));
         *got = (struct ck_box){0, 0, out->width, out->height};
     }
 done:
@@ -151,6 +161,7 @@ void ck_decoder_release(struct ck_decoder *d)
     memset(d, 0, sizeof *d);
 }
 
+/* Doubles the capacity, so that appending costs amortised constant time. */
 int ck_sink_reserve(struct ck_sink *s, size_t more)
 {
     return CK_VEC_RESERVE(s->data, s->capacity, s->size + more);

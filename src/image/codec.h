@@ -1,5 +1,8 @@
-/* codec.h - files of images: what they are by their bytes (never by their names), decoded to u8
- * pixels as Pillow would, and encoded. */
+/* codec.h - image files: recognised by their bytes (never by their names), decoded to u8 pixels
+ * as Pillow does, and encoded.
+ *
+ * All functions run on the calling thread and share no state but what the caller passes in, so
+ * that the loader's threads decode in parallel, each with a decoder of its own. */
 #ifndef CK_CODEC_H
 #define CK_CODEC_H
 
@@ -9,53 +12,58 @@ enum ck_codec_kind { CK_CODEC_JPEG, CK_CODEC_PNG, CK_CODEC_WEBP, CK_CODEC_BMP, C
 
 struct ck_image_info {
     enum ck_codec_kind kind;
-    int32_t width, height; /* as stored, before any turning */
+    int32_t width, height; /* as stored, before orientation is applied */
     int32_t channels;      /* 1 = grey, 3 = colour (palette, CMYK and alpha count as colour) */
-    int32_t bits;          /* a sample, as stored */
-    int32_t orientation;   /* EXIF, 1..8; 1 when the file says nothing */
+    int32_t bits;          /* per sample, as stored */
+    int32_t orientation;   /* EXIF, 1..8; 1 if the file has none */
+    size_t scan;           /* JPEG: offset of the first scan; else 0 */
 };
 
 struct ck_decode_options {
-    int64_t max_pixels; /* more are refused before memory is asked for; 0 = CK_MAX_PIXELS */
+    int64_t max_pixels; /* larger images fail before allocating; 0 = CK_MAX_PIXELS */
     int32_t channels;   /* 1 or 3; 0 = as in ck_image_info */
-    int32_t orient;     /* turn by the EXIF orientation */
-    int32_t strict;     /* JPEG: damage that decoders pass over is an error, too */
+    int32_t orient;     /* apply the EXIF orientation */
+    int32_t strict;     /* JPEG: damage that decoders tolerate is an error, too */
     int32_t scale;      /* JPEG: 1, 2, 4 or 8 = decode at 1/scale; others ignore it; 0 = 1 */
+    /* What ck_codec_probe found in the same bytes, borrowed for the call; NULL = probe here. */
+    const struct ck_image_info *info;
 };
 
 enum { CK_MAX_PIXELS = 178956970 }; /* Pillow's limit */
 
-/* Working memory of one thread. Zeroed = ready; members belong to the codecs. */
+/* Scratch of one thread. Zeroed = ready; the members belong to the codecs. */
 struct ck_decoder {
     struct ck_image spare;
-    void *jpeg; /* room for libjpeg's state, made once */
+    void *jpeg; /* libjpeg's state, allocated once; owned */
 };
 void ck_decoder_release(struct ck_decoder *d);
 
 const char *ck_codec_name(enum ck_codec_kind kind); /* "JPEG" */
 
-/* Reads the header only. name is for sentences. An unknown or empty file is COKE_EFORMAT. */
+/* Reads the header only. `name` is used in error messages. An unknown or empty file fails with
+ * COKE_EFORMAT. */
 int ck_codec_probe(const void *bytes, size_t size, const char *name, struct ck_image_info *out);
 
-/* Decodes to u8. want (NULL = everything) is the part that will be looked at, in pixels of the
- * turned, unscaled image: `out` then holds at least this part, with the same bytes there that
- * decoding everything would give, and *got says which part it holds, in pixels of the turned
- * and scaled image (so out is got->width x got->height). Codecs that cannot decode parts give
- * everything, and so does an image that is turned.
+/* Decodes to u8. want (NULL = everything) is the part that will be used, in pixels of the
+ * upright, unscaled image: `out` then holds at least this part, with the same bytes there that
+ * decoding everything would give, and *got says which part it holds, in pixels of the upright
+ * and scaled image (so out is got->width x got->height). Formats that cannot decode parts
+ * decode everything, and so does an image that must be rotated. `bytes` is borrowed for the
+ * call; `out` keeps its memory from image to image.
  *
- * Damaged or truncated data is COKE_EFORMAT; but damage below a wanted part of a JPEG goes
- * unseen, and faults that Pillow overlooks in JPEG data are overlooked. Animations: the first
- * frame, black where it leaves its canvas free. 16-bit samples of PNG: their high byte; PNM
- * samples: v/max * 255, rounded. Alpha is dropped, colour profiles and gamma are ignored. The
- * orientation is that of EXIF data proper, not of XMP or of text chunks. */
+ * Damaged or truncated data fails with COKE_EFORMAT; but damage below the wanted part of a JPEG
+ * goes unnoticed, and errors in JPEG data that Pillow tolerates are tolerated. Animations: the
+ * first frame, black where it does not cover its canvas. 16-bit samples of PNG: their high
+ * byte; PNM samples: v/max * 255, rounded. Alpha is dropped, colour profiles and gamma are
+ * ignored. The orientation is that of EXIF data proper, not of XMP or of text chunks. */
 int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const char *name,
                     const struct ck_decode_options *options, const struct ck_box *want,
                     struct ck_image *out, struct ck_box *got);
 
-/* Bytes for the caller to ck_free; the same pixels give the same bytes (with the same versions
- * of the libraries). 1 or 3 channels. JPEG: baseline, quality 1..100, colour at half the size
- * (4:2:0) below CK_JPEG_FULL_COLOR, at full size (4:4:4) from there on. PNG: zlib level 6. PNM:
- * P5 or P6. */
+/* Return bytes that the caller releases with ck_free; the same pixels give the same bytes (with
+ * the same versions of the libraries). 1 or 3 channels. JPEG: baseline, quality 1..100, chroma
+ * at half the size (4:2:0) below CK_JPEG_FULL_COLOR, at full size (4:4:4) from there on. PNG:
+ * zlib level 6. PNM: P5 or P6. */
 enum { CK_JPEG_FULL_COLOR = 95 };
 int ck_jpeg_encode(const struct ck_image *im, int quality, unsigned char **bytes, size_t *size);
 int ck_png_encode(const struct ck_image *im, unsigned char **bytes, size_t *size);

@@ -1,4 +1,4 @@
-/* color.c - colour operations on planes. */
+/* color.c - colour operations on planes: Pillow's conventions on top of kernels/pixels.h. */
 #include "image/color.h"
 #include "kernels/pixels.h"
 
@@ -7,6 +7,8 @@ static int64_t area(const struct ck_planes *p)
     return (int64_t)p->width * p->height;
 }
 
+/* ImageEnhance blends with a degenerate image: black for brightness, the mean grey for
+ * contrast, the grey image for colour. */
 void ck_brightness(struct ck_planes *p, float factor)
 {
     ck_pixels()->blend_level(p->data, area(p) * p->channels, 0, factor);
@@ -27,7 +29,7 @@ void ck_saturation(struct ck_planes *p, float factor)
         ck_pixels()->blend_gray(p->data, p->data + n, p->data + 2 * n, n, factor);
 }
 
-/* Hue is a byte that wraps; torchvision truncates the shift towards 0 first. */
+/* Hue is a byte that wraps around; torchvision first truncates the shift towards 0. */
 void ck_hue(struct ck_planes *p, float factor)
 {
     int64_t n = area(p);

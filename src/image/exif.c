@@ -1,4 +1,6 @@
-/* exif.c - the one thing of EXIF that matters here: which way up. */
+/* exif.c - reads the orientation from EXIF data; nothing else of EXIF is used.
+ *
+ * All offsets come from the file: each is checked against the size before it is used. */
 #include "image/exif.h"
 #include "image/codecs.h"
 
@@ -6,7 +8,7 @@
 
 enum { TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3, TYPE_LONG = 4, ENTRY_BYTES = 12 };
 
-/* A TIFF header and what follows, in either order of bytes. */
+/* A TIFF header and the data after it, borrowed, in either byte order. */
 struct tiff {
     const uint8_t *at;
     size_t size;
@@ -31,7 +33,7 @@ static int open_tiff(struct tiff *t)
     return (memcmp(t->at, "II", 2) == 0 || memcmp(t->at, "MM", 2) == 0) && read16(t, 2) == 42;
 }
 
-/* The entry at `at` of a directory: its value when it is a sensible orientation, else 0. */
+/* The value of the directory entry at `at` if it is a valid orientation, else 0. */
 static int entry_orientation(const struct tiff *t, size_t at)
 {
     uint32_t type = read16(t, at + 2);
@@ -43,6 +45,8 @@ static int entry_orientation(const struct tiff *t, size_t at)
     return value >= 1 && value <= 8 ? (int)value : 0;
 }
 
+/* Scans the first directory (IFD0) only, which is where cameras store it. open_tiff ensures a
+ * size of at least 8, so that size - 2 cannot wrap. */
 int ck_exif_orientation(const uint8_t *block, size_t size)
 {
     size_t skip = size >= 6 && memcmp(block, "Exif\0", 5) == 0 ? 6 : 0;

@@ -1,21 +1,24 @@
-/* image.c - pixels in memory: room for them, and from one layout to another. */
+/* image.c - manages the memory of images and converts between layouts. */
 #include "image/image.h"
 #include "core/error.h"
 #include "core/mem.h"
 
 #include <string.h>
 
-enum { STRIP = 64 }; /* pixels */
+/* Columns of a rotated image written at a time. */
+enum { STRIP = 64 };
 
+/* Grows only, so that a loader's thread stops allocating after its largest image. The old
+ * contents are lost. */
 static int make_room(uint8_t **data, size_t *capacity, int32_t width, int32_t height,
                      int32_t channels)
 {
-    size_t row = (size_t)width * (size_t)channels; /* both are small enough */
+    size_t row = (size_t)width * (size_t)channels; /* cannot overflow: both fit 31 bits */
     size_t need;
     if (__builtin_mul_overflow(row, (size_t)height, &need) ||
         __builtin_add_overflow(need, (size_t)CK_IMAGE_SLACK, &need))
-        return ck_fail(COKE_ENOMEM, "an image of %d x %d x %d is too large", width, height,
-                       channels);
+        return ck_fail(COKE_ENOMEM, "an image of %d x %d x %d exceeds the address space", width,
+                       height, channels);
     if (need <= *capacity)
         return COKE_OK;
     ck_free(*data);
@@ -83,6 +86,7 @@ int ck_image_from_planes(struct ck_image *out, const struct ck_planes *p)
     return COKE_OK;
 }
 
+/* Exchanges the memory, so that the result ends up in the caller's image without a copy. */
 static void swap(struct ck_image *a, struct ck_image *b)
 {
     struct ck_image t = *a;
@@ -95,8 +99,8 @@ int ck_image_to_channels(struct ck_image *im, int32_t channels, struct ck_image 
     if (channels == im->channels)
         return COKE_OK;
     if (!(im->channels == 1 && channels == 3) && !(im->channels == 3 && channels == 1))
-        return ck_fail(COKE_EFORMAT, "the image has %d channels, not %d", im->channels,
-                       channels);
+        return ck_fail(COKE_EFORMAT, "the image has %d channels; %d were requested",
+                       im->channels, channels);
     int rc = ck_image_reshape(spare, im->width, im->height, channels);
     if (rc)
         return rc;
@@ -115,7 +119,8 @@ int ck_image_to_channels(struct ck_image *im, int32_t channels, struct ck_image 
     return COKE_OK;
 }
 
-/* n pixels that lie `step` bytes apart, one behind the other. */
+/* Copies n pixels that are `step` bytes apart to consecutive ones. The three-channel loop is
+ * separate so that the compiler unrolls it. */
 static void gather(uint8_t *to, const uint8_t *from, ptrdiff_t step, int32_t n,
                    int32_t channels)
 {
@@ -135,13 +140,13 @@ int ck_image_orient(struct ck_image *im, int orientation, struct ck_image *spare
 {
     if (orientation <= 1 || orientation > 8)
         return COKE_OK;
-    int turned = orientation >= 5;
-    int32_t width = turned ? im->height : im->width, height = turned ? im->width : im->height;
+    int rotated = orientation >= 5;
+    int32_t width = rotated ? im->height : im->width, height = rotated ? im->width : im->height;
     int rc = ck_image_reshape(spare, width, height, im->channels);
     if (rc)
         return rc;
-    /* EXIF says where the stored first row and column lie; so this is from which ends the
-     * stored columns and rows are to be read. */
+    /* EXIF says where the stored first row and column are displayed; these tables say from
+     * which end the stored columns and rows are read. */
     static const uint8_t from_right[9] = {0, 0, 1, 1, 0, 0, 0, 1, 1};
     static const uint8_t from_bottom[9] = {0, 0, 0, 1, 1, 0, 1, 1, 0};
     ptrdiff_t column = im->channels, row = column * im->width;
@@ -150,9 +155,9 @@ int ck_image_orient(struct ck_image *im, int orientation, struct ck_image *spare
     from += from_bottom[orientation] ? (im->height - 1) * row : 0;
     column = from_right[orientation] ? -column : column;
     row = from_bottom[orientation] ? -row : row;
-    ptrdiff_t across = turned ? row : column, down = turned ? column : row;
-    /* Turned in strips, so that the stored rows that a strip crosses stay in the cache. */
-    int32_t strip = turned && width > STRIP ? STRIP : width;
+    ptrdiff_t across = rotated ? row : column, down = rotated ? column : row;
+    /* Rotates in strips, so that the stored rows that a strip crosses stay in the cache. */
+    int32_t strip = rotated && width > STRIP ? STRIP : width;
     for (int32_t x = 0; x < width; x += strip)
         for (int32_t y = 0; y < height; y++)
             gather(spare->data + ((ptrdiff_t)y * width + x) * im->channels,

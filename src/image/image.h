@@ -1,18 +1,23 @@
-/* image.h - pixels in memory: interleaved as codecs make them, in planes as operations like
- * them. Memory is kept and reused: an image that fits in what is there allocates nothing. */
+/* image.h - 8-bit pixels in memory: interleaved, as codecs produce them, and in planes, as the
+ * operations use them.
+ *
+ * An image owns its memory and reuses it: reshaping to something that fits the capacity
+ * allocates nothing. Nothing here is shared or locked; each thread works on images of its
+ * own. */
 #ifndef CK_IMAGE_H
 #define CK_IMAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A part of an image, in pixels. */
+/* A rectangle of an image, in pixels. */
 struct ck_box {
     int32_t x, y, width, height;
 };
 
-/* Zeroed = empty. At least CK_IMAGE_SLACK bytes beyond the last pixel may be read and written
- * (never relied on), so that vector code needs no special end. */
+/* A zeroed struct is an empty image. At least CK_IMAGE_SLACK bytes past the last pixel may be
+ * read and written (their value is never used), so that vector code needs no special case at
+ * the end. */
 enum { CK_IMAGE_SLACK = 64, CK_IMAGE_MAX_SIDE = 65535 };
 
 struct ck_image {
@@ -27,22 +32,24 @@ struct ck_planes {
     size_t capacity;
 };
 
-/* Make room for this shape; the contents are undefined. */
+/* Set the shape and make room for it; the contents are undefined. On failure the image is
+ * empty. */
 int ck_image_reshape(struct ck_image *im, int32_t width, int32_t height, int32_t channels);
 int ck_planes_reshape(struct ck_planes *p, int32_t width, int32_t height, int32_t channels);
+/* Free the memory and leave an empty image. */
 void ck_image_release(struct ck_image *im);
 void ck_planes_release(struct ck_planes *p);
 
-/* From one layout to the other. */
+/* Convert from one layout to the other; `out` is reshaped. */
 int ck_planes_from_image(struct ck_planes *out, const struct ck_image *im);
 int ck_image_from_planes(struct ck_image *out, const struct ck_planes *p);
 
-/* 1 -> 3 channels repeats, 3 -> 1 is L = (19595 R + 38470 G + 7471 B + 2^15) / 2^16, as
- * Pillow's convert(); other changes of the number of channels are refused. `spare` is working
- * memory. */
+/* Converts in place: 1 -> 3 channels repeats, 3 -> 1 is L = (19595 R + 38470 G + 7471 B + 2^15)
+ * / 2^16, as in Pillow's convert(); other changes fail with COKE_EFORMAT. `spare` is scratch
+ * that swaps its memory with im: pass the same one again to avoid allocations. */
 int ck_image_to_channels(struct ck_image *im, int32_t channels, struct ck_image *spare);
 
-/* Turns and mirrors in place so that EXIF orientation 1..8 becomes 1. */
+/* Rotates and mirrors in place so that EXIF orientation 1..8 becomes 1. `spare` as above. */
 int ck_image_orient(struct ck_image *im, int orientation, struct ck_image *spare);
 
 #endif

@@ -1,4 +1,5 @@
-/* jpeg.c - JPEG by libjpeg-turbo: whole or in part, at full size or scaled, and back. */
+/* jpeg.c - JPEG, using libjpeg-turbo: decodes whole or in part, at full size or scaled;
+ * encodes. */
 #include "image/codec.h"
 #include "image/codecs.h"
 #include "image/exif.h"
@@ -11,11 +12,11 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-/* ROWS: handed to libjpeg at a time. A progressive file of more scans than MOST_SCANS is
- * refused: each costs a pass over all coefficients, for a few bytes of file. */
-enum { ROWS = 16, MOST_SCANS = 500, FIRST_SINK = 1 << 16 };
+/* ROWS: rows per call of libjpeg. Progressive files of more than MAX_SCANS scans are rejected:
+ * each scan costs a sweep over all coefficients, for a few bytes of file. */
+enum { ROWS = 16, MAX_SCANS = 500, FIRST_SINK = 1 << 16 };
 
-/* Side of a block after scaling, named differently for other versions of the interface. */
+/* Side of a block after scaling; the field's name depends on the version of the interface. */
 #if JPEG_LIB_VERSION >= 70
 #define BLOCK_SIDE(c) ((c)->min_DCT_h_scaled_size)
 #define COMPONENT_SIDE(p) ((p)->DCT_h_scaled_size)
@@ -24,16 +25,17 @@ enum { ROWS = 16, MOST_SCANS = 500, FIRST_SINK = 1 << 16 };
 #define COMPONENT_SIDE(p) ((p)->DCT_scaled_size)
 #endif
 
-/* Where libjpeg's errors go: a jump, then a sentence. */
+/* libjpeg's error handler: longjmp to the function that then reports the message. */
 struct errors {
-    struct jpeg_error_mgr base; /* first, so that one pointer is both */
+    struct jpeg_error_mgr base; /* first, so that a pointer to it is a pointer to both */
     jmp_buf jump;
-    int status;                    /* for the sentence */
-    const char *words;             /* ours; NULL = libjpeg's */
-    char warning[JMSG_LENGTH_MAX]; /* the first one, "" = none */
+    int status;                    /* status to report */
+    const char *words;             /* our message; NULL = libjpeg's */
+    char warning[JMSG_LENGTH_MAX]; /* the first warning; "" = none */
 };
 
-/* ck_decoder.jpeg */
+/* Stored in ck_decoder.jpeg: allocated by the first JPEG file of a thread, reused by the
+ * others. */
 struct decompressor {
     struct jpeg_decompress_struct c;
     struct errors errors;
@@ -49,6 +51,7 @@ static void jump_out(j_common_ptr c)
     longjmp(e->jump, 1);
 }
 
+/* Fails with our own message, a string literal. */
 static void jump_with(j_common_ptr c, const char *words)
 {
     struct errors *e = (struct errors *)c->err;
@@ -56,6 +59,8 @@ static void jump_with(j_common_ptr c, const char *words)
     longjmp(e->jump, 1);
 }
 
+/* Level -1 marks corrupt data that libjpeg decodes anyway; an error only if the caller is
+ * strict. */
 static void keep_warning(j_common_ptr c, int level)
 {
     struct errors *e = (struct errors *)c->err;
@@ -79,7 +84,8 @@ static void set_errors(struct errors *e, int status)
     e->warning[0] = 0;
 }
 
-static int tell_error(const char *name, j_common_ptr c)
+/* Turns what libjpeg reported before the jump into this library's error. */
+static int report_error(const char *name, j_common_ptr c)
 {
     struct errors *e = (struct errors *)c->err;
     char words[JMSG_LENGTH_MAX];
@@ -92,18 +98,20 @@ static int tell_error(const char *name, j_common_ptr c)
 
 /* ---- the header ---- */
 
+/* SOF0 to SOF15 without DHT, JPG and DAC. */
 static int is_frame(uint8_t marker)
 {
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 &&
            marker != 0xcc;
 }
 
+/* Markers without a length: TEM, RST0 to RST7, SOI. */
 static int is_alone(uint8_t marker)
 {
     return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 }
 
-/* The marker at or after *at, which moves behind it; 0 when there is none. */
+/* The next marker at or after *at, which advances past it; 0 if there is none. */
 static uint8_t next_marker(const struct ck_bytes *in, size_t *at)
 {
     for (; *at + 1 < in->size; (*at)++)
@@ -114,12 +122,12 @@ static uint8_t next_marker(const struct ck_bytes *in, size_t *at)
     return 0;
 }
 
-/* body: a frame header after its length. */
+/* body: a frame header after its length field, at smaller 6 bytes. */
 static int read_frame(const struct ck_bytes *in, const uint8_t *body, struct ck_image_info *out)
 {
     int components = body[5];
     if (components != 1 && components != 3 && components != 4)
-        return ck_fail(COKE_EFORMAT, "%s: JPEG of %d components; 1, 3 and 4 are supported",
+        return ck_fail(COKE_EFORMAT, "%s: JPEG has %d components; 1, 3 and 4 are supported",
                        in->name, components);
     out->bits = body[0];
     out->height = (int32_t)ck_be16(body + 1);
@@ -128,11 +136,11 @@ static int read_frame(const struct ck_bytes *in, const uint8_t *body, struct ck_
     return COKE_OK;
 }
 
-/* Markers up to the first scan, which is at *scan: the first frame header and the first EXIF
- * block count. */
-static int read_header(const struct ck_bytes *in, struct ck_image_info *out, size_t *scan)
+/* Reads the markers up to the first scan. Of several frame headers or EXIF blocks the first
+ * counts. */
+int ck_jpeg_probe(const struct ck_bytes *in, struct ck_image_info *out)
 {
-    size_t bytes;
+    size_t bytes, *scan = &out->scan;
     int exif = 0;
     *scan = 2;
     for (uint8_t marker; (marker = next_marker(in, scan)) != 0; *scan += bytes) {
@@ -157,25 +165,15 @@ static int read_header(const struct ck_bytes *in, struct ck_image_info *out, siz
                 return rc;
         }
     }
-    return ck_fail(COKE_EFORMAT, "%s: the JPEG header is damaged or cut short", in->name);
+    return ck_fail(COKE_EFORMAT, "%s: damaged or truncated JPEG header", in->name);
 }
 
-int ck_jpeg_probe(const struct ck_bytes *in, struct ck_image_info *out)
+/* Whether an end marker follows the header. Checked before decoding, so that a truncated file
+ * is found no matter which part of it is wanted. */
+static int has_end(const struct ck_bytes *in, const struct ck_image_info *info)
 {
-    size_t scan;
-    return read_header(in, out, &scan);
-}
-
-/* Is there an end marker after the header? Asked before decoding, so that a file that was cut
- * is found whichever part of it is wanted. */
-static int has_end(const struct ck_bytes *in)
-{
-    struct ck_image_info info = {0};
-    size_t scan;
-    if (read_header(in, &info, &scan))
-        return 0;
-    for (size_t i = in->size - 1; i > scan; i--)
-        if (in->at[i] == 0xd9 && in->at[i - 1] == 0xff)
+    for (size_t i = in->size; i > info->scan + 1; i--)
+        if (in->at[i - 1] == 0xd9 && in->at[i - 2] == 0xff)
             return 1;
     return 0;
 }
@@ -187,9 +185,11 @@ static void begin_source(j_decompress_ptr c)
     (void)c;
 }
 
+/* The whole file is in the buffer from the start, so that a request for more means
+ * truncation. */
 static boolean ask_beyond_end(j_decompress_ptr c)
 {
-    jump_with((j_common_ptr)c, "the file is cut short");
+    jump_with((j_common_ptr)c, "truncated file");
     return FALSE;
 }
 
@@ -204,14 +204,15 @@ static void skip_bytes(j_decompress_ptr c, long n)
     s->bytes_in_buffer -= (size_t)n;
 }
 
+/* libjpeg's progress callback, called during each scan. */
 static void check_scans(j_common_ptr c)
 {
-    if (c->is_decompressor && ((j_decompress_ptr)c)->input_scan_number > MOST_SCANS)
-        jump_with(c, "more scans than any camera or program writes");
+    if (c->is_decompressor && ((j_decompress_ptr)c)->input_scan_number > MAX_SCANS)
+        jump_with(c, "implausibly many scans");
 }
 
-/* The state proper is made anew for each file, which costs a few small blocks of memory: tables
- * that a file does not define must not be those of the file before. */
+/* Creates libjpeg's state anew for each file, which costs a few small allocations: tables that
+ * a file does not define must not be those of the previous file. */
 static void open_file(struct decompressor *s, const struct ck_bytes *in)
 {
     jpeg_create_decompress(&s->c);
@@ -239,7 +240,7 @@ static int get_decompressor(struct ck_decoder *d, struct decompressor **out)
 
 void ck_jpeg_release(void *state)
 {
-    ck_free(state); /* libjpeg's own was released after the last file */
+    ck_free(state); /* libjpeg's own memory was freed after the last file */
 }
 
 /* ---- which part ---- */
@@ -249,19 +250,19 @@ static int32_t round_down(int32_t x, int32_t step)
     return x / step * step;
 }
 
-static int32_t least(int32_t a, int32_t b)
+static int32_t smaller(int32_t a, int32_t b)
 {
     return a < b ? a : b;
 }
 
-static int32_t most(int32_t a, int32_t b)
+static int32_t larger(int32_t a, int32_t b)
 {
     return a > b ? a : b;
 }
 
-/* Only layouts that are known to give the same bytes in part: all of one size, or one large
- * component before small ones. libjpeg's widths of parts are wrong where colour is scaled by
- * the transform and interpolated as well (4:1:0 at 1/2, say). */
+/* Crops only layouts that are known to give the same bytes in part: all components of one size,
+ * or a large one before small ones. libjpeg miscomputes the widths of parts where chroma is
+ * both scaled by the transform and interpolated (4:1:0 at 1/2, for example). */
 static int can_crop(const struct jpeg_decompress_struct *c)
 {
     for (int i = 0; i < c->num_components; i++) {
@@ -277,8 +278,8 @@ static int can_crop(const struct jpeg_decompress_struct *c)
     return 1;
 }
 
-/* The wanted part in pixels of the output, with a block more on either side: colour is
- * interpolated between neighbours, and those at the edge of a part are missing. */
+/* The wanted part in pixels of the output, with one more block on either side: chroma is
+ * interpolated between neighbours, which are missing at the edge of a part. */
 static struct ck_box scaled_part(const struct jpeg_decompress_struct *c,
                                  const struct ck_decode_job *job)
 {
@@ -288,13 +289,13 @@ static struct ck_box scaled_part(const struct jpeg_decompress_struct *c,
     if (!can_crop(c))
         return (struct ck_box){0, 0, width, height};
     int32_t block = BLOCK_SIDE(c) * c->max_h_samp_factor;
-    int32_t left = most(round_down(w->x / scale, block) - block, 0);
-    int32_t right = least((w->x + w->width + scale - 1) / scale + block, width);
-    int32_t bottom = least((w->y + w->height + scale - 1) / scale, height);
+    int32_t left = larger(round_down(w->x / scale, block) - block, 0);
+    int32_t right = smaller((w->x + w->width + scale - 1) / scale + block, width);
+    int32_t bottom = smaller((w->y + w->height + scale - 1) / scale, height);
     return (struct ck_box){left, w->y / scale, right - left, bottom - w->y / scale};
 }
 
-/* Tells libjpeg the columns, and skips the rows above. */
+/* Selects the columns and skips the rows above; returns the part that libjpeg will decode. */
 static struct ck_box go_to_part(struct decompressor *s, const struct ck_decode_job *job)
 {
     struct ck_box part = scaled_part(&s->c, job);
@@ -311,11 +312,11 @@ static struct ck_box go_to_part(struct decompressor *s, const struct ck_decode_j
 
 /* ---- decoding ---- */
 
-/* Up to `n` rows, to where they belong. */
+/* Decodes up to n rows to consecutive rows of `row` bytes; returns their number. */
 static int read_rows(struct decompressor *s, uint8_t *to, size_t row, int32_t n)
 {
     JSAMPROW rows[ROWS];
-    n = least(n, ROWS);
+    n = smaller(n, ROWS);
     for (int32_t i = 0; i < n; i++)
         rows[i] = to + row * (size_t)i;
     return (int)jpeg_read_scanlines(&s->c, rows, (JDIMENSION)n);
@@ -328,14 +329,14 @@ static void read_part(struct decompressor *s, struct ck_image *out)
         y += read_rows(s, out->data + row * (size_t)y, row, out->height - y);
 }
 
-/* a * b / 255 rounded, as Pillow computes it. */
+/* a * b / 255, rounded as Pillow does. */
 static uint32_t mul255(uint32_t a, uint32_t b)
 {
     uint32_t t = a * b + 128;
     return ((t >> 8) + t) >> 8;
 }
 
-/* Files of four components are Adobe's, which store the inverse: 255 = no ink. */
+/* Four-component files are Adobe's, which store the inverse: 255 = no ink. */
 static void cmyk_to_rgb(const uint8_t *from, uint8_t *to, int32_t n)
 {
     for (int32_t i = 0; i < n; i++, from += 4)
@@ -343,6 +344,7 @@ static void cmyk_to_rgb(const uint8_t *from, uint8_t *to, int32_t n)
             *to++ = (uint8_t)(from[3] - mul255(255u - from[c], from[3]));
 }
 
+/* Converts ROWS rows at a time; `four` is scratch. */
 static int read_cmyk_part(struct decompressor *s, struct ck_image *out, struct ck_image *four)
 {
     int rc = ck_image_reshape(four, out->width, ROWS, 4);
@@ -365,7 +367,7 @@ static J_COLOR_SPACE color_space(const struct decompressor *s)
                                       : JCS_CMYK;
 }
 
-/* Leaves by longjmp when libjpeg finds a fault. */
+/* Leaves by longjmp when libjpeg finds an error. */
 static int decode_part(struct ck_decoder *d, struct decompressor *s,
                        const struct ck_decode_job *job)
 {
@@ -374,7 +376,7 @@ static int decode_part(struct ck_decoder *d, struct decompressor *s,
     if (s->c.image_width != (JDIMENSION)job->info->width ||
         s->c.image_height != (JDIMENSION)job->info->height ||
         (s->c.num_components == 1) != (job->info->channels == 1))
-        jump_with((j_common_ptr)&s->c, "two headers that differ");
+        jump_with((j_common_ptr)&s->c, "contradictory frame headers");
     s->c.out_color_space = color_space(s);
     s->c.scale_num = 1;
     s->c.scale_denom = (unsigned)job->scale;
@@ -389,35 +391,37 @@ static int decode_part(struct ck_decoder *d, struct decompressor *s,
     return COKE_OK;
 }
 
-static int decode_or_tell(struct ck_decoder *d, struct decompressor *s,
-                          const struct ck_decode_job *job)
+static int decode_or_report(struct ck_decoder *d, struct decompressor *s,
+                            const struct ck_decode_job *job)
 {
     if (setjmp(s->errors.jump))
-        return tell_error(job->in.name, (j_common_ptr)&s->c);
+        return report_error(job->in.name, (j_common_ptr)&s->c);
     return decode_part(d, s, job);
 }
 
+/* libjpeg's state never outlives the call, whichever way it ends. */
 int ck_jpeg_decode(struct ck_decoder *d, const struct ck_decode_job *job)
 {
     struct decompressor *s;
     int rc;
-    if (!has_end(&job->in))
-        return ck_codec_cut_short(&job->in, CK_CODEC_JPEG);
+    if (!has_end(&job->in, job->info))
+        return ck_codec_truncated(&job->in, CK_CODEC_JPEG);
     CK_TRY(get_decompressor(d, &s));
     set_errors(&s->errors, COKE_EFORMAT);
-    memset(&s->c, 0, sizeof s->c); /* nothing to destroy, should creation fail */
+    memset(&s->c, 0, sizeof s->c); /* leaves nothing to destroy if creation fails */
     s->c.err = &s->errors.base;
-    rc = decode_or_tell(d, s, job);
+    rc = decode_or_report(d, s, job);
     jpeg_destroy_decompress(&s->c);
     if (!rc && job->strict && s->errors.warning[0])
-        rc = ck_fail(COKE_EFORMAT, "%s: JPEG is damaged inside: %s", job->in.name,
-                     s->errors.warning);
+        rc =
+            ck_fail(COKE_EFORMAT, "%s: damaged JPEG data: %s", job->in.name, s->errors.warning);
 done:
     return rc;
 }
 
 /* ---- encoding ---- */
 
+/* On the stack of ck_jpeg_encode; `c` is first, so that a pointer to it is a pointer to all. */
 struct compressor {
     struct jpeg_compress_struct c;
     struct errors errors;
@@ -430,7 +434,7 @@ static struct compressor *compressor_of(j_compress_ptr c)
     return (struct compressor *)c;
 }
 
-/* libjpeg fills what lies between sink.size and sink.capacity. */
+/* Gives libjpeg the room between sink.size and sink.capacity to fill. */
 static void offer_room(j_compress_ptr c)
 {
     struct compressor *s = compressor_of(c);
@@ -442,6 +446,7 @@ static void offer_room(j_compress_ptr c)
     s->destination.free_in_buffer = (size_t)s->sink.capacity - s->sink.size;
 }
 
+/* libjpeg calls this when the room is full, whatever free_in_buffer says. */
 static boolean take_full(j_compress_ptr c)
 {
     compressor_of(c)->sink.size = (size_t)compressor_of(c)->sink.capacity;
@@ -468,10 +473,10 @@ static void set_parameters(struct compressor *s, const struct ck_image *im, int 
     s->c.comp_info[0].v_samp_factor = half ? 2 : 1;
 }
 
-static int encode_or_tell(struct compressor *s, const struct ck_image *im, int quality)
+static int encode_or_report(struct compressor *s, const struct ck_image *im, int quality)
 {
     if (setjmp(s->errors.jump))
-        return tell_error("writing", (j_common_ptr)&s->c);
+        return report_error("writing", (j_common_ptr)&s->c);
     jpeg_create_compress(&s->c);
     s->destination = (struct jpeg_destination_mgr){.init_destination = offer_room,
                                                    .empty_output_buffer = take_full,
@@ -492,12 +497,13 @@ int ck_jpeg_encode(const struct ck_image *im, int quality, unsigned char **bytes
 {
     struct compressor s;
     if (im->channels != 1 && im->channels != 3)
-        return ck_fail(COKE_EUSAGE, "an image of %d channels cannot be a JPEG file",
+        return ck_fail(COKE_EUSAGE,
+                       "cannot write an image of %d channels as JPEG: 1 and 3 are supported",
                        im->channels);
     memset(&s, 0, sizeof s);
     set_errors(&s.errors, COKE_EUSAGE);
     s.c.err = &s.errors.base;
-    int rc = encode_or_tell(&s, im, quality);
+    int rc = encode_or_report(&s, im, quality);
     jpeg_destroy_compress(&s.c);
     if (rc) {
         ck_free(s.sink.data);

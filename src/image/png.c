@@ -12,24 +12,25 @@
 
 enum { SIGNATURE = 8, CHUNK_HEADER = 8, CHUNK_EXTRA = 12, IHDR_BYTES = 13, LEVEL = 6 };
 /* No chunk but the pixels may take more memory than this. */
-enum { MOST_CHUNK_BYTES = 1 << 20 };
+enum { MAX_CHUNK_BYTES = 1 << 20 };
 
-/* What libpng's callbacks see; one call's. */
-struct session {
+/* The state of one call, reading or writing, for libpng's callbacks; on the caller's stack. */
+struct transfer {
     png_structp png;
     png_infop info;
-    const struct ck_bytes *in; /* reading */
+    const struct ck_bytes *in; /* when reading */
     size_t at;
-    struct ck_sink sink; /* writing */
+    struct ck_sink sink; /* when writing */
     int out_of_memory;
-    char words[128]; /* libpng's, when it gave up */
+    char words[128]; /* libpng's message, if it failed */
 };
 
 /* ---- callbacks ---- */
 
+/* libpng may not return from an error: jumps to the setjmp of run_reader or run_writer. */
 static PNG_NORETURN void give_up(png_structp png, png_const_charp words)
 {
-    struct session *s = png_get_error_ptr(png);
+    struct transfer *s = png_get_error_ptr(png);
     snprintf(s->words, sizeof s->words, "%s", words);
     png_longjmp(png, 1);
 }
@@ -40,9 +41,10 @@ static void stay_silent(png_structp png, png_const_charp words)
     (void)words;
 }
 
+/* Through ck_alloc_array, so that tests can fail each allocation. */
 static png_voidp allocate(png_structp png, png_alloc_size_t bytes)
 {
-    struct session *s = png_get_mem_ptr(png);
+    struct transfer *s = png_get_mem_ptr(png);
     void *p = ck_alloc_array(bytes, 1);
     s->out_of_memory |= !p;
     return p;
@@ -56,16 +58,16 @@ static void release(png_structp png, png_voidp p)
 
 static void read_bytes(png_structp png, png_bytep to, size_t n)
 {
-    struct session *s = png_get_io_ptr(png);
+    struct transfer *s = png_get_io_ptr(png);
     if (n > s->in->size - s->at)
-        png_error(png, "the file is cut short");
+        png_error(png, "truncated file");
     memcpy(to, s->in->at + s->at, n);
     s->at += n;
 }
 
 static void write_bytes(png_structp png, png_bytep from, size_t n)
 {
-    struct session *s = png_get_io_ptr(png);
+    struct transfer *s = png_get_io_ptr(png);
     if (ck_sink_append(&s->sink, from, n)) {
         s->out_of_memory = 1;
         png_error(png, "out of memory");
@@ -79,7 +81,7 @@ static void flush(png_structp png)
 
 /* ---- the header ---- */
 
-/* Orientation in an eXIf chunk, before or after the pixels. */
+/* The orientation in an eXIf chunk, which may follow the pixels. Scans chunk headers only. */
 static int32_t find_orientation(const struct ck_bytes *in)
 {
     for (size_t at = SIGNATURE; in->size - at >= CHUNK_EXTRA;) {
@@ -98,11 +100,11 @@ int ck_png_probe(const struct ck_bytes *in, struct ck_image_info *out)
 {
     const uint8_t *header = in->at + SIGNATURE, *body = header + CHUNK_HEADER;
     if (in->size < SIGNATURE + CHUNK_EXTRA + IHDR_BYTES)
-        return ck_codec_cut_short(in, CK_CODEC_PNG);
+        return ck_codec_truncated(in, CK_CODEC_PNG);
     if (ck_be32(header) != IHDR_BYTES || memcmp(header + 4, "IHDR", 4) != 0)
-        return ck_fail(COKE_EFORMAT, "%s: the PNG file does not start with its header",
+        return ck_fail(COKE_EFORMAT, "%s: the PNG file does not start with an IHDR chunk",
                        in->name);
-    /* Sides beyond 31 bits become 0, which is refused as well. */
+    /* Sides beyond 31 bits become 0, which codec.c rejects as well. */
     uint32_t width = ck_be32(body), height = ck_be32(body + 4);
     out->width = width > INT32_MAX ? 0 : (int32_t)width;
     out->height = height > INT32_MAX ? 0 : (int32_t)height;
@@ -114,7 +116,7 @@ int ck_png_probe(const struct ck_bytes *in, struct ck_image_info *out)
 
 /* ---- reading ---- */
 
-/* Everything but the pixels and the palette is passed over, so that it costs no memory. */
+/* Skips every chunk but the pixels and the palette, so that it costs no memory. */
 static void set_limits(png_structp png)
 {
     static const png_byte names[] =
@@ -122,45 +124,47 @@ static void set_limits(png_structp png)
         "sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0tRNS\0zTXt";
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, sizeof names / 5);
     png_set_user_limits(png, CK_IMAGE_MAX_SIDE, CK_IMAGE_MAX_SIDE);
-    png_set_chunk_malloc_max(png, MOST_CHUNK_BYTES);
+    png_set_chunk_malloc_max(png, MAX_CHUNK_BYTES);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
 }
 
+/* Every PNG becomes 8-bit grey or RGB: the formats that ck_png_probe announces. */
 static void set_transforms(png_structp png)
 {
-    png_set_strip_16(png); /* the high byte, as Pillow takes it */
+    png_set_strip_16(png); /* keeps the high byte, as Pillow does */
     png_set_packing(png);
     png_set_expand_gray_1_2_4_to_8(png);
     png_set_palette_to_rgb(png);
     png_set_strip_alpha(png);
 }
 
-/* Leaves by longjmp when libpng finds a fault. */
-static int read_pixels(struct session *s, struct ck_image *out, int32_t channels)
+/* Leaves by longjmp when libpng finds an error. */
+static int read_pixels(struct transfer *s, struct ck_image *out, int32_t channels)
 {
     png_structp png = s->png;
     set_limits(png);
     png_set_read_fn(png, s, read_bytes);
     png_read_info(png, s->info);
     set_transforms(png);
-    int passes = png_set_interlace_handling(png);
+    int sweeps = png_set_interlace_handling(png); /* 7 if interlaced, else 1 */
     png_read_update_info(png, s->info);
     int32_t width = (int32_t)png_get_image_width(png, s->info);
     int32_t height = (int32_t)png_get_image_height(png, s->info);
     size_t row = (size_t)width * (size_t)channels;
     if (png_get_rowbytes(png, s->info) != row)
-        png_error(png, "rows of an unexpected length");
+        png_error(png, "rows have an unexpected length");
     int rc = ck_image_reshape(out, width, height, channels);
     if (rc)
         return rc;
-    for (int pass = 0; pass < passes; pass++)
+    for (int sweep = 0; sweep < sweeps; sweep++)
         for (int32_t y = 0; y < height; y++)
             png_read_row(png, out->data + row * (size_t)y, NULL);
     png_read_end(png, NULL);
     return COKE_OK;
 }
 
-static int run_reader(struct session *s, struct ck_image *out, int32_t channels)
+/* setjmp is in a function of its own, whose variables do not change after it. */
+static int run_reader(struct transfer *s, struct ck_image *out, int32_t channels)
 {
     if (setjmp(png_jmpbuf(s->png))) {
         if (s->out_of_memory)
@@ -173,7 +177,7 @@ static int run_reader(struct session *s, struct ck_image *out, int32_t channels)
 int ck_png_decode(struct ck_decoder *d, const struct ck_decode_job *job)
 {
     (void)d;
-    struct session s = {.in = &job->in};
+    struct transfer s = {.in = &job->in};
     int rc;
     s.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &s, give_up, stay_silent, &s,
                                      allocate, release);
@@ -188,7 +192,8 @@ done:
 
 /* ---- writing ---- */
 
-static void write_pixels(struct session *s, const struct ck_image *im)
+/* Leaves by longjmp like read_pixels. */
+static void write_pixels(struct transfer *s, const struct ck_image *im)
 {
     int color = im->channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY;
     size_t row = (size_t)im->width * (size_t)im->channels;
@@ -203,7 +208,7 @@ static void write_pixels(struct session *s, const struct ck_image *im)
     png_write_end(s->png, s->info);
 }
 
-static int run_writer(struct session *s, const struct ck_image *im)
+static int run_writer(struct transfer *s, const struct ck_image *im)
 {
     if (setjmp(png_jmpbuf(s->png))) {
         if (s->out_of_memory)
@@ -217,10 +222,11 @@ static int run_writer(struct session *s, const struct ck_image *im)
 
 int ck_png_encode(const struct ck_image *im, unsigned char **bytes, size_t *size)
 {
-    struct session s = {0};
+    struct transfer s = {0};
     int rc;
     if (im->channels != 1 && im->channels != 3)
-        return ck_fail(COKE_EUSAGE, "an image of %d channels cannot be a PNG file",
+        return ck_fail(COKE_EUSAGE,
+                       "cannot write an image of %d channels as PNG: 1 and 3 are supported",
                        im->channels);
     s.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &s, give_up, stay_silent, &s,
                                       allocate, release);

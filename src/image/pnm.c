@@ -1,4 +1,4 @@
-/* pnm.c - the portable bitmaps, greymaps and pixmaps P1 to P6, and P5 and P6 back. */
+/* pnm.c - portable bitmaps, greymaps and pixmaps: reads P1 to P6, writes P5 and P6. */
 #include "image/codec.h"
 #include "image/codecs.h"
 #include "core/error.h"
@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_DIGITS = 10 };
+enum { MAX_DIGITS = 10 };
 
-/* Where reading is. */
+/* The unread part of the file. */
 struct cursor {
     const uint8_t *at, *end;
 };
 
+/* `data` starts at the first sample. */
 struct header {
     int format; /* 1..6 */
     uint32_t width, height, maxval;
@@ -26,7 +27,7 @@ static int is_space(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Past white space and comments, which end with their line. */
+/* Skips white space and comments, which end with their line. */
 static void skip_space(struct cursor *c)
 {
     for (; c->at < c->end && (is_space(*c->at) || *c->at == '#'); c->at++)
@@ -37,18 +38,18 @@ static void skip_space(struct cursor *c)
         c->at = c->end;
 }
 
-/* A number of digits only, at most 32 bits. 0 = there is none. */
+/* Reads an unsigned decimal number of up to 31 bits. Returns 0 if there is none. */
 static int read_number(struct cursor *c, uint32_t *out)
 {
     uint64_t value = 0;
     int digits = 0;
     skip_space(c);
-    for (; c->at < c->end && *c->at >= '0' && *c->at <= '9' && digits <= MOST_DIGITS; c->at++) {
+    for (; c->at < c->end && *c->at >= '0' && *c->at <= '9' && digits <= MAX_DIGITS; c->at++) {
         value = 10 * value + (uint64_t)(*c->at - '0');
         digits++;
     }
     *out = (uint32_t)value;
-    return digits > 0 && digits <= MOST_DIGITS && value <= INT32_MAX;
+    return digits > 0 && digits <= MAX_DIGITS && value <= INT32_MAX;
 }
 
 static int is_bitmap(const struct header *h)
@@ -56,6 +57,7 @@ static int is_bitmap(const struct header *h)
     return h->format == 1 || h->format == 4;
 }
 
+/* P1 to P3 store samples as text. */
 static int is_plain(const struct header *h)
 {
     return h->format <= 3;
@@ -73,12 +75,13 @@ static int read_header(const struct ck_bytes *in, struct header *h)
     int ok = read_number(&h->data, &h->width) && read_number(&h->data, &h->height);
     if (ok && !is_bitmap(h))
         ok = read_number(&h->data, &h->maxval);
-    /* One character of white space stands between the header and the samples. */
+    /* One character of white space separates the header from the samples. */
     if (!ok || h->data.at == h->data.end || !(is_space(*h->data.at) || *h->data.at == '#'))
-        return ck_fail(COKE_EFORMAT, "%s: the PNM header is damaged or cut short", in->name);
+        return ck_fail(COKE_EFORMAT, "%s: damaged or truncated PNM header", in->name);
     if (h->maxval < 1 || h->maxval > 65535)
-        return ck_fail(COKE_EFORMAT, "%s: PNM samples up to %u; 1 to 65535 can be", in->name,
-                       h->maxval);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: invalid maximum sample %u in the PNM header; must be 1 to 65535",
+                       in->name, h->maxval);
     if (!is_plain(h))
         h->data.at++;
     return COKE_OK;
@@ -97,31 +100,32 @@ int ck_pnm_probe(const struct ck_bytes *in, struct ck_image_info *out)
     return COKE_OK;
 }
 
-/* To 0..255, with Pillow's rounding (Python's round(value / maxval * 255)). */
+/* Scales to 0..255 with Pillow's rounding (Python's round(value / maxval * 255)). */
 static uint8_t to_byte(uint32_t value, uint32_t maxval)
 {
     double scaled = rint((double)value / (double)maxval * 255.0);
     return scaled > 255 ? 255 : (uint8_t)scaled;
 }
 
-/* The least number of bytes that can hold the samples, so that a lying header is found before
- * memory is asked for. */
-static uint64_t least_bytes(const struct header *h, uint64_t samples)
+/* The minimum number of bytes that can hold the samples, so that a header that claims too much
+ * is found before memory is allocated. */
+static uint64_t min_bytes(const struct header *h, uint64_t samples)
 {
     if (h->format == 4)
         return (uint64_t)h->height * ((h->width + 7) / 8);
     if (h->format == 1)
         return samples;
     if (is_plain(h))
-        return 2 * samples - 1; /* a digit each, and white space between */
+        return 2 * samples - 1; /* one digit each, and white space between */
     return samples * (h->maxval > 255 ? 2 : 1);
 }
 
+/* The error of a text sample that could not be read. */
 static int plain_fault(const struct ck_bytes *in, const struct cursor *c)
 {
     if (c->at == c->end)
-        return ck_codec_cut_short(in, CK_CODEC_PNM);
-    return ck_fail(COKE_EFORMAT, "%s: byte %zu is no number of a PNM file", in->name,
+        return ck_codec_truncated(in, CK_CODEC_PNM);
+    return ck_fail(COKE_EFORMAT, "%s: byte %zu of the PNM file is not a number", in->name,
                    (size_t)(c->at - in->at));
 }
 
@@ -145,7 +149,8 @@ static int read_plain(const struct ck_bytes *in, const struct header *h, uint8_t
         if (!read_number(&c, &value))
             return plain_fault(in, &c);
         if (value > h->maxval)
-            return ck_fail(COKE_EFORMAT, "%s: a sample of %u, more than the maximum of %u",
+            return ck_fail(COKE_EFORMAT,
+                           "%s: sample %u exceeds the maximum of %u in the PNM header",
                            in->name, value, h->maxval);
         out[i] = to_byte(value, h->maxval);
     }
@@ -160,6 +165,7 @@ static void unpack_bits(const struct header *h, uint8_t *out)
             *out++ = row[x / 8] >> (7 - x % 8) & 1 ? 0 : 255;
 }
 
+/* Clips samples above maxval; 8-bit ones go through a table. */
 static void unpack_samples(const struct header *h, uint8_t *out, size_t n)
 {
     const uint8_t *from = h->data.at;
@@ -175,6 +181,7 @@ static void unpack_samples(const struct header *h, uint8_t *out, size_t n)
         out[i] = table[from[i]];
 }
 
+/* Parses the header again: only its end says where the samples are. */
 int ck_pnm_decode(struct ck_decoder *d, const struct ck_decode_job *job)
 {
     (void)d;
@@ -183,8 +190,8 @@ int ck_pnm_decode(struct ck_decoder *d, const struct ck_decode_job *job)
     int rc;
     CK_TRY(read_header(&job->in, &h));
     uint64_t samples = (uint64_t)h.width * h.height * (uint64_t)channels_of(&h);
-    if ((uint64_t)(h.data.end - h.data.at) < least_bytes(&h, samples))
-        return ck_codec_cut_short(&job->in, CK_CODEC_PNM);
+    if ((uint64_t)(h.data.end - h.data.at) < min_bytes(&h, samples))
+        return ck_codec_truncated(&job->in, CK_CODEC_PNM);
     CK_TRY(ck_image_reshape(out, (int32_t)h.width, (int32_t)h.height, channels_of(&h)));
     if (h.format == 1)
         rc = read_plain_bits(&job->in, h.data, out->data, (size_t)samples);
@@ -204,7 +211,8 @@ int ck_pnm_encode(const struct ck_image *im, unsigned char **bytes, size_t *size
 {
     char head[64];
     if (im->channels != 1 && im->channels != 3)
-        return ck_fail(COKE_EUSAGE, "an image of %d channels cannot be a PNM file",
+        return ck_fail(COKE_EUSAGE,
+                       "cannot write an image of %d channels as PNM: 1 and 3 are supported",
                        im->channels);
     size_t n = (size_t)snprintf(head, sizeof head, "P%d\n%d %d\n255\n",
                                 im->channels == 3 ? 6 : 5, im->width, im->height);

@@ -1,4 +1,5 @@
-/* resize.c - antialiased resampling: weights in fixed point, lines first, then columns. */
+/* resize.c - antialiased resampling with fixed-point weights: first along lines, then
+ * columns. */
 #include "image/resize.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -7,9 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { ACROSS, DOWN, QUADS, LINES }; /* what the pieces of working memory hold */
-enum { BAND = 16 };                  /* lines put into quads at a time */
+enum { ACROSS, DOWN, QUADS, LINES }; /* uses of the pieces of scratch */
+enum { BAND = 16 };                  /* lines converted to quads at a time */
 
+/* Grows only; the old contents are lost. */
 static int make_room(struct ck_resizer *r, int piece, size_t n, size_t size)
 {
     if (size && n <= r->bytes[piece] / size)
@@ -32,10 +34,11 @@ void ck_resizer_release(struct ck_resizer *r)
 
 /* ---- weights ---- */
 
+/* The filter, widened for downscaling as Pillow does (antialiasing). */
 struct window {
-    double scale;   /* input pixels an output pixel */
-    double support; /* input pixels looked at to either side of the center */
-    double inverse; /* filter units an input pixel */
+    double scale;   /* input pixels per output pixel */
+    double support; /* input pixels used on either side of the center */
+    double inverse; /* filter units per input pixel */
     enum ck_filter filter;
 };
 
@@ -48,7 +51,7 @@ static struct window window_of(enum ck_filter filter, int32_t in, int32_t out)
     return w;
 }
 
-/* The order of the operations decides last bits, and is Pillow's. */
+/* The order of operations is Pillow's: it decides the last bits. */
 static double weight_at(enum ck_filter filter, double x)
 {
     const double a = -0.5;
@@ -77,19 +80,19 @@ static int32_t end_of_taps(const struct window *w, double center, int32_t in)
     return end > in ? in : end;
 }
 
-/* Most taps of any pixel, made even. */
+/* Maximum taps of any output pixel, rounded up to even: the kernels take pairs. */
 static int32_t count_taps(const struct window *w, int32_t in, int32_t out)
 {
-    int32_t most = 0;
+    int32_t taps = 0;
     for (int32_t i = 0; i < out; i++) {
         double center = center_of(w, i);
         int32_t n = end_of_taps(w, center, in) - first_tap(w, center);
-        most = n > most ? n : most;
+        taps = n > taps ? n : taps;
     }
-    return most + most % 2;
+    return taps + taps % 2;
 }
 
-/* The weights of output pixel i, where zeros are; real [taps] is working memory. */
+/* Sets the weights of output pixel i; the arrays hold zeros before. real [taps] is scratch. */
 static void set_weights(const struct window *w, struct ck_taps *t, int32_t i, double *real)
 {
     double center = center_of(w, i), sum = 0.0;
@@ -98,27 +101,29 @@ static void set_weights(const struct window *w, struct ck_taps *t, int32_t i, do
         real[k] = weight_at(w->filter, (k + first - center + 0.5) * w->inverse);
         sum += real[k];
     }
-    /* Taps of weight 0 go where there are pixels, as far as there are. */
+    /* Padding taps of weight 0 should read existing pixels where possible: shift the window
+     * back. */
     int32_t spare = first + t->taps - t->in;
     int32_t ahead = spare <= 0 ? 0 : spare < first ? spare : first;
     t->first[i] = first - ahead;
     int16_t *low = t->low + (size_t)i * (size_t)t->taps;
     int16_t *high = t->high + (size_t)i * (size_t)t->taps;
     for (int32_t k = 0; k < n; k++) {
-        double share = sum != 0.0 ? real[k] / sum : real[k];
-        share *= 1 << CK_WEIGHT_BITS;
-        int32_t fixed = (int32_t)(share < 0 ? share - 0.5 : share + 0.5);
+        double weight = sum != 0.0 ? real[k] / sum : real[k];
+        weight *= 1 << CK_WEIGHT_BITS;
+        int32_t fixed = (int32_t)(weight < 0 ? weight - 0.5 : weight + 0.5);
         low[ahead + k] = (int16_t)(fixed & ((1 << CK_WEIGHT_SPLIT) - 1));
         high[ahead + k] = (int16_t)(fixed >> CK_WEIGHT_SPLIT);
     }
 }
 
+/* Fills t with arrays inside one piece of scratch; they live until that piece is used again. */
 static int make_taps(struct ck_resizer *r, int piece, enum ck_filter filter, int32_t in,
                      int32_t out, struct ck_taps *t)
 {
     struct window w = window_of(filter, in, out);
     size_t taps = (size_t)count_taps(&w, in, out), n = (size_t)out;
-    /* `real` takes no more than two pixels' share. */
+    /* The two extra pixels' worth of room holds `real`. */
     int rc = make_room(r, piece, n + 2,
                        sizeof *t->first + taps * (sizeof *t->low + sizeof *t->high));
     if (rc)
@@ -136,9 +141,9 @@ static int make_taps(struct ck_resizer *r, int piece, enum ck_filter filter, int
     return COKE_OK;
 }
 
-/* ---- passes ---- */
+/* ---- the two directions ---- */
 
-/* Up to four channels from `from` on of some lines, as quads. */
+/* Copies up to four channels from `from` on of some lines, as quads. */
 static void gather_quads(const struct ck_image *im, struct ck_box part, int32_t from,
                          uint8_t *out)
 {
@@ -153,7 +158,8 @@ static void gather_quads(const struct ck_image *im, struct ck_box part, int32_t 
     }
 }
 
-/* Any number of channels, four at a time; lines go through working memory. */
+/* Along lines, for any number of channels, four at a time; lines are first copied to
+ * scratch. */
 static int across_groups(struct ck_resizer *r, const struct ck_image *im, struct ck_box box,
                          const struct ck_taps *t, int32_t from, uint8_t *quads, int64_t stride)
 {
@@ -171,6 +177,7 @@ static int across_groups(struct ck_resizer *r, const struct ck_image *im, struct
     return COKE_OK;
 }
 
+/* RGB needs no copy: the kernel reads pixels of three bytes. */
 static void across_rgb(const struct ck_image *im, struct ck_box box, const struct ck_taps *t,
                        uint8_t *quads, int64_t stride)
 {
@@ -179,7 +186,7 @@ static void across_rgb(const struct ck_image *im, struct ck_box box, const struc
                                box.height, quads, stride);
 }
 
-/* A size that stays needs no way of its own: its weights are 1 and 0. */
+/* A size that does not change needs no special case: its weights are 1 and 0. */
 int ck_resize(struct ck_resizer *r, const struct ck_image *im, struct ck_box box,
               enum ck_filter filter, int32_t width, int32_t height, struct ck_planes *out)
 {

@@ -1,4 +1,4 @@
-/* webp.c - WebP: the RIFF container read here, its pictures by libwebp. */
+/* webp.c - WebP: parses the RIFF container; libwebp decodes the images. */
 #include "image/codecs.h"
 #include "image/exif.h"
 #include "core/error.h"
@@ -8,14 +8,14 @@
 
 enum { CHUNK_HEADER = 8, RIFF_HEADER = 12, FRAME_HEADER = 16 };
 
-/* The first picture and where it lies on the canvas. */
+/* The first image of the file and its position on the canvas. Points into the file's bytes. */
 struct picture {
-    const uint8_t *chunk; /* "VP8 " or "VP8L" with its header */
+    const uint8_t *chunk; /* "VP8 " or "VP8L", including its header */
     size_t bytes;
     int32_t x, y, width, height;
     int32_t canvas_width, canvas_height;
     int32_t orientation;
-    int animated; /* x, y, width, height come from an ANMF chunk */
+    int animated; /* x, y, width, height are from an ANMF chunk */
 };
 
 static int is_tag(const uint8_t *chunk, const char *tag)
@@ -23,8 +23,8 @@ static int is_tag(const uint8_t *chunk, const char *tag)
     return memcmp(chunk, tag, 4) == 0;
 }
 
-/* The chunk that starts at *at in [*at, end), which moves behind it; NULL at the end or when it
- * claims more than there is. */
+/* The chunk that starts at *at in [*at, end); advances *at past it. NULL at the end, or if the
+ * chunk claims more bytes than there are. */
 static const uint8_t *next_chunk(const uint8_t **at, const uint8_t *end, size_t *bytes)
 {
     const uint8_t *chunk = *at;
@@ -43,6 +43,8 @@ static int is_picture(const uint8_t *chunk)
     return is_tag(chunk, "VP8 ") || is_tag(chunk, "VP8L");
 }
 
+/* One frame of an animation: its position, and the first image chunk inside. The caller has
+ * checked that the frame header is complete. */
 static void read_frame(const uint8_t *chunk, size_t bytes, struct picture *p)
 {
     const uint8_t *body = chunk + CHUNK_HEADER, *at = body + FRAME_HEADER, *end = body + bytes;
@@ -75,12 +77,12 @@ static void read_chunk(const uint8_t *chunk, size_t bytes, struct picture *p)
     }
 }
 
-/* A still picture fills its canvas; a frame of an animation lies inside. */
+/* A still image must fill its canvas; a frame of an animation must lie inside. */
 static int check_place(const struct ck_bytes *in, struct picture *p)
 {
     WebPBitstreamFeatures f;
     if (WebPGetFeatures(p->chunk, p->bytes, &f) != VP8_STATUS_OK)
-        return ck_fail(COKE_EFORMAT, "%s: the WebP picture is damaged", in->name);
+        return ck_fail(COKE_EFORMAT, "%s: damaged WebP image", in->name);
     if (!p->animated) {
         p->width = f.width;
         p->height = f.height;
@@ -94,24 +96,24 @@ static int check_place(const struct ck_bytes *in, struct picture *p)
                    : p->width == p->canvas_width && p->height == p->canvas_height;
     if (f.width != p->width || f.height != p->height || !fits)
         return ck_fail(COKE_EFORMAT,
-                       "%s: a WebP picture of %d x %d does not fit where %d x %d "
-                       "are announced",
+                       "%s: a WebP image of %d x %d does not fit its canvas of %d x %d",
                        in->name, f.width, f.height, p->canvas_width, p->canvas_height);
     return COKE_OK;
 }
 
+/* Reads all chunks, because the orientation may follow the image. */
 static int find_picture(const struct ck_bytes *in, struct picture *p)
 {
     size_t riff = ck_le32(in->at + 4), bytes;
     memset(p, 0, sizeof *p);
     p->orientation = 1;
     if (riff > in->size - CHUNK_HEADER)
-        return ck_codec_cut_short(in, CK_CODEC_WEBP);
+        return ck_codec_truncated(in, CK_CODEC_WEBP);
     const uint8_t *at = in->at + RIFF_HEADER, *end = in->at + CHUNK_HEADER + riff;
     for (const uint8_t *c; at < end && (c = next_chunk(&at, end, &bytes));)
         read_chunk(c, bytes, p);
     if (!p->chunk)
-        return ck_fail(COKE_EFORMAT, "%s: no picture in the WebP file", in->name);
+        return ck_fail(COKE_EFORMAT, "%s: the WebP file contains no image", in->name);
     return check_place(in, p);
 }
 
@@ -129,14 +131,15 @@ int ck_webp_probe(const struct ck_bytes *in, struct ck_image_info *out)
     return COKE_OK;
 }
 
-/* Into the canvas, whose rest is black. The alpha chunk is never looked at. */
+/* Decodes into its part of the canvas, which is black elsewhere. Ignores the alpha chunk.
+ * libwebp writes to `out` directly and frees only what it allocated. */
 static int decode_picture(const struct ck_bytes *in, const struct picture *p,
                           struct ck_image *out)
 {
     WebPDecoderConfig config;
     size_t stride = 3 * (size_t)out->width, corner = (size_t)p->y * stride + 3 * (size_t)p->x;
     if (!WebPInitDecoderConfig(&config))
-        return ck_fail(COKE_EFAIL, "libwebp is of another version than its header");
+        return ck_fail(COKE_EFAIL, "the libwebp library does not match its header");
     config.output.colorspace = MODE_RGB;
     config.output.is_external_memory = 1;
     config.output.u.RGBA.rgba = out->data + corner;
@@ -147,7 +150,7 @@ static int decode_picture(const struct ck_bytes *in, const struct picture *p,
     if (status == VP8_STATUS_OUT_OF_MEMORY)
         return ck_fail(COKE_ENOMEM, "%s: out of memory in libwebp", in->name);
     if (status != VP8_STATUS_OK)
-        return ck_fail(COKE_EFORMAT, "%s: the WebP picture is damaged or cut short", in->name);
+        return ck_fail(COKE_EFORMAT, "%s: damaged or truncated WebP image", in->name);
     return COKE_OK;
 }
 

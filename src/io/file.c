@@ -227,10 +227,8 @@ int ck_writer_open(struct ck_writer *w, const char *path, int force)
     CK_TRY(look_at_target(path, force, &direct));
     w->path = ck_strdup(path);
     w->buffer = w->path ? ck_alloc_array(BUFFER, 1) : NULL;
-    if (!w->buffer) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!w->buffer)
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(direct ? open_direct(w) : open_replacement(w));
 done:
     if (rc)

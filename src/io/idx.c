@@ -66,10 +66,8 @@ int ck_idx_read(struct ck_idx *out, struct ck_stream *s)
     CK_TRY(read_header(out, s));
     CK_TRY(check_size(out, s));
     out->data = ck_alloc_array((size_t)out->bytes, 1);
-    if (!out->data) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!out->data)
+        CK_LEAVE(COKE_ENOMEM);
     CK_TRY(
         ck_stream_need(s, out->data, (size_t)out->bytes, "the data that its header promises"));
     CK_TRY(ck_stream_read(s, &more, 1, &got));

@@ -293,10 +293,8 @@ int ck_npy_read_header(struct ck_npy *out, const char *name, int fd, unsigned ch
     if (end < sizeof first) /* a dict of two bytes at most */
         CK_FAIL(COKE_EFORMAT, "%s: the .npy header has no 'descr'", name);
     *head = ck_alloc_array(end, 1);
-    if (!*head) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!*head)
+        CK_LEAVE(COKE_ENOMEM);
     memcpy(*head, first, sizeof first);
     CK_TRY(ck_fd_read(fd, name, *head + sizeof first, end - sizeof first, &more));
     CK_TRY(parse_header(out, name, *head, sizeof first + more));

@@ -214,10 +214,8 @@ static int open_files(struct coke_rows **out, const char *const *paths, int npat
                                  .where = where,
                                  .free = release};
     f->part = ck_calloc_array((size_t)npaths, sizeof *f->part);
-    if (!f->part) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!f->part)
+        CK_LEAVE(COKE_ENOMEM);
     for (int i = 0; i < npaths; i++)
         CK_TRY(open_part(f, paths[i], options));
     CK_TRY(join_parts(f));

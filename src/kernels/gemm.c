@@ -1,10 +1,10 @@
-/* gemm.c - products of f32 matrices, by oneDNN. */
+/* gemm.c - products of f32 matrices, computed by oneDNN. */
 #include "kernels/gemm.h"
 #include "core/error.h"
 
 #include <oneapi/dnnl/dnnl.h>
 
-/* oneDNN returns at once when there is nothing to sum. */
+/* C = beta * C for k = 0, where oneDNN returns without touching C. */
 static void scale(int64_t m, int64_t n, float beta, float *c, int64_t ldc)
 {
     for (int64_t i = 0; i < m; i++)
@@ -12,6 +12,7 @@ static void scale(int64_t m, int64_t n, float beta, float *c, int64_t ldc)
             c[i * ldc + j] = beta != 0 ? beta * c[i * ldc + j] : 0;
 }
 
+/* dnnl_sgemm is row-major, unlike the sgemm of BLAS. */
 int ck_gemm(int64_t m, int64_t n, int64_t k, float alpha, struct ck_matrix a,
             struct ck_matrix b, float beta, float *c, int64_t ldc)
 {
@@ -22,8 +23,8 @@ int ck_gemm(int64_t m, int64_t n, int64_t k, float alpha, struct ck_matrix a,
     if (status == dnnl_success)
         return COKE_OK;
     return ck_fail(status == dnnl_out_of_memory ? COKE_ENOMEM : COKE_EUSAGE,
-                   "product %lld x %lld x %lld with rows of %lld, %lld and %lld floats: oneDNN "
-                   "says %d",
+                   "matrix product %lld x %lld x %lld with rows of %lld, %lld and %lld floats: "
+                   "oneDNN error %d",
                    (long long)m, (long long)k, (long long)n, (long long)a.ld, (long long)b.ld,
                    (long long)ldc, (int)status);
 }

@@ -1,4 +1,4 @@
-/* kernels.c - which version runs, and the parts that are the same for all. */
+/* kernels.c - selects the version of the kernels, and holds the parts common to all. */
 #include "kernels/kernels.h"
 #include "core/error.h"
 
@@ -13,7 +13,8 @@ static const struct ck_kernels *available[VERSIONS + 1];
 static const struct ck_kernels *chosen;
 static _Atomic int ready;
 
-/* Threads that come here together do the same and write the same. */
+/* Idempotent: threads that call at once write the same values, and `ready` is set last, so that
+ * no lock is needed. */
 static void choose(void)
 {
     if (ready)
@@ -65,6 +66,8 @@ const char *coke_isa(void)
     return ck_kernels()->name;
 }
 
+/* The panel's layout [lane][ld/8][width] gives dense_tile one contiguous row of centers per
+ * step of a lane's sum. */
 void ck_panel_set(float *panel, int width, int column, const float *c, int ld)
 {
     for (int l = 0; l < CK_LANES; l++)
@@ -72,6 +75,8 @@ void ck_panel_set(float *panel, int width, int column, const float *c, int ld)
             panel[(l * (ld / CK_LANES) + j) * width + column] = c[j * CK_LANES + l];
 }
 
+/* Rows are stored + 128 to make them unsigned, as the 8-bit product requires; `start` subtracts
+ * that again. */
 void ck_screen_panel_set(const struct ck_kernels *kn, struct ck_screen_panel *panel, int column,
                          const float *c, const float *reference, int ld)
 {
@@ -83,7 +88,7 @@ void ck_screen_panel_set(const struct ck_kernels *kn, struct ck_screen_panel *pa
     panel->norm[column] = r.norm;
 }
 
-/* Lengths whose square leaves f32, and so the usual path. */
+/* For lengths whose square overflows or underflows f32: sums in double. */
 static double normalize_extreme(float *x, int ld)
 {
     double sum = 0;

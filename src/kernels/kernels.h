@@ -10,8 +10,9 @@
 
 #include <stdint.h>
 
-/* The order in which fast versions make the lanes' sums, and how many pending ones each closes,
- * so that they add up as the tree above: (0+4), (2+6), those two, (1+5), ... */
+/* Order in which the fast versions compute the lanes, and how many pending partial sums each
+ * lane then closes, so that the additions form the tree above: (0+4), (2+6), those two, (1+5),
+ * ... */
 #define CK_LANE_ORDER                                                                          \
     {                                                                                          \
         0, 4, 2, 6, 1, 5, 3, 7                                                                 \
@@ -22,10 +23,10 @@
     }
 
 enum {
-    CK_PAD = 16,       /* floats a vector is padded to */
+    CK_PAD = 16,       /* vectors are padded to a multiple of this many floats */
     CK_LANES = 8,      /* partial sums of a score */
-    CK_TILE = 8,       /* rows handled at a time */
-    CK_PANEL_MAX = 48, /* most centers in a panel */
+    CK_TILE = 8,       /* rows per tile */
+    CK_PANEL_MAX = 48, /* largest panel of any version, in centers */
     CK_SCREEN_PANEL = 48,
     CK_SCREEN_LANES = 16,
 };
@@ -35,19 +36,18 @@ static inline int ck_padded(int dim)
     return (dim + CK_PAD - 1) / CK_PAD * CK_PAD;
 }
 
-/* 48 centers, rounded to 8 bits relative to a reference point, for screening. Behind each
- * struct lie the numbers q [ld/4][48][4]. All error terms are rounded up. */
+/* 48 centers quantized to 8 bits relative to a reference point, for screening. The numbers q
+ * [ld/4][48][4] follow each struct in memory. All error terms are rounded up. */
 struct ck_screen_panel {
-    int32_t
-        start[CK_SCREEN_PANEL];   /* -128 * sum of the rounded center: undoes the rows' +128 */
-    float scale[CK_SCREEN_PANEL]; /* center = scale * q */
-    float bias[CK_SCREEN_PANEL];  /* duals and the reference's share; -inf = no center */
-    float norm[CK_SCREEN_PANEL];  /* length of the center relative to the reference */
-    float residue[CK_SCREEN_PANEL]; /* length of what rounding took away */
+    int32_t start[CK_SCREEN_PANEL]; /* -128 * sum of q: undoes the rows' +128 */
+    float scale[CK_SCREEN_PANEL];   /* center = scale * q */
+    float bias[CK_SCREEN_PANEL];    /* dual bias and the reference's part; -inf = no center */
+    float norm[CK_SCREEN_PANEL];    /* length of the center relative to the reference */
+    float residue[CK_SCREEN_PANEL]; /* length of the rounding error */
     int8_t q[];
 };
 
-/* v - reference = scale * q + rest, q of 8 bits. Lengths are rounded up. */
+/* A quantized vector: v - reference = scale * q + rest, q of 8 bits. Lengths are rounded up. */
 struct ck_rounded {
     float scale;
     float norm;    /* |v - reference| */
@@ -56,12 +56,15 @@ struct ck_rounded {
     int32_t sum;   /* of the q */
 };
 
+/* One version of the kernels: constant, shared by all threads. Every function is pure and
+ * single-threaded; the callers (cluster/, eval/knn.c) split rows over the team and give each
+ * worker its own outputs. Pointers may be unaligned; inputs and outputs may not overlap. */
 struct ck_kernels {
     const char *name;
-    int panel; /* centers a dense panel holds */
+    int panel; /* centers per dense panel */
 
     float (*dot)(const float *x, const float *c, int ld);
-    /* Four at a time, which hides what one waits for: out[i] = dot(x, c[i]). */
+    /* out[i] = dot(x, c[i]). Four independent sums hide the latency of the fma. */
     void (*dot4)(const float *x, const float *const c[4], int ld, float out[4]);
 
     /* Scores of CK_TILE rows x [8][ld] with one dense panel [8 lanes][ld/8][panel] of centers.
@@ -76,36 +79,39 @@ struct ck_kernels {
     /* x[j] = (float)(sum[j] * unit), the product in double. */
     void (*restore)(const int64_t *sum, int ld, double unit, float *x);
 
-    /* The rest is NULL where the instruction set has no fast 8-bit product. */
+    /* The functions below are NULL if the instruction set has no fast 8-bit product. */
 
-    /* Rounds v [ld]. Four numbers at a time go to q, q + stride, ...; stored + 128 when
-     * `offset` (rows), plain when not (centers). */
+    /* Quantizes v [ld]. Groups of four numbers are stored at q, q + stride, ...; with 128 added
+     * if `offset` (rows), plain otherwise (centers). */
     struct ck_rounded (*round8)(const float *v, const float *reference, int ld, int offset,
                                 int64_t stride, uint8_t *q);
 
-    /* Upper bounds on the scores of CK_TILE rounded rows xq [8][ld] with one screening panel:
-     * estimate + row_residue * norm + row_length * residue. Only the maxima over the columns
-     * l, l + 16, l + 32 are kept, at top + row * stride [16]; unless `fresh`, together with
-     * what is there already. */
+    /* Upper bounds on the scores of CK_TILE quantized rows xq [8][ld] with one screening panel:
+     * estimate + row_residue * norm + row_length * residue. Keeps only the maxima over the
+     * columns l, l + 16, l + 32, at top + row * stride [16]; unless `fresh`, also over the
+     * values already there. */
     void (*screen_tile)(const struct ck_screen_panel *panel, const uint8_t *xq, int ld,
                         const float *row_scale, float row_length, float row_residue, int fresh,
                         float *top, int64_t stride);
-    /* Index of a largest one of top [n], and the indices of all >= limit; n a multiple of 16.
-     */
+    /* Index of a maximum of top [n], and the indices of all >= limit (returns their number); n
+     * is a multiple of 16. */
     int (*peak)(const float *top, int n);
     int (*reach)(const float *top, int n, float limit, int32_t *index);
 };
 
-/* The best version this CPU has, or the one named by COKE_ISA; chosen once. */
+/* The best version this CPU supports, or the one named by COKE_ISA; chosen on the first call,
+ * from any thread. */
 const struct ck_kernels *ck_kernels(void);
 /* A version by name; NULL if unknown or not runnable here. */
 const struct ck_kernels *ck_kernels_named(const char *name);
-/* 0-terminated list of the versions that run here, reference first. */
+/* NULL-terminated list of the versions that run on this CPU, reference first. Static
+ * storage. */
 const struct ck_kernels *const *ck_kernels_all(void);
 
 /* Writes center c [ld] into column `column` of a dense panel. */
 void ck_panel_set(float *panel, int width, int column, const float *c, int ld);
-/* Sets column `column` to center c relative to the reference; its bias is left alone. */
+/* Sets column `column` to center c relative to the reference; leaves its bias alone. Requires
+ * kn->round8. */
 void ck_screen_panel_set(const struct ck_kernels *kn, struct ck_screen_panel *panel, int column,
                          const float *c, const float *reference, int ld);
 
@@ -117,14 +123,14 @@ extern const struct ck_kernels ck_kernels_avx2;
 extern const struct ck_kernels ck_kernels_avx512;
 extern const struct ck_kernels ck_kernels_vnni;
 
-/* The AVX-512 versions that the one with 8-bit products shares. */
+/* AVX-512 functions that the VNNI version reuses. */
 float ck_dot_avx512(const float *x, const float *c, int ld);
 void ck_dot4_avx512(const float *x, const float *const c[4], int ld, float out[4]);
 unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float *x, int ld,
                               const float *limit, uint64_t *hits, float *out);
 void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale);
 void ck_restore_avx512(const int64_t *sum, int ld, double unit, float *x);
-/* Where the instruction set has nothing better. */
+/* Used by versions that have nothing faster. */
 void ck_restore_ref(const int64_t *sum, int ld, double unit, float *x);
 
 #endif

@@ -1,11 +1,11 @@
-/* kernels_avx2.c - AVX2 + FMA versions: 4 rows x 24 centers at a time, 12 accumulators. */
+/* kernels_avx2.c - AVX2 + FMA versions: tiles of 4 rows x 24 centers, 12 accumulators. */
 #include "kernels/kernels.h"
 
 #include <immintrin.h>
 
 enum { PANEL = 24, VECS = 3, ROWS = 4 };
 
-/* The eight lanes of a score, added as kernels.h says. */
+/* Adds the eight lanes of a score in the order of kernels.h. */
 static inline float tree(__m256 p)
 {
     __m128 q = _mm_add_ps(_mm256_castps256_ps128(p), _mm256_extractf128_ps(p, 1));
@@ -39,7 +39,8 @@ static void dot4(const float *x, const float *const c[4], int ld, float out[4])
 
 static const int lane_order[CK_LANES] = CK_LANE_ORDER, lane_joins[CK_LANES] = CK_LANE_JOINS;
 
-/* One lane's sums; the accumulators are named one by one to keep them in registers. */
+/* Computes one lane's sums. The accumulators are named individually to keep them in
+ * registers. */
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
 #define START(r) __m256 a##r##0 = _mm256_setzero_ps(), a##r##1 = a##r##0, a##r##2 = a##r##0;
 #define STEP(r)                                                                                \
@@ -63,6 +64,8 @@ static inline __attribute__((always_inline)) void lane_sums(const float *p, cons
     EACH_ROW(STORE)
 }
 
+/* Computes one lane of all 4 x 24 scores after another, in CK_LANE_ORDER, and keeps at most
+ * three partial trees. */
 static unsigned half_tile(const float *panel, const float *bias, const float *x, int ld,
                           const float *limit, uint64_t *hits, float *out)
 {
@@ -87,12 +90,12 @@ static unsigned half_tile(const float *panel, const float *bias, const float *x,
     }
     unsigned mask = 0;
     for (int r = 0; r < ROWS; r++) {
-        __m256 least = _mm256_set1_ps(limit[r]);
+        __m256 threshold = _mm256_set1_ps(limit[r]);
         hits[r] = 0;
         for (int v = 0; v < VECS; v++) {
             __m256 s = _mm256_add_ps(acc[r][v], _mm256_loadu_ps(bias + v * 8));
             _mm256_storeu_ps(out + r * PANEL + v * 8, s);
-            int reached = _mm256_movemask_ps(_mm256_cmp_ps(s, least, _CMP_GE_OQ));
+            int reached = _mm256_movemask_ps(_mm256_cmp_ps(s, threshold, _CMP_GE_OQ));
             hits[r] |= (uint64_t)reached << (8 * v);
         }
         mask |= (unsigned)(hits[r] != 0) << r;
@@ -100,6 +103,7 @@ static unsigned half_tile(const float *panel, const float *bias, const float *x,
     return mask;
 }
 
+/* 16 registers hold 12 accumulators, so a tile of CK_TILE rows is computed in two halves. */
 static unsigned dense_tile(const float *panel, const float *bias, const float *x, int ld,
                            const float *limit, uint64_t *hits, float *out)
 {
@@ -109,7 +113,8 @@ static unsigned dense_tile(const float *panel, const float *bias, const float *x
     return low | high << ROWS;
 }
 
-/* Adding 1.5 * 2^52 leaves the rounded integer in the low bits of a double. */
+/* AVX2 has no conversion to int64: adding 1.5 * 2^52 leaves the integer, rounded to even, in
+ * the low bits of a double. */
 static void accumulate(int64_t *sum, const float *x, int ld, float scale)
 {
     __m256d s = _mm256_set1_pd((double)scale), magic = _mm256_set1_pd(0x1.8p52);

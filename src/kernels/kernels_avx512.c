@@ -1,11 +1,11 @@
-/* kernels_avx512.c - AVX-512 versions: 8 rows x 48 centers a tile, 24 accumulators. */
+/* kernels_avx512.c - AVX-512 versions: tiles of 8 rows x 48 centers, 24 accumulators. */
 #include "kernels/kernels.h"
 
 #include <immintrin.h>
 
 enum { PANEL = 48, VECS = 3 };
 
-/* The eight lanes of a score, added as kernels.h says. */
+/* Adds the eight lanes of a score in the order of kernels.h. */
 static inline float tree(__m256 p)
 {
     __m128 q = _mm_add_ps(_mm256_castps256_ps128(p), _mm256_extractf128_ps(p, 1));
@@ -13,6 +13,7 @@ static inline float tree(__m256 p)
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
 }
 
+/* Uses 256-bit vectors: CK_LANES = 8 partial sums are part of the result's definition. */
 float ck_dot_avx512(const float *x, const float *c, int ld)
 {
     __m256 p = _mm256_setzero_ps();
@@ -39,7 +40,8 @@ void ck_dot4_avx512(const float *x, const float *const c[4], int ld, float out[4
 
 static const int lane_order[CK_LANES] = CK_LANE_ORDER, lane_joins[CK_LANES] = CK_LANE_JOINS;
 
-/* One lane's sums; the accumulators are named one by one to keep them in registers. */
+/* Computes one lane's sums. The accumulators are named individually to keep them in
+ * registers. */
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define START(r) __m512 a##r##0 = _mm512_setzero_ps(), a##r##1 = a##r##0, a##r##2 = a##r##0;
 #define STEP(r)                                                                                \
@@ -63,6 +65,8 @@ static inline __attribute__((always_inline)) void lane_sums(const float *p, cons
     EACH_ROW(STORE)
 }
 
+/* Computes one lane of all 8 x 48 scores after another, in CK_LANE_ORDER, and keeps at most
+ * three partial trees: all eight lanes at once would not fit the registers. */
 unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float *x, int ld,
                               const float *limit, uint64_t *hits, float *out)
 {
@@ -87,18 +91,19 @@ unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float
     }
     unsigned mask = 0;
     for (int r = 0; r < CK_TILE; r++) {
-        __m512 least = _mm512_set1_ps(limit[r]);
+        __m512 threshold = _mm512_set1_ps(limit[r]);
         hits[r] = 0;
         for (int v = 0; v < VECS; v++) {
             __m512 s = _mm512_add_ps(acc[r][v], _mm512_loadu_ps(bias + v * 16));
             _mm512_storeu_ps(out + r * PANEL + v * 16, s);
-            hits[r] |= (uint64_t)_mm512_cmp_ps_mask(s, least, _CMP_GE_OQ) << (16 * v);
+            hits[r] |= (uint64_t)_mm512_cmp_ps_mask(s, threshold, _CMP_GE_OQ) << (16 * v);
         }
         mask |= (unsigned)(hits[r] != 0) << r;
     }
     return mask;
 }
 
+/* cvtps rounds to even in the default mode, as llrintf does in the reference. */
 void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale)
 {
     __m256 s = _mm256_set1_ps(scale);

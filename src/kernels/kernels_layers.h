@@ -1,24 +1,25 @@
-/* kernels_layers.h - what layers.c, norm.c and pool.c ask of an instruction set.
+/* kernels_layers.h - the interface between layers.c, norm.c, pool.c and an instruction set.
  *
  * The drivers cut arrays into pieces that do not depend on the number of threads; a version
- * handles one piece. Every version returns the bits of kernels_layers_ref.c: lanes are
- * channels, so only the order along the rows matters, and that is written down here. */
+ * handles one piece, on the thread that calls it. Every version returns the bits of
+ * kernels_layers_ref.c: lanes are channels, so only the order along the rows matters, and that
+ * is specified here. */
 #ifndef CK_KERNELS_LAYERS_H
 #define CK_KERNELS_LAYERS_H
 
 #include "kernels/norm.h"
 #include "kernels/pool.h"
 
-enum { CK_STRIP = 128 }; /* most channels summed at a time */
+enum { CK_STRIP = 128 }; /* largest number of channels summed at a time */
 
 /* Rows of `width` channels: `segs` groups `seg_stride` apart of `rows` rows `ld` apart, all in
- * elements. Sums go down the rows of each group in fours, (v0 + v1) + (v2 + v3), products as
- * fma(a1, b1, a0 * b0) + fma(a3, b3, a2 * b2), what is left row by row, each added to one f32
- * per channel. */
+ * elements. Sums run down the rows of each group in fours, (v0 + v1) + (v2 + v3), products as
+ * fma(a1, b1, a0 * b0) + fma(a3, b3, a2 * b2), the remaining rows one by one, each added to one
+ * f32 per channel. */
 struct ck_strip {
     int64_t segs, seg_stride, rows, ld;
     int width;    /* <= CK_STRIP */
-    int64_t next; /* from here to where the next strip begins; may be fetched early */
+    int64_t next; /* offset of the next strip, to prefetch; may be out of bounds */
 };
 
 /* Consecutive planes [rows][blk]; the first is plane `plane` of [n][cb]. */
@@ -26,9 +27,9 @@ struct ck_region {
     int64_t plane, planes, cb, rows, blk;
 };
 
-/* Sums of x - pivot and (x - pivot)^2. The pivot is the mean, sum * (1 / count), of one row in
- * four: it is never further from the mean of all than sqrt(3) standard deviations, so that its
- * square takes no more than two bits from the sum of squares. */
+/* Sums of x - pivot and (x - pivot)^2. The pivot is the mean, sum * (1 / count), of every
+ * fourth row: it is never further than sqrt(3) standard deviations from the mean of all rows,
+ * so that its square costs at most two bits of the sum of squares. */
 struct ck_moments {
     float pivot[CK_STRIP], dev[CK_STRIP], square[CK_STRIP];
 };
@@ -49,19 +50,19 @@ struct ck_bn_forward {
     const float *scale, *shift;
     struct ck_bn_residual res;
     int relu;
-    int stream; /* y is written past the caches: blk % 16 = 0, y at a multiple of 64 bytes */
+    int stream; /* bypass the caches for y; requires blk % 16 = 0 and y aligned to 64 bytes */
     void *y;
 };
 
 struct ck_bn_backward {
     struct ck_bn_grad in;
     const float *kg, *kx, *k0;
-    int stream; /* as above, of dx */
+    int stream; /* the same for dx */
     void *dx;
 };
 
-/* Pointers are to the piece's first element, per-channel ones to its first channel (regions: to
- * channel 0). */
+/* One version: constant, shared by all threads. Pointers point to the piece's first element,
+ * per-channel ones to its first channel (regions: to channel 0). */
 struct ck_layer_kernels {
     const char *name;
     void (*add)(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out);
@@ -83,23 +84,23 @@ struct ck_layer_kernels {
     /* One output row `oh` of the plane x [h][w][blk]; y and where [ow][blk]. */
     void (*max_pool_row)(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, int oh,
                          void *y, uint8_t *where);
-    /* One input row `h` of the plane; dy and where [oh][ow][blk], dx [w][blk]. Sums go over the
-     * windows in row-major order. */
+    /* One input row `h` of the plane; dy and where [oh][ow][blk], dx [w][blk]. Sums run over
+     * the windows in row-major order. */
     void (*max_pool_grad_row)(const struct ck_pool_shape *p, enum ck_dtype t, const void *dy,
                               const uint8_t *where, int h, void *dx);
 };
 
-/* The version that goes with ck_kernels(), or the one forced (tests, benchmarks; NULL = none).
- */
+/* The version that matches ck_kernels(), or the forced one. Only tests and benchmarks force one
+ * (NULL = stop forcing), while no other thread computes. */
 const struct ck_layer_kernels *ck_layer_kernels(void);
 void ck_layer_kernels_force(const struct ck_layer_kernels *version);
-/* Results of more bytes than this are written past the caches; 0, as at the start, means half
- * the last cache. */
+/* Batch norm bypasses the caches for results of more bytes than this; 0, the default, means
+ * half the last-level cache. Tests set it. */
 extern int64_t ck_bn_stream_from;
-/* The version that goes with ck_kernels_named(name). */
+/* The version that matches ck_kernels_named(name); NULL if it does not run on this CPU. */
 const struct ck_layer_kernels *ck_layer_kernels_named(const char *name);
 
-/* A table of the functions of a file, all named as the fields. */
+/* The table of a file whose static functions have the names of the fields. */
 #define CK_LAYER_KERNELS(isa)                                                                  \
     {                                                                                          \
         .name = isa, .add = add, .relu = relu, .relu_grad = relu_grad, .to_bf16 = to_bf16,     \
@@ -112,7 +113,7 @@ extern const struct ck_layer_kernels ck_layer_kernels_ref;
 extern const struct ck_layer_kernels ck_layer_kernels_avx2;
 extern const struct ck_layer_kernels ck_layer_kernels_avx512;
 
-/* Element i of an array of t. */
+/* Address of element i of an array of t. Drops const: callers write only to outputs. */
 static inline void *ck_at(enum ck_dtype t, const void *p, int64_t i)
 {
     return (char *)(uintptr_t)p + i * (t == CK_F32 ? 4 : 2);

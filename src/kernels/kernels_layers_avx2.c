@@ -1,4 +1,7 @@
-/* kernels_layers_avx2.c - the layers' kernels on 8 lanes. */
+/* kernels_layers_avx2.c - the layers' kernels on 8 lanes (AVX2 + FMA).
+ *
+ * Defines the vector operations that kernels_layers_simd.h and kernels_norm_simd.h are written
+ * in, then includes them. */
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,7 +29,8 @@ INLINE void store_f32(float *p, vec v, int n)
         _mm256_maskstore_ps(p, head(n), v);
 }
 
-/* There are no masks for numbers of 8 and 16 bits: short ones take the way through memory. */
+/* AVX2 has no masked loads of 8-bit and 16-bit elements: partial vectors are copied through
+ * memory. */
 INLINE __m128i load_bytes(const void *p, size_t bytes)
 {
     uint8_t all16[16] = {0};
@@ -47,7 +51,7 @@ INLINE vec load_bf16(const uint16_t *p, int n)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
 
-/* To nearest even, NaN made quiet: narrow() of kernels_layers_ref.c. */
+/* Rounds to nearest even and makes NaN quiet, like narrow() of kernels_layers_ref.c. */
 INLINE __m128i narrow(vec v)
 {
     __m256i bits = _mm256_castps_si256(v), high = _mm256_srli_epi32(bits, 16);
@@ -125,13 +129,14 @@ INLINE vec madd(vec a, vec b, vec c)
     return _mm256_fmadd_ps(a, b, c);
 }
 
-/* The instruction returns its second operand if either is NaN, or both are zeros. */
+/* The instruction returns its second operand if either is NaN or both are zeros, which keeps
+ * NaN and -0. */
 INLINE vec positive(vec v)
 {
     return _mm256_max_ps(zero(), v);
 }
 
-INLINE vec pass(vec g, vec y)
+INLINE vec gate(vec g, vec y)
 {
     return _mm256_and_ps(_mm256_cmp_ps(y, zero(), _CMP_NLE_UQ), g);
 }

@@ -1,4 +1,7 @@
-/* kernels_layers_avx512.c - the layers' kernels on 16 lanes. */
+/* kernels_layers_avx512.c - the layers' kernels on 16 lanes (AVX-512).
+ *
+ * Defines the vector operations that kernels_layers_simd.h and kernels_norm_simd.h are written
+ * in, then includes them. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -7,6 +10,7 @@
 #define vmask __mmask16
 enum { LANES = 16 };
 
+/* Mask of the first n lanes. */
 INLINE __mmask16 head(int n)
 {
     return (__mmask16)((1u << n) - 1);
@@ -25,7 +29,7 @@ INLINE void store_f32(float *p, vec v, int n)
         _mm512_mask_storeu_ps(p, head(n), v);
 }
 
-/* One permutation of 16-bit words moves the halves into place, or out of it. */
+/* A single permutation of 16-bit words widens (load) or narrows (store). */
 INLINE vec load_bf16(const uint16_t *p, int n)
 {
     const __m512i index = _mm512_set_epi16(15, 0, 14, 0, 13, 0, 12, 0, 11, 0, 10, 0, 9, 0, 8, 0,
@@ -36,7 +40,7 @@ INLINE vec load_bf16(const uint16_t *p, int n)
         _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, index, _mm512_castsi256_si512(half)));
 }
 
-/* To nearest even, NaN made quiet: narrow() of kernels_layers_ref.c. */
+/* Rounds to nearest even and makes NaN quiet, like narrow() of kernels_layers_ref.c. */
 INLINE __m256i narrow(vec v)
 {
     const __m512i index = _mm512_castsi256_si512(
@@ -67,6 +71,7 @@ INLINE void stream_bf16(uint16_t *p, vec v)
     _mm256_stream_si256((void *)p, narrow(v));
 }
 
+/* Streamed stores are weakly ordered: fence them before other threads may read. */
 INLINE void stream_end(void)
 {
     _mm_sfence();
@@ -111,13 +116,15 @@ INLINE vec madd(vec a, vec b, vec c)
     return _mm512_fmadd_ps(a, b, c);
 }
 
-/* The instruction returns its second operand if either is NaN, or both are zeros. */
+/* The instruction returns its second operand if either is NaN or both are zeros, which keeps
+ * NaN and -0. */
 INLINE vec positive(vec v)
 {
     return _mm512_max_ps(zero(), v);
 }
 
-INLINE vec pass(vec g, vec y)
+/* "Not less or equal, unordered" passes the gradient where y is NaN. */
+INLINE vec gate(vec g, vec y)
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, zero(), _CMP_NLE_UQ), g);
 }

@@ -1,5 +1,5 @@
-/* kernels_layers_ref.c - what the kernels of the layers mean, in plain C, one number at a time.
- */
+/* kernels_layers_ref.c - defines the layers' kernels in plain C, one element at a time; the
+ * oracle of the fast versions. */
 #include "kernels/kernels_layers.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@ static float widen(uint16_t v)
     return x;
 }
 
-/* To nearest even; the carry of the largest ends in infinity. A NaN is made a quiet one: cut to
- * its upper half it could read as infinity. */
+/* Rounds to nearest even; the carry of the largest value ends in infinity. Makes a NaN quiet:
+ * truncated to its upper half it could read as infinity. */
 static uint16_t narrow(float x)
 {
     uint32_t bits;
@@ -42,8 +42,8 @@ static float positive(float x)
     return x < 0 ? 0 : x;
 }
 
-/* g where the output y let it pass. */
-static float pass(float g, float y)
+/* The gradient of a ReLU with output y; passes g where y is NaN. */
+static float gate(float g, float y)
 {
     return y <= 0 ? 0 : g;
 }
@@ -63,7 +63,7 @@ static void relu(enum ck_dtype t, int64_t n, const void *x, void *y)
 static void relu_grad(enum ck_dtype t, int64_t n, const void *dy, const void *y, void *dx)
 {
     for (int64_t i = 0; i < n; i++)
-        store(t, dx, i, pass(load(t, dy, i), load(t, y, i)));
+        store(t, dx, i, gate(load(t, dy, i), load(t, y, i)));
 }
 
 static void to_bf16(int64_t n, const float *src, uint16_t *dst)
@@ -78,7 +78,7 @@ static void from_bf16(int64_t n, const uint16_t *src, float *dst)
         dst[i] = widen(src[i]);
 }
 
-/* ---- sums down the rows, as kernels_layers.h says ---- */
+/* ---- sums down the rows, in the order of kernels_layers.h ---- */
 
 static float sum4(const float v[4])
 {
@@ -90,11 +90,12 @@ static float dot4(const float a[4], const float b[4])
     return fmaf(a[1], b[1], a[0] * b[0]) + fmaf(a[3], b[3], a[2] * b[2]);
 }
 
-/* The sums of a and of a * b over one channel. */
+/* Running sums of a and of a * b over one channel. */
 struct column {
     float sum, dot;
 };
 
+/* Adds 1 to 4 rows: four at once as a tree, fewer one by one. */
 static void column_rows(struct column *c, int rows, const float *a, const float *b)
 {
     if (rows == 4) {
@@ -108,7 +109,7 @@ static void column_rows(struct column *c, int rows, const float *a, const float 
     }
 }
 
-/* At row `row`: how many rows the next step takes. */
+/* Rows that the step at row `row` takes. */
 static int step_rows(int64_t row, int64_t rows)
 {
     return rows - row >= 4 ? 4 : (int)(rows - row);
@@ -151,9 +152,9 @@ static float gradient(const struct ck_bn_grad *in, enum ck_dtype t, int64_t i, i
     if (in->dy2)
         g += load(t, in->dy2, i);
     if (in->y)
-        return pass(g, load(t, in->y, i));
+        return gate(g, load(t, in->y, i));
     if (in->scale)
-        return pass(g, fmaf(load(t, in->x, i), in->scale[c], in->shift[c]));
+        return gate(g, fmaf(load(t, in->x, i), in->scale[c], in->shift[c]));
     return g;
 }
 
@@ -216,6 +217,8 @@ static void bn_grad_apply(const struct ck_region *r, enum ck_dtype t,
 
 /* ---- pooling ---- */
 
+/* One output element. `at` starts at the first element inside the image, so that a window of
+ * -inf alone has a winner, too. */
 static void max_pool_at(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, int oh,
                         int ow, int64_t lane, void *y, uint8_t *where)
 {

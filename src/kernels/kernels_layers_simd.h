@@ -1,18 +1,21 @@
 /* kernels_layers_simd.h - the vector versions of the layers' kernels, written once.
  *
- * Included by one file per instruction set, after it has defined
+ * Included by one file per instruction set, which first defines
+ *
  *   vec, vmask, LANES        LANES floats, and the result of comparing them
- *   load_f32, load_bf16      of the first n lanes, 0 in the others
- *   store_f32, store_bf16, store_u8 (floats made bytes)   of the first n lanes
- *   stream_f32, stream_bf16  of a whole aligned vector, past the caches
- *   stream_end               after these, before others may read what was written
+ *   load_f32, load_bf16      the first n lanes, 0 in the others
+ *   store_f32, store_bf16, store_u8 (floats converted to bytes)   the first n lanes
+ *   stream_f32, stream_bf16  a whole aligned vector, bypassing the caches
+ *   stream_end               makes streamed stores visible to other threads
  *   zero, all, add_v, sub, mul, madd
  *   positive(v)              v < 0 ? 0 : v
- *   pass(g, y)               y <= 0 ? 0 : g
+ *   gate(g, y)               y <= 0 ? 0 : g
  *   beats(v, best)           v > best, or v is NaN
  *   equal_u8(p, x, n)        bytes p[.] = x
  *   choose(mask, yes, no)
- * What is computed in which order: kernels_layers.h. */
+ *
+ * kernels_layers.h specifies what is computed in which order. Functions named *_typed are
+ * inlined once per element type, so that `t` is a constant in their loops. */
 #include "kernels/kernels_layers.h"
 
 #include <math.h>
@@ -31,7 +34,7 @@ INLINE void store(enum ck_dtype t, void *p, int64_t i, vec v, int n)
         store_bf16((uint16_t *)p + i, v, n);
 }
 
-/* Lanes in use of the vector that begins at channel c of `width`. */
+/* Lanes used by the vector that begins at channel c of `width`. */
 INLINE int lanes(int64_t c, int64_t width)
 {
     return width - c < LANES ? (int)(width - c) : LANES;
@@ -75,7 +78,7 @@ INLINE void relu_grad_typed(enum ck_dtype t, int64_t n, const void *dy, const vo
 {
     for (int64_t i = 0; i < n; i += LANES) {
         int k = lanes(i, n);
-        store(t, dx, i, pass(load(t, dy, i, k), load(t, y, i, k)), k);
+        store(t, dx, i, gate(load(t, dy, i, k), load(t, y, i, k)), k);
     }
 }
 
@@ -110,7 +113,8 @@ struct span {
     int first, end;
 };
 
-/* The largest of a window whose corner is at element `corner`, and where it is. */
+/* The maximum of a window whose corner is at element `corner`; *at receives its position, as a
+ * float, which holds 15 * 15 exactly. */
 INLINE vec max_at(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, int64_t corner,
                   struct span i, struct span j, int n, vec *at)
 {
@@ -145,6 +149,7 @@ INLINE void max_row(const struct ck_pool_shape *p, enum ck_dtype t, const void *
     }
 }
 
+/* Copies the shape so that the compiler knows no store can change it. */
 static void max_pool_row(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, int oh,
                          void *y, uint8_t *where)
 {
@@ -155,7 +160,7 @@ static void max_pool_row(const struct ck_pool_shape *p, enum ck_dtype t, const v
         max_row(&shape, CK_BF16, x, oh, y, where);
 }
 
-/* What reaches element (h, w) from the windows oh x ow. */
+/* The gradient at element (h, w) from the windows oh x ow. */
 INLINE vec max_grad_at(const struct ck_pool_shape *p, enum ck_dtype t, const void *dy,
                        const uint8_t *where, int h, int w, struct span oh, struct span ow,
                        int64_t lane, int n)
@@ -177,7 +182,7 @@ INLINE void max_grad_row(const struct ck_pool_shape *p, enum ck_dtype t, const v
     struct span oh, ow = {0, 0};
     ck_pool_cover(h, p->kh, p->stride_h, p->pad_h, p->oh, &oh.first, &oh.end);
     for (int w = 0; w < p->w; w++) {
-        /* ck_pool_cover without its divisions: both ends only move to the right. */
+        /* ck_pool_cover without its divisions: both ends only move right. */
         while (ow.first < p->ow && ow.first * p->stride_w - p->pad_w + p->kw <= w)
             ow.first++;
         while (ow.end < p->ow && ow.end * p->stride_w - p->pad_w <= w)

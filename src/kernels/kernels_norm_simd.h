@@ -1,19 +1,23 @@
-/* kernels_norm_simd.h - the vector versions of batch norm's kernels, written once; continues
- * kernels_layers_simd.h. */
+/* kernels_norm_simd.h - the vector versions of batch norm's kernels, written once. Included
+ * after kernels_layers_simd.h, whose operations it uses.
+ *
+ * Each kernel is inlined once per element type, kind of mask or residual, and width of a strip:
+ * these are constants in the inner loops. The functions named *_typed, *_masked and *_strip
+ * choose among the copies. */
 
 /* A block of 16 channels in registers. */
 enum { BLOCK = 16, PANEL = BLOCK / LANES, STRIP = CK_STRIP / LANES };
-/* How a residual enters, and where the mask of the ReLU comes from: known to the compiler in
- * the inner loops. */
+/* Kinds of residual, and sources of the ReLU's mask. */
 enum { RES_NONE, RES_PLAIN, RES_AFFINE };
 enum { MASK_NONE, MASK_Y, MASK_X };
 
-/* The memory's next piece comes while this one is worked on; its address need not exist. */
+/* Prefetches what the next step reads; the address need not be valid. */
 INLINE void fetch(enum ck_dtype t, const void *p, int64_t i)
 {
     __builtin_prefetch(ck_at(t, p, i), 0, 2);
 }
 
+/* Streams whole vectors only: streams() in norm.c ensures full, aligned blocks. */
 INLINE void store_or_stream(enum ck_dtype t, int past, void *p, int64_t i, vec v, int n)
 {
     if (!past)
@@ -26,8 +30,8 @@ INLINE void store_or_stream(enum ck_dtype t, int past, void *p, int64_t i, vec v
 
 /* ---- sums down the rows ----
  *
- * nv vectors cover the strip. For a block of 16 channels nv and the width are constants, the
- * sums stay in registers; else they lie in the first-level cache and are touched once in four
+ * nv vectors cover the strip. For a block of 16 channels nv and the width are constants and the
+ * sums stay in registers; otherwise they are in the first-level cache and touched once per four
  * rows. */
 
 INLINE void put(const vec *v, int nv, float *out)
@@ -36,6 +40,7 @@ INLINE void put(const vec *v, int nv, float *out)
         store_f32(out + k * LANES, v[k], LANES);
 }
 
+/* sum [nv] += the rows of the strip, in the order of kernels_layers.h. */
 INLINE void row_sums(const struct ck_strip *s, enum ck_dtype t, const void *x, int nv,
                      int width, vec *sum)
 {
@@ -56,6 +61,8 @@ INLINE void row_sums(const struct ck_strip *s, enum ck_dtype t, const void *x, i
     }
 }
 
+/* dev and square [nv] += the deviations from the pivot and their squares; prefetches the next
+ * strip. */
 INLINE void row_squares(const struct ck_strip *s, enum ck_dtype t, const void *x, int nv,
                         int width, const vec *pivot, vec *dev, vec *square)
 {
@@ -85,6 +92,7 @@ INLINE void row_squares(const struct ck_strip *s, enum ck_dtype t, const void *x
     }
 }
 
+/* Two sweeps: every fourth row for the pivot, then all rows about it. */
 INLINE void sums_strip(const struct ck_strip *s, enum ck_dtype t, const void *x, int nv,
                        int width, struct ck_moments *out)
 {
@@ -111,7 +119,7 @@ INLINE void sums_typed(const struct ck_strip *s, enum ck_dtype t, const void *x,
         sums_strip(s, t, x, (s->width + LANES - 1) / LANES, s->width, out);
 }
 
-/* Here and below: a copy of what a pointer gives, so that no store can change it in a loop. */
+/* Here and below: copies the arguments so that the compiler knows no store can change them. */
 static void bn_sums(const struct ck_strip *s, enum ck_dtype t, const void *x,
                     struct ck_moments *out)
 {
@@ -127,7 +135,7 @@ INLINE int mask_of(const struct ck_bn_grad *in)
     return in->y ? MASK_Y : in->scale ? MASK_X : MASK_NONE;
 }
 
-/* The gradient at element i. scale and shift matter for MASK_X only. */
+/* The gradient at element i. scale and shift are used for MASK_X only. */
 INLINE vec gradient(const struct ck_bn_grad *in, enum ck_dtype t, int mask, int64_t i, int n,
                     vec x, vec scale, vec shift)
 {
@@ -135,16 +143,16 @@ INLINE vec gradient(const struct ck_bn_grad *in, enum ck_dtype t, int mask, int6
     if (in->dy2)
         g = add_v(g, load(t, in->dy2, i, n));
     if (mask == MASK_Y)
-        return pass(g, load(t, in->y, i, n));
-    return mask == MASK_X ? pass(g, madd(x, scale, shift)) : g;
+        return gate(g, load(t, in->y, i, n));
+    return mask == MASK_X ? gate(g, madd(x, scale, shift)) : g;
 }
 
-/* What a strip's channels have in common, and where its sums go. */
+/* A strip's coefficients per channel, and its running sums. */
 struct columns {
     vec mean[STRIP], scale[STRIP], shift[STRIP], g[STRIP], gx[STRIP];
 };
 
-/* The gradient at element i of vector k, stored if wanted; *d = x - mean. */
+/* The gradient at element i of vector k, also stored in `masked` unless NULL; *d = x - mean. */
 INLINE vec gradient_step(const struct ck_bn_grad *in, enum ck_dtype t, int mask,
                          const struct columns *c, int k, int64_t i, int n, void *masked, vec *d)
 {
@@ -156,7 +164,8 @@ INLINE vec gradient_step(const struct ck_bn_grad *in, enum ck_dtype t, int mask,
     return g;
 }
 
-/* For wide strips: the hardware's own prefetching does for blocks. */
+/* Prefetches all inputs of a step. For wide strips only: blocks are contiguous, and the
+ * hardware prefetcher suffices. */
 INLINE void fetch_gradient(const struct ck_bn_grad *in, enum ck_dtype t, int mask, int64_t i,
                            const void *masked)
 {
@@ -170,6 +179,7 @@ INLINE void fetch_gradient(const struct ck_bn_grad *in, enum ck_dtype t, int mas
         fetch(t, masked, i);
 }
 
+/* c->g and c->gx += g and g * (x - mean) over the rows, in the order of kernels_layers.h. */
 INLINE void gradient_rows(const struct ck_strip *s, enum ck_dtype t,
                           const struct ck_bn_grad *in, int mask, int nv, int width,
                           void *masked, struct columns *c)
@@ -254,7 +264,7 @@ static void bn_grad_sums(const struct ck_strip *s, enum ck_dtype t, const struct
 
 /* ---- element by element ---- */
 
-/* A vector's coefficients, from channel c on. */
+/* Coefficients of the vector that begins at channel c. */
 struct forward_coef {
     vec scale, shift, res_scale, res_shift;
 };
@@ -282,6 +292,8 @@ INLINE void forward_at(const struct ck_bn_forward *f, enum ck_dtype t, int res,
     store_or_stream(t, f->stream, f->y, i, f->relu ? positive(v) : v, n);
 }
 
+/* Blocks of 16 channels keep their coefficients in registers for a whole plane; other widths
+ * reload them in each row. */
 INLINE void forward_region(const struct ck_region *r, enum ck_dtype t,
                            const struct ck_bn_forward *f, int res)
 {
@@ -348,6 +360,7 @@ INLINE struct backward_coef backward_coef(const struct ck_bn_backward *b, int ma
     return k;
 }
 
+/* Reads x only if a coefficient or the mask needs it, as norm.h promises. */
 INLINE void backward_at(const struct ck_bn_backward *b, enum ck_dtype t, int mask,
                         const struct backward_coef *k, int64_t i, int n)
 {

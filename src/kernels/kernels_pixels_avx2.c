@@ -1,4 +1,7 @@
-/* kernels_pixels_avx2.c - pixel arithmetic on 32 bytes. */
+/* kernels_pixels_avx2.c - pixel arithmetic on 32 bytes (AVX2 + FMA).
+ *
+ * Defines the operations that kernels_pixels_simd.h and kernels_pixels_lines_simd.h are written
+ * in, then includes them. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -59,6 +62,7 @@ INLINE void store(uint8_t *p, vi v)
     _mm256_storeu_si256((__m256i *)p, v);
 }
 
+/* Words are scratch of the blur, aligned to 64 bytes; pixels are not aligned. */
 INLINE vi load_w(const uint16_t *p)
 {
     return _mm256_load_si256((const __m256i *)p);
@@ -69,7 +73,7 @@ INLINE void store_w(uint16_t *p, vi v)
     _mm256_store_si256((__m256i *)p, v);
 }
 
-/* Of bytes that are 0 or 255, widened. */
+/* `minus` holds bytes of 0 or 255, widened: bit 0 becomes the sign. */
 INLINE vf negate_if(vf v, vi minus)
 {
     return _mm256_xor_ps(v, _mm256_castsi256_ps(_mm256_slli_epi32(minus, 31)));
@@ -80,6 +84,7 @@ INLINE vf choose_if_negative(vf v, vf yes, vf no)
     return _mm256_blendv_ps(no, yes, v);
 }
 
+/* LANES bytes as 32-bit integers. */
 INLINE vi load_levels(const uint8_t *p, int reversed)
 {
     __m128i v = _mm_loadl_epi64((const __m128i *)p);
@@ -89,6 +94,7 @@ INLINE vi load_levels(const uint8_t *p, int reversed)
     return _mm256_cvtepu8_epi32(v);
 }
 
+/* Two weights, in every pair of words. */
 INLINE vi all_pairs(const int16_t *p)
 {
     int32_t pair;
@@ -101,6 +107,7 @@ INLINE vi all_lanes(const int8_t *p)
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
 }
 
+/* 16 bytes from each row, one row per 128-bit lane. */
 INLINE vi load_rows(const uint8_t *const row[2], int64_t at)
 {
     vi v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(row[0] + at)));
@@ -113,6 +120,7 @@ INLINE void store_rows(uint8_t *const row[2], int64_t at, vi v)
     _mm_storeu_si128((__m128i *)(row[1] + at), _mm256_extracti128_si256(v, 1));
 }
 
+/* Transposes LANES quads into four planes of LANES bytes. */
 INLINE vi planes_of_quads(vi v)
 {
     const __m128i in_lane = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

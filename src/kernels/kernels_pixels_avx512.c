@@ -1,4 +1,7 @@
-/* kernels_pixels_avx512.c - pixel arithmetic on 64 bytes. */
+/* kernels_pixels_avx512.c - pixel arithmetic on 64 bytes (AVX-512).
+ *
+ * Defines the operations that kernels_pixels_simd.h and kernels_pixels_lines_simd.h are written
+ * in, then includes them. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -59,6 +62,7 @@ INLINE void store(uint8_t *p, vi v)
     _mm512_storeu_si512(p, v);
 }
 
+/* Words are scratch of the blur, aligned to 64 bytes; pixels are not aligned. */
 INLINE vi load_w(const uint16_t *p)
 {
     return _mm512_load_si512(p);
@@ -69,7 +73,7 @@ INLINE void store_w(uint16_t *p, vi v)
     _mm512_store_si512(p, v);
 }
 
-/* Of bytes that are 0 or 255, widened. */
+/* `minus` holds bytes of 0 or 255, widened: bit 0 becomes the sign. */
 INLINE vf negate_if(vf v, vi minus)
 {
     return _mm512_xor_ps(v, _mm512_castsi512_ps(_mm512_slli_epi32(minus, 31)));
@@ -80,6 +84,7 @@ INLINE vf choose_if_negative(vf v, vf yes, vf no)
     return _mm512_mask_blend_ps(_mm512_movepi32_mask(_mm512_castps_si512(v)), no, yes);
 }
 
+/* LANES bytes as 32-bit integers. */
 INLINE vi load_levels(const uint8_t *p, int reversed)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)p);
@@ -89,6 +94,7 @@ INLINE vi load_levels(const uint8_t *p, int reversed)
     return _mm512_cvtepu8_epi32(v);
 }
 
+/* Two weights, in every pair of words. */
 INLINE vi all_pairs(const int16_t *p)
 {
     int32_t pair;
@@ -101,6 +107,7 @@ INLINE vi all_lanes(const int8_t *p)
     return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
 }
 
+/* 16 bytes from each row, one row per 128-bit lane. */
 INLINE vi load_rows(const uint8_t *const row[4], int64_t at)
 {
     vi v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(row[0] + at)));
@@ -117,6 +124,7 @@ INLINE void store_rows(uint8_t *const row[4], int64_t at, vi v)
     _mm_storeu_si128((__m128i *)(row[3] + at), _mm512_extracti32x4_epi32(v, 3));
 }
 
+/* Transposes LANES quads into four planes of LANES bytes. */
 INLINE vi planes_of_quads(vi v)
 {
     const __m128i in_lane = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

@@ -1,23 +1,24 @@
-/* kernels_pixels_lines_simd.h - resampling and blur on vectors, written once; included behind
- * kernels_pixels_simd.h. */
+/* kernels_pixels_lines_simd.h - resampling and blur on vectors, written once. Included after
+ * kernels_pixels_simd.h, whose operations it uses. */
 #include "kernels/pixels.h"
 
 #include <string.h>
 
 /* ---- resampling ----
  *
- * Products of words and sums of two: pixels are 8 bits, weights 23, in two parts. */
+ * Multiplies words and adds pairs of products: pixels have 8 bits, weights 23, in two parts. */
 
 struct sums {
     vi low, high;
 };
 
+/* Starts at one half, so that the final shift rounds. */
 INLINE struct sums no_sums(void)
 {
     return (struct sums){all_d(1 << (CK_WEIGHT_BITS - 1)), zero()};
 }
 
-/* pixels: pairs of words, of which low and high are the weights. */
+/* Adds pairs of words, `pixels`, weighted by low and high. */
 INLINE struct sums add_pair(struct sums s, vi pixels, const int16_t *low, const int16_t *high)
 {
     s.low = add_d(s.low, dot_w(pixels, all_pairs(low)));
@@ -30,8 +31,8 @@ INLINE vi level_of(struct sums s)
     return shift_right_d(add_d(s.low, shift_left_d(s.high, CK_WEIGHT_SPLIT)), CK_WEIGHT_BITS);
 }
 
-/* One output pixel of ROWS rows: in each lane four channels. pairs[0] and [1] bring pixels 0
- * and 1, and 2 and 3, of 16 bytes into pairs of words. */
+/* One output pixel of ROWS rows, four channels per 128-bit lane. pairs[0] and [1] shuffle
+ * pixels 0 and 1, and 2 and 3, of 16 bytes into pairs of words. */
 INLINE vi across_pixel(const uint8_t *const *row, int64_t at, int size, const vi pairs[2],
                        const int16_t *low, const int16_t *high, int taps)
 {
@@ -58,7 +59,7 @@ INLINE void across_rows(const struct ck_taps *t, const uint8_t *const *row, int 
     }
     const vi pairs[2] = {all_lanes(order[0]), all_lanes(order[1])};
     for (int32_t x = 0; x < t->out; x += 4) {
-        struct wide v; /* of the pixels beyond the end there is room but no weights */
+        struct wide v; /* past the end the rows have room: repeats the last pixel */
         for (int i = 0; i < 4; i++) {
             int32_t at = x + i < t->out ? x + i : t->out - 1;
             v.part[i] =
@@ -75,7 +76,7 @@ static void resize_across(const struct ck_taps *t, const uint8_t *in, int64_t st
     for (int32_t y = 0; y < rows; y += ROWS) {
         const uint8_t *from[ROWS];
         uint8_t *to[ROWS];
-        for (int i = 0; i < ROWS; i++) { /* the last row stands in for those beyond */
+        for (int i = 0; i < ROWS; i++) { /* repeat the last row */
             int32_t at = y + i < rows ? y + i : rows - 1;
             from[i] = in + at * stride;
             to[i] = out + at * out_stride;
@@ -89,7 +90,7 @@ static void resize_across(const struct ck_taps *t, const uint8_t *in, int64_t st
     }
 }
 
-/* BYTES of output line y, from column `at` on. */
+/* BYTES bytes of output line y, from column `at` on. */
 INLINE vi down_vector(const struct ck_taps *t, int32_t y, const uint8_t *in, int64_t stride,
                       int64_t at)
 {
@@ -97,7 +98,7 @@ INLINE vi down_vector(const struct ck_taps *t, int32_t y, const uint8_t *in, int
     struct sums s[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
     const uint8_t *line = in + t->first[y] * stride + at;
     for (int32_t k = 0; k < t->taps; k += 2, line += 2 * stride) {
-        int alone = t->first[y] + k + 1 >= t->in; /* then the second has weight 0 */
+        int alone = t->first[y] + k + 1 >= t->in; /* no second line: weight 0 */
         vi a = load(line), b = load(alone ? line : line + stride);
         vi ab_low = unpack_low_b(a, b), ab_high = unpack_high_b(a, b);
         s[0] = add_pair(s[0], unpack_low_b(ab_low, zero()), low + k, high + k);
@@ -115,7 +116,7 @@ static void resize_down(const struct ck_taps *t, const uint8_t *in, int64_t stri
     int64_t plane = (int64_t)width * t->out;
     for (int32_t y = 0; y < t->out; y++, out += width)
         for (int32_t x = 0; x < width; x += LANES) {
-            uint8_t level[CK_QUAD][LANES]; /* quads to planes */
+            uint8_t level[CK_QUAD][LANES]; /* transposed from quads to planes */
             store(level[0], planes_of_quads(down_vector(t, y, in, stride, x * CK_QUAD)));
             int32_t n = width - x < LANES ? width - x : LANES;
             for (int c = 0; c < channels; c++)
@@ -128,24 +129,27 @@ static void resize_down(const struct ck_taps *t, const uint8_t *in, int64_t stri
 
 /* ---- blur ----
  *
- * A strip of lines side by side as words [n][CK_STRIP], so that sums run along in vectors. */
+ * Keeps a strip of lines side by side as words [n][CK_STRIP], so that vectors of running sums
+ * advance along the lines. */
 
-enum { BLOCK = 16, MOST_RADIUS = 63 }; /* with more, sums do not fit in 15 bits */
+enum { BLOCK = 16, MAX_RADIUS = 63 }; /* larger sums need more than 15 bits */
 
-/* Pairs of words (weight of the sum, weight of the ends), low and high parts. */
+/* Pairs of words (weight of the sum, weight of the two ends), low and high parts. */
 struct box_pairs {
     vi low, high;
 };
 
+/* The weighted sum in two parts, so that each fits 32 bits: the low part is rounded and carried
+ * into the high one. */
 INLINE vi box_levels(vi sums_and_ends, struct box_pairs w)
 {
     vi low = shift_right_d(add_d(dot_w(sums_and_ends, w.low), all_d(1 << 23)), 15);
     return shift_right_d(add_d(dot_w(sums_and_ends, w.high), low), 9);
 }
 
-/* One pass along WORDS lines. */
-INLINE void box_pass(const uint16_t *in, uint16_t *out, int32_t n, int32_t radius,
-                     struct box_pairs w)
+/* One box filter along WORDS lines. */
+INLINE void box_round(const uint16_t *in, uint16_t *out, int32_t n, int32_t radius,
+                      struct box_pairs w)
 {
     vi sum = mul_w(load_w(in), all_w(radius + 1));
     for (int32_t i = 0; i < radius; i++)
@@ -163,8 +167,9 @@ INLINE void box_pass(const uint16_t *in, uint16_t *out, int32_t n, int32_t radiu
     }
 }
 
-/* Three passes; returns where the result is. */
-INLINE uint16_t *box_passes(uint16_t *strip, int32_t n, const struct ck_box_weights *box)
+/* Applies CK_BLUR_ROUNDS = 3 filters, alternating between the two halves of the scratch;
+ * returns the half that holds the result. */
+INLINE uint16_t *box_rounds(uint16_t *strip, int32_t n, const struct ck_box_weights *box)
 {
     uint32_t mask = (1u << 15) - 1;
     struct box_pairs w = {
@@ -173,16 +178,17 @@ INLINE uint16_t *box_passes(uint16_t *strip, int32_t n, const struct ck_box_weig
     };
     uint16_t *other = strip + ck_blur_work(n) / 2;
     for (int lane = 0; lane < CK_STRIP; lane += WORDS) {
-        box_pass(strip + lane, other + lane, n, box->radius, w);
-        box_pass(other + lane, strip + lane, n, box->radius, w);
-        box_pass(strip + lane, other + lane, n, box->radius, w);
+        box_round(strip + lane, other + lane, n, box->radius, w);
+        box_round(other + lane, strip + lane, n, box->radius, w);
+        box_round(strip + lane, other + lane, n, box->radius, w);
     }
     return other;
 }
 
+/* Other radii and weights go to the reference version. */
 static int fits(const struct ck_box_weights *box)
 {
-    return box->radius <= MOST_RADIUS && box->outer < 1 << 24;
+    return box->radius <= MAX_RADIUS && box->outer < 1 << 24;
 }
 
 static void blur_down(uint8_t *v, int64_t stride, int lines, int32_t n,
@@ -194,7 +200,7 @@ static void blur_down(uint8_t *v, int64_t stride, int lines, int32_t n,
     }
     for (int32_t i = 0; i < n; i++)
         widen_strip(v + i * stride, work + i * CK_STRIP);
-    uint16_t *strip = box_passes(work, n, box);
+    uint16_t *strip = box_rounds(work, n, box);
     for (int32_t i = 0; i < n; i++) {
         __m256i level = narrow_strip(strip + i * CK_STRIP);
         uint8_t part[CK_STRIP];
@@ -207,7 +213,7 @@ static void blur_down(uint8_t *v, int64_t stride, int lines, int32_t n,
     }
 }
 
-/* Two 16 x 16 blocks of bytes, one in each half, on their diagonals. */
+/* Transposes two 16 x 16 blocks of bytes, one in each half of the vectors. */
 INLINE void transpose(__m256i v[BLOCK])
 {
     __m256i w[BLOCK];
@@ -230,7 +236,7 @@ INLINE __m256i load_two(const uint8_t *low, const uint8_t *high)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
 }
 
-/* Columns x to x + 15 of up to 32 rows, with the last one in place of those beyond. */
+/* Loads 16 columns of up to 32 rows, transposed; rows beyond the last repeat it. */
 INLINE void load_columns(const uint8_t *v, int64_t stride, int lines, uint16_t *strip)
 {
     __m256i block[BLOCK];
@@ -243,6 +249,7 @@ INLINE void load_columns(const uint8_t *v, int64_t stride, int lines, uint16_t *
         widen_levels(block[i], strip + i * CK_STRIP);
 }
 
+/* The inverse of load_columns; writes neither rows nor columns past the end. */
 INLINE void store_columns(const uint16_t *strip, uint8_t *v, int64_t stride, int lines,
                           int32_t columns)
 {
@@ -270,7 +277,7 @@ static void blur_across(uint8_t *v, int64_t stride, int lines, int32_t n,
     }
     for (int32_t x = 0; x < n; x += BLOCK)
         load_columns(v + x, stride, lines, work + x * CK_STRIP);
-    uint16_t *strip = box_passes(work, n, box);
+    uint16_t *strip = box_rounds(work, n, box);
     for (int32_t x = 0; x < n; x += BLOCK)
         store_columns(strip + x * CK_STRIP, v + x, stride, lines, n - x);
 }

@@ -1,5 +1,4 @@
-/* kernels_pixels_ref.c - what the pixel arithmetic means: Pillow 9.4's rounding, step by step.
- */
+/* kernels_pixels_ref.c - defines the pixel arithmetic: Pillow 9.4's rounding, step by step. */
 #include "kernels/pixels.h"
 
 #include <math.h>
@@ -7,11 +6,13 @@
 
 /* ---- levels ---- */
 
+/* Pillow's fixed-point L24: weights .299, .587 and .114 in units of 2^-16, rounded. */
 static int gray_level(int r, int g, int b)
 {
     return (19595 * r + 38470 * g + 7471 * b + 32768) >> 16;
 }
 
+/* Clips before it truncates, as Pillow's Image.blend does. */
 static uint8_t blend(float from, float factor, int v)
 {
     float x = from + factor * ((float)v - from);
@@ -66,20 +67,20 @@ struct hsv {
     int hue, saturation, value; /* 0..255 each */
 };
 
-static int least(int a, int b)
+static int smaller(int a, int b)
 {
     return a < b ? a : b;
 }
 
-static int most(int a, int b)
+static int larger(int a, int b)
 {
     return a > b ? a : b;
 }
 
-/* The places where f32 and f64 meet are Pillow's: they decide where the truncations fall. */
+/* f32 and f64 mix exactly as in Pillow: that decides where the truncations fall. */
 static struct hsv to_hsv(int r, int g, int b)
 {
-    int high = most(r, most(g, b)), low = least(r, least(g, b));
+    int high = larger(r, larger(g, b)), low = smaller(r, smaller(g, b));
     if (high == low)
         return (struct hsv){0, 0, high};
     float range = (float)(high - low);
@@ -128,7 +129,7 @@ static uint8_t resample(const struct ck_taps *t, int32_t i, const uint8_t *in, i
 {
     int32_t sum = 1 << (CK_WEIGHT_BITS - 1);
     const int16_t *low = t->low + (int64_t)i * t->taps, *high = t->high + (int64_t)i * t->taps;
-    int32_t count = least(t->taps, t->in - t->first[i]);
+    int32_t count = smaller(t->taps, t->in - t->first[i]);
     in += t->first[i] * step;
     for (int32_t k = 0; k < count; k++, in += step)
         sum += *in * (high[k] * (1 << CK_WEIGHT_SPLIT) + low[k]);
@@ -161,9 +162,10 @@ static int32_t inside(int64_t i, int32_t n)
     return i < 0 ? 0 : i >= n ? n - 1 : (int32_t)i;
 }
 
-/* out [n] from n pixels `step` bytes apart. */
-static void box_pass(const uint8_t *in, int64_t step, int32_t n,
-                     const struct ck_box_weights *box, uint8_t *out)
+/* One box filter: out [n] from n pixels `step` bytes apart. A running sum moves along the
+ * line. */
+static void box_round(const uint8_t *in, int64_t step, int32_t n,
+                      const struct ck_box_weights *box, uint8_t *out)
 {
     int64_t radius = box->radius;
     /* The box around the pixel before the first. */
@@ -181,11 +183,12 @@ static void box_pass(const uint8_t *in, int64_t step, int32_t n,
     }
 }
 
+/* Rounds to 8 bits after each filter, as Pillow does. `work` holds one line of n bytes. */
 static void blur_line(uint8_t *v, int64_t step, int32_t n, const struct ck_box_weights *box,
                       uint8_t *work)
 {
-    for (int pass = 0; pass < CK_BLUR_PASSES; pass++) {
-        box_pass(v, step, n, box, work);
+    for (int round = 0; round < CK_BLUR_ROUNDS; round++) {
+        box_round(v, step, n, box, work);
         for (int32_t i = 0; i < n; i++)
             v[i * step] = work[i];
     }

@@ -1,9 +1,9 @@
 /* kernels_pixels_simd.h - the pixel arithmetic on vectors, written once.
  *
- * Included by one file per instruction set, after it has defined INLINE; vi, BYTES of bytes,
- * and vf, LANES floats; lanes are the 128 bits that instructions of bytes and words stay
- * within. What the operations it defines do is said by their names: b, w, d for elements of 8,
- * 16 and 32 bits, f for floats. */
+ * Included by one file per instruction set, which first defines INLINE; vi, BYTES bytes; vf,
+ * LANES floats; and the operations. Their suffixes give the element type: b, w, d for 8, 16 and
+ * 32 bits, f for floats. "Lanes" of vi are the 128-bit parts that byte and word instructions do
+ * not cross. */
 #include "kernels/pixels.h"
 
 #include <string.h>
@@ -31,12 +31,12 @@ INLINE vi narrow(struct wide v)
     return pack_to_b(pack_to_w(v.part[0], v.part[1]), pack_to_w(v.part[2], v.part[3]));
 }
 
-/* Above, what blending gives may not fit in 32 bits. */
-#define MOST_FACTOR 1e6f
+/* Larger factors may produce values beyond 32 bits; the reference handles them. */
+#define MAX_FACTOR 1e6f
 
 INLINE int too_large(float factor)
 {
-    return !(factor <= MOST_FACTOR && factor >= -MOST_FACTOR);
+    return !(factor <= MAX_FACTOR && factor >= -MAX_FACTOR);
 }
 
 /* Exact: all sums are below 2^24. */
@@ -57,7 +57,7 @@ INLINE vi gray_vector(const uint8_t *r, const uint8_t *g, const uint8_t *b)
 
 /* ---- levels ---- */
 
-/* Bytes as the last bits of 2^23: floats that need no conversion. */
+/* Puts bytes into the low bits of the float 2^23: floats without a conversion. */
 INLINE struct wide widen_onto_2_23(vi v)
 {
     vi low = unpack_low_b(v, zero()), high = unpack_high_b(v, zero()), top = all_w(0x4b00);
@@ -75,13 +75,15 @@ static void blend_level(uint8_t *v, int64_t n, float level, float factor)
     for (int64_t i = 0; i < n; i += BYTES) {
         struct wide w = widen_onto_2_23(load(v + i));
         for (int k = 0; k < 4; k++) {
-            vf above = sub_f(as_f(w.part[k]), base); /* exact, as level is whole */
+            vf above = sub_f(as_f(w.part[k]), base); /* exact, because level is an integer */
             w.part[k] = to_d(add_f(from, mul_f(by, above)));
         }
         store(v + i, narrow(w));
     }
 }
 
+/* x >= threshold exactly where max(x, threshold) = x: there is no unsigned comparison of
+ * bytes. */
 static void solarize(uint8_t *v, int64_t n, int threshold)
 {
     if (threshold > 255)
@@ -93,8 +95,8 @@ static void solarize(uint8_t *v, int64_t n, int threshold)
     }
 }
 
-/* Blocks of BYTES pixels of three planes; the last ones, which may not be written beyond, by
- * way of copies. */
+/* Applies `block` to blocks of BYTES pixels of three planes. Copies the last, partial block to
+ * the stack and back, because nothing may be written past the end. */
 typedef void block_fn(uint8_t *r, uint8_t *g, uint8_t *b, float x);
 
 INLINE void each_block(uint8_t *r, uint8_t *g, uint8_t *b, int64_t n, block_fn *block, float x)
@@ -154,6 +156,7 @@ static void gray(uint8_t *r, uint8_t *g, uint8_t *b, int64_t n)
     each_block(r, g, b, n, gray_block, 0);
 }
 
+/* Integer sums: independent of the vectors' width. */
 static uint64_t gray_sum(const uint8_t *r, const uint8_t *g, const uint8_t *b, int64_t n)
 {
     int64_t i = 0;
@@ -167,8 +170,8 @@ static uint64_t gray_sum(const uint8_t *r, const uint8_t *g, const uint8_t *b, i
     return total + ck_pixels_ref.gray_sum(r + i, g + i, b + i, n - i);
 }
 
-/* v * (1 / by), corrected by the remainder: the first time it comes within one unit of v / by
- * in the last place, the second time it is v / by correctly rounded (Markstein). */
+/* v / by from v * (1 / by), corrected by the remainder: one correction is within one unit in
+ * the last place, two give v / by correctly rounded (Markstein). */
 INLINE vf divide(vf v, vf by, vf inverse, int corrections)
 {
     vf q = mul_f(v, inverse);
@@ -182,9 +185,9 @@ INLINE void normalize_line(const uint8_t *v, int64_t n, int flip, float mean, fl
 {
     vf m = all_f(mean), s = all_f(std), inverse = all_f(1 / std);
     for (int64_t i = 0; i < n; i += LANES) {
-        int64_t at = i + LANES <= n ? i : n - LANES; /* the last ones overlap */
+        int64_t at = i + LANES <= n ? i : n - LANES; /* the last vector overlaps */
         vf x = to_f(load_levels(v + (flip ? n - LANES - at : at), flip));
-        /* One correction is enough for 0..255 by 255, says the test of all of them. */
+        /* One correction suffices for 0..255 by 255: test_pixels.c checks all of them. */
         x = divide(x, all_f(255), all_f(1.0f / 255), 1);
         store_f(out + at, divide(sub_f(x, m), s, inverse, 2));
     }
@@ -192,7 +195,7 @@ INLINE void normalize_line(const uint8_t *v, int64_t n, int flip, float mean, fl
 
 static void normalize(const uint8_t *v, int64_t n, int flip, float mean, float std, float *out)
 {
-    /* Outside, remainders may leave the range of f32. */
+    /* Outside this range remainders may overflow or underflow f32. */
     if (n < LANES || !(std > 1e-6f && std < 1e6f))
         ck_pixels_ref.normalize(v, n, flip, mean, std, out);
     else if (flip)
@@ -203,8 +206,8 @@ static void normalize(const uint8_t *v, int64_t n, int flip, float mean, float s
 
 /* ---- hue ----
  *
- * Pillow's truncations, without its detours through f64: that these give its bytes was checked
- * for all 2^24 colours (test_pixels.c does so for some). */
+ * Reproduces Pillow's truncations without its detours through f64: checked against it for all
+ * 2^24 colours (test_pixels.c checks some). */
 
 struct levels {
     vi high, low, mid;
@@ -217,8 +220,8 @@ INLINE struct levels sort_levels(vi r, vi g, vi b)
 }
 
 /* Hue in sixths of a turn is base + or - (high - mid) / range. base may be -1 (between magenta
- * and red), so it comes plus 1; minus is 255 or 0. Of two that are high red goes first, then
- * green. */
+ * and red), so it is returned plus 1; minus is 255 or 0. If two channels are maximal, red takes
+ * precedence, then green. */
 INLINE void find_sector(vi r, vi g, struct levels l, vi *base_and_1, vi *minus)
 {
     vi yes = all_b(255), no = zero();
@@ -233,7 +236,7 @@ INLINE void find_sector(vi r, vi g, struct levels l, vi *base_and_1, vi *minus)
     *minus = choose_b(red, minus_red, choose_b(green, minus_green, minus_blue));
 }
 
-/* base_and_1 on 2^23. */
+/* base_and_1 comes from widen_onto_2_23(). */
 INLINE vi hue_part(vi from_mid, vi range, vi base_and_1, vi minus)
 {
     vf x = negate_if(div_f(to_f(from_mid), to_f(range)), minus);
@@ -244,9 +247,9 @@ INLINE vi hue_part(vi from_mid, vi range, vi base_and_1, vi minus)
     return to_d(mul_f(turn, all_f(255)));
 }
 
-/* 255 range / high without the rest, as Pillow's truncation gives it. What is no whole number
- * is at least 1/255 from the next, so that 22 bits of 1 / high, and 1/512 on top, decide; they
- * come cheaper than a second division. */
+/* floor(255 range / high), as Pillow's truncation gives it. A quotient that is not an integer
+ * is at least 1/255 below the next, so that 22 bits of 1 / high, and 1/512 on top, decide; that
+ * is cheaper than a second division. */
 INLINE vi saturation_part(vi range, vi high)
 {
     vf by = to_f(high), inverse = about_inverse_f(by);
@@ -254,12 +257,12 @@ INLINE vi saturation_part(vi range, vi high)
     return to_d(fma_f(mul_f(to_f(range), all_f(255)), inverse, all_f(1.0f / 512)));
 }
 
-/* Hue, and saturation in *saturation. */
+/* Returns the hue, and the saturation in *saturation. */
 INLINE vi hue_vector(vi r, vi g, struct levels l, vi *saturation)
 {
     vi base_and_1, minus, range = sub_b(l.high, l.low);
     find_sector(r, g, l, &base_and_1, &minus);
-    vmask none = equal_b(range, zero()); /* then hue does not matter */
+    vmask none = equal_b(range, zero()); /* grey: the hue is irrelevant */
     struct wide w_range = widen(max_b(range, all_b(1))), w_mid = widen(sub_b(l.high, l.mid));
     struct wide w_base = widen_onto_2_23(base_and_1), w_minus = widen(minus);
     struct wide w_high = widen(max_b(l.high, all_b(1))), h, s;
@@ -271,8 +274,8 @@ INLINE vi hue_vector(vi r, vi g, struct levels l, vi *saturation)
     return narrow(h);
 }
 
-/* A channel is value * (1 - saturation / 255 * fade / 85): in whole numbers, of which no
- * rounding is a tie. */
+/* A channel is value * (1 - saturation / 255 * fade / 85): in integers, for which rounding
+ * never meets a tie. */
 enum { SIXTH = 85, WHOLE = 255 * SIXTH };
 
 INLINE vi fade_within(vi fade)
@@ -286,7 +289,7 @@ INLINE vi faded_level(vi value, vi kept)
     return to_d(fma_f(x, all_f(1.0f / WHOLE), all_f(0.5f)));
 }
 
-/* fade [2], saturation [2]: words of the low and the high halves of the lanes. */
+/* fade [2], saturation [2]: words of the low and the high halves of the 128-bit lanes. */
 INLINE vi faded(const vi fade[2], const vi saturation[2], struct wide value)
 {
     struct wide level;
@@ -306,7 +309,7 @@ INLINE void hue_block(uint8_t *r, uint8_t *g, uint8_t *b, float shift)
     for (int i = 0; i < 2; i++) {
         s[i] = i ? unpack_high_b(saturation, zero()) : unpack_low_b(saturation, zero());
         vi h = i ? unpack_high_b(hue_and_shift, zero()) : unpack_low_b(hue_and_shift, zero());
-        h = add_w(h, h); /* SIXTH for a sixth of a turn */
+        h = add_w(h, h); /* now SIXTH per sixth of a turn */
         red[i] = min_w(sub_w(h, all_w(SIXTH)), sub_w(all_w(5 * SIXTH), h));
         green[i] = max_w(sub_w(all_w(SIXTH), h), sub_w(h, all_w(3 * SIXTH)));
         blue[i] = max_w(sub_w(all_w(3 * SIXTH), h), sub_w(h, all_w(5 * SIXTH)));

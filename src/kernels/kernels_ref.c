@@ -1,10 +1,11 @@
-/* kernels_ref.c - what every kernel means, in plain C. The oracle of the fast versions. */
+/* kernels_ref.c - defines every kernel in plain C; the oracle of the fast versions. */
 #include "kernels/kernels.h"
 
 #include <math.h>
 
 enum { PANEL = 8 };
 
+/* The order of the additions is part of the contract in kernels.h. */
 static float tree(const float p[CK_LANES])
 {
     return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
@@ -25,6 +26,7 @@ static void dot4(const float *x, const float *const c[4], int ld, float out[4])
         out[i] = dot(x, c[i], ld);
 }
 
+/* The same bits as dot(): a lane's sum does not depend on how the panel stores it. */
 static float panel_score(const float *panel, int column, const float *x, int ld)
 {
     float p[CK_LANES] = {0};
@@ -51,6 +53,9 @@ static unsigned dense_tile(const float *panel, const float *bias, const float *x
     return mask;
 }
 
+/* Fixed-point sums: integer addition is associative, so that centers have the same bytes
+ * however rows are divided among threads and ranks. llrintf rounds to even in the default
+ * mode. */
 static void accumulate(int64_t *sum, const float *x, int ld, float scale)
 {
     for (int j = 0; j < ld; j++)

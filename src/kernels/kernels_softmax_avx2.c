@@ -5,8 +5,8 @@
 
 enum { ROWS = CK_SOFT_ROWS, HALF = ROWS / 2, VECS = ROWS / 8, TILE = 4 };
 
-/* out[i] = sum over t of a[i * across + t * along] * b[t][24 of 48], for four i; the
- * accumulators are named one by one to keep them in registers. */
+/* out[i] = sum over t of a[i * across + t * along] * b[t][24 of 48], for four i. The
+ * accumulators are named individually to keep them in registers. */
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3)
 #define START(i) __m256 s##i##0 = _mm256_setzero_ps(), s##i##1 = s##i##0, s##i##2 = s##i##0;
 #define STEP(i)                                                                                \
@@ -33,7 +33,7 @@ sums4(const float *a, int64_t across, int64_t along, int64_t depth, const float 
     EACH(STORE)
 }
 
-/* Functions of their own, lest what lives around them takes registers from the loop. */
+/* Not inlined: otherwise the callers' variables take registers from the loop. */
 static __attribute__((noinline)) void sums_of_4_rows(const float *a, int64_t ld, int64_t depth,
                                                      const float *b, float *out)
 {
@@ -48,6 +48,7 @@ sums_of_4_columns(const float *a, int64_t ld, int64_t depth, const float *b, flo
     sums4(a, 1, ld, depth, b + HALF, out + HALF);
 }
 
+/* One i, for what is left of a multiple of TILE; the same order of additions. */
 static void sums1(const float *a, int64_t along, int64_t depth, const float *b, float *out)
 {
     __m256 acc[VECS];
@@ -76,9 +77,10 @@ static void scores(const float *c, int64_t count, int dim, const float *xt, floa
     }
 }
 
+/* The operations of kernels_softmax_ref.c in the same order, which gives the same bits. */
 static inline __m256 exp_to_zero(__m256 x)
 {
-    __m256 normal = _mm256_cmp_ps(x, _mm256_set1_ps(CK_EXP_LEAST), _CMP_GE_OQ);
+    __m256 normal = _mm256_cmp_ps(x, _mm256_set1_ps(CK_EXP_MIN), _CMP_GE_OQ);
     __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(CK_EXP_LOG2E)),
                                _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     __m256 r = _mm256_fmadd_ps(n, _mm256_set1_ps(-CK_EXP_LN2_HIGH), x);
@@ -109,6 +111,7 @@ static void exps(float *s, int64_t count, const float *top, float scale, float *
     }
 }
 
+/* e [48] = e * keep + sum, one fma. */
 static void add_to(float *e, const float *keep, const float *sum)
 {
     for (int v = 0; v < ROWS; v += 8) {

@@ -5,8 +5,8 @@
 
 enum { ROWS = CK_SOFT_ROWS, VECS = ROWS / 16, TILE = 8 };
 
-/* out[i][48] = sum over t of a[i * across + t * along] * b[t][48], for eight i; the
- * accumulators are named one by one to keep them in registers. */
+/* out[i][48] = sum over t of a[i * across + t * along] * b[t][48], for eight i. The
+ * accumulators are named individually to keep them in registers. */
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define START(i) __m512 s##i##0 = _mm512_setzero_ps(), s##i##1 = s##i##0, s##i##2 = s##i##0;
 #define STEP(i)                                                                                \
@@ -33,7 +33,7 @@ sums8(const float *a, int64_t across, int64_t along, int64_t depth, const float 
     EACH(STORE)
 }
 
-/* Functions of their own, lest what lives around them takes registers from the loop. */
+/* Not inlined: otherwise the callers' variables take registers from the loop. */
 static __attribute__((noinline)) void sums_of_8_rows(const float *a, int64_t ld, int64_t depth,
                                                      const float *b, float *out)
 {
@@ -46,6 +46,7 @@ sums_of_8_columns(const float *a, int64_t ld, int64_t depth, const float *b, flo
     sums8(a, 1, ld, depth, b, out);
 }
 
+/* One i, for what is left of a multiple of TILE; the same order of additions. */
 static void sums1(const float *a, int64_t along, int64_t depth, const float *b, float *out)
 {
     __m512 acc[VECS];
@@ -74,9 +75,10 @@ static void scores(const float *c, int64_t count, int dim, const float *xt, floa
     }
 }
 
+/* The operations of kernels_softmax_ref.c in the same order, which gives the same bits. */
 static inline __m512 exp_to_zero(__m512 x)
 {
-    __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(CK_EXP_LEAST), _CMP_GE_OQ);
+    __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(CK_EXP_MIN), _CMP_GE_OQ);
     __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(CK_EXP_LOG2E)),
                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     __m512 r = _mm512_fmadd_ps(n, _mm512_set1_ps(-CK_EXP_LN2_HIGH), x);
@@ -106,6 +108,7 @@ static void exps(float *s, int64_t count, const float *top, float scale, float *
     }
 }
 
+/* e [48] = e * keep + sum, one fma. */
 static void add_to(float *e, const float *keep, const float *sum)
 {
     for (int v = 0; v < ROWS; v += 16) {

@@ -1,4 +1,5 @@
-/* kernels_softmax_ref.c - what every softmax kernel means, in plain C. */
+/* kernels_softmax_ref.c - defines every softmax kernel in plain C; the oracle of the fast
+ * versions. */
 #include "kernels/softmax.h"
 
 #include <math.h>
@@ -6,9 +7,10 @@
 
 enum { ROWS = CK_SOFT_ROWS };
 
+/* exp(x) for x <= 0, step by step as softmax.h describes; NaN gives 0. */
 static float exp_to_zero(float x)
 {
-    if (!(x >= CK_EXP_LEAST))
+    if (!(x >= CK_EXP_MIN))
         return 0;
     float n = rintf(x * CK_EXP_LOG2E);
     float r = fmaf(n, -CK_EXP_LN2_HIGH, x);
@@ -25,6 +27,7 @@ static float exp_to_zero(float x)
     return y;
 }
 
+/* A NaN score leaves `top` as it is; exps() then turns it into 0. */
 static void scores(const float *c, int64_t count, int dim, const float *xt, float *s,
                    float *top)
 {

@@ -1,4 +1,8 @@
-/* kernels_vnni.c - AVX-512 with 8-bit dot products: screening, 8 rows x 48 centers a tile. */
+/* kernels_vnni.c - AVX-512 with 8-bit dot products: screening in tiles of 8 rows x 48 centers.
+ *
+ * Screening yields upper bounds on scores; the caller (cluster/assign.c) computes exact f32
+ * scores where a bound reaches its limit, so that the bounds need not have the same bits
+ * everywhere. The f32 kernels are the AVX-512 ones. */
 #include "kernels/kernels.h"
 
 #include <immintrin.h>
@@ -6,15 +10,16 @@
 
 enum { VECS = 3 };
 
+/* Four bytes, at any address. */
 typedef int32_t quad __attribute__((may_alias, aligned(1)));
 
-/* Lengths are sums in f32: their relative error is far below 2^-12 for any dimension we take
- * (ld/16 + 8 roundings of 2^-24), so this factor rounds them up. */
+/* Lengths are sums in f32: their relative error is far below 2^-12 for every supported
+ * dimension (ld/16 + 8 roundings of 2^-24), so this factor rounds them up. */
 static const float UP = 1.0f + 0x1p-12f;
-/* and this covers squares too small for f32. */
+/* Added to lengths whose square underflows f32. */
 static const float TINY = 0x1p-60f;
 
-/* Four groups of four bytes, `stride` apart. */
+/* Stores four groups of four bytes, `stride` apart. */
 static inline void store4x4(uint8_t *q, int64_t stride, __m128i v)
 {
     if (stride == 4) {
@@ -27,6 +32,8 @@ static inline void store4x4(uint8_t *q, int64_t stride, __m128i v)
     *(quad *)(void *)(q + 3 * stride) = _mm_extract_epi32(v, 3);
 }
 
+/* Two sweeps: the range and the norm first, then the quantized numbers and their error.
+ * `inverse` is 0 for a vector that is (nearly) the reference itself, which avoids infinity. */
 static struct ck_rounded round8(const float *v, const float *reference, int ld, int offset,
                                 int64_t stride, uint8_t *q)
 {
@@ -36,10 +43,10 @@ static struct ck_rounded round8(const float *v, const float *reference, int ld, 
         top = _mm512_max_ps(top, _mm512_abs_ps(y));
         norm2 = _mm512_fmadd_ps(y, y, norm2);
     }
-    float most = _mm512_reduce_max_ps(top);
-    struct ck_rounded r = {.scale = most / 127};
+    float range = _mm512_reduce_max_ps(top);
+    struct ck_rounded r = {.scale = range / 127};
     __m512 scale = _mm512_set1_ps(r.scale);
-    __m512 inverse = _mm512_set1_ps(most > 0x1p-100f ? 127 / most : 0);
+    __m512 inverse = _mm512_set1_ps(range > 0x1p-100f ? 127 / range : 0);
     __m512 rest2 = _mm512_setzero_ps(), length2 = _mm512_setzero_ps();
     __m512i limit = _mm512_set1_epi32(127), sum = _mm512_setzero_si512();
     __m128i flip = _mm_set1_epi8(offset ? (char)0x80 : 0);
@@ -61,8 +68,8 @@ static struct ck_rounded round8(const float *v, const float *reference, int ld, 
     return r;
 }
 
-/* The 24 accumulators are named one by one: as an array, gcc 12 keeps them in memory and the
- * tile runs at half its speed. */
+/* The 24 accumulators are named individually: gcc 12 keeps an array of them in memory, which
+ * halves the speed of a tile. */
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define START(r) __m512i a##r##0 = start0, a##r##1 = start1, a##r##2 = start2;
 #define STEP(r)                                                                                \
@@ -77,12 +84,13 @@ static struct ck_rounded round8(const float *v, const float *reference, int ld, 
     finish_row(p, bound, a##r##0, a##r##1, a##r##2, row_scale[r], fresh, top + r * stride);
 
 /* acc += 4 products u8 * s8 in each of 16 lanes. With the intrinsic, gcc 12 copies every
- * accumulator to the stack in the loop. */
+ * accumulator to the stack inside the loop. */
 static inline __attribute__((always_inline)) void dot4(__m512i *acc, __m512i u, __m512i s)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*acc) : "v"(u), "v"(s));
 }
 
+/* The quantized score, plus everything that depends on the center only. */
 static inline __m512 estimate(__m512i acc, __m512 row_scale, const float *scale, __m512 bound)
 {
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc),
@@ -127,6 +135,7 @@ static void screen_tile(const struct ck_screen_panel *p, const uint8_t *xq, int 
     EACH_ROW(FINISH)
 }
 
+/* Finds the maximum, then the first position that holds it. */
 static int peak(const float *top, int n)
 {
     __m512 most = _mm512_loadu_ps(top);
@@ -143,10 +152,10 @@ static int peak(const float *top, int n)
 
 static int reach(const float *top, int n, float limit, int32_t *index)
 {
-    __m512 least = _mm512_set1_ps(limit);
+    __m512 threshold = _mm512_set1_ps(limit);
     int count = 0;
     for (int i = 0; i < n; i += 16) {
-        unsigned hit = _mm512_cmp_ps_mask(_mm512_loadu_ps(top + i), least, _CMP_GE_OQ);
+        unsigned hit = _mm512_cmp_ps_mask(_mm512_loadu_ps(top + i), threshold, _CMP_GE_OQ);
         for (; hit; hit &= hit - 1)
             index[count++] = i + __builtin_ctz(hit);
     }

@@ -1,4 +1,4 @@
-/* kernels_winograd_avx2.c - Winograd's convolutions on 8 lanes. */
+/* kernels_winograd_avx2.c - Winograd's convolutions on 8 lanes (AVX2 + FMA). */
 #include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -31,7 +31,7 @@ INLINE void stream(float *p, vec v)
     _mm256_stream_ps(p, v);
 }
 
-/* GCC takes repeated loads for free operands of the arithmetic; they are the bottleneck. */
+/* GCC repeats loads as memory operands of the arithmetic, but loads are the bottleneck. */
 INLINE vec keep(vec v)
 {
     __asm__("" : "+x"(v));
@@ -72,7 +72,7 @@ INLINE vec madd(vec a, vec b, vec c)
 
 /* ---- products ----
  *
- * 6 rows of 2 vectors: 12 sums, 2 vectors of b and one number of a in 16 registers. */
+ * 6 rows of 2 vectors: 12 sums, 2 vectors of b and one number of a fill the 16 registers. */
 
 /* One k: s [rows][2] += the numbers a[i * a_row] times b [16]. */
 INLINE void rank_one(int rows, const float *a, int64_t a_row, const float *b, vec s[][2])
@@ -104,6 +104,7 @@ INLINE void put_rows(int rows, vec s[][2], float *c, int64_t c_row)
     }
 }
 
+/* rows is a constant in each copy, so that the sums stay in registers. Ignores `ahead`. */
 INLINE void product_rows(const struct ck_wino_product *p, int rows)
 {
     vec s[ROWS][2];
@@ -148,6 +149,7 @@ INLINE void outer_rows(const struct ck_wino_outer *o, int first, int rows)
     put_rows(rows, s, c, o->c_row);
 }
 
+/* Splits the 16 rows so that each part's sums fit the registers. */
 static void outer(const struct ck_wino_outer *o)
 {
     outer_rows(o, 0, 6);
@@ -159,10 +161,10 @@ const struct ck_wino_kernels ck_wino_kernels_avx2 = {
     .name = "avx2",
     .width = WIDTH,
     .rows = {ROWS},
-    .input = {input, input_past},
+    .input = {input, input_streamed},
     .output = output,
-    .weights = {weights, weights_past},
-    .output_grad = {output_grad, output_grad_past},
+    .weights = {weights, weights_streamed},
+    .output_grad = {output_grad, output_grad_streamed},
     .weights_grad = weights_grad,
     .product = product,
     .outer = outer,

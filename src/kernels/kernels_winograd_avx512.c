@@ -1,4 +1,4 @@
-/* kernels_winograd_avx512.c - Winograd's convolutions on 16 lanes. */
+/* kernels_winograd_avx512.c - Winograd's convolutions on 16 lanes (AVX-512). */
 #include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -31,7 +31,7 @@ INLINE void stream(float *p, vec v)
     _mm512_stream_ps(p, v);
 }
 
-/* GCC takes repeated loads for free operands of the arithmetic; they are the bottleneck. */
+/* GCC repeats loads as memory operands of the arithmetic, but loads are the bottleneck. */
 INLINE vec keep(vec v)
 {
     __asm__("" : "+v"(v));
@@ -72,13 +72,14 @@ INLINE vec madd(vec a, vec b, vec c)
 
 /* ---- products ----
  *
- * Sums of rows x nv vectors, nv vectors of b and one number of a fill the 32 registers: 6 x 4,
- * which loads least for what it computes, or 14 x 2 where there are fewer columns. */
+ * rows x nv sums, nv vectors of b and one number of a fill the 32 registers: 6 x 4, which loads
+ * least per product, or 14 x 2 where there are fewer columns. */
 
 struct sums {
     vec v[ROWS][4];
 };
 
+/* Starts from c, or from 0. */
 INLINE void take_sums(int rows, int nv, const float *c, int64_t c_row, int accumulate,
                       struct sums *s)
 {
@@ -117,6 +118,8 @@ INLINE void put_sums(int rows, int nv, const struct sums *s, float *c, int64_t c
     }
 }
 
+/* rows and nv are constants in each copy, so that the sums stay in registers. Prefetches one
+ * line per k; without `ahead` that is b itself, which is cheaper than a branch. */
 INLINE void product_part(const struct ck_wino_product *p, int rows, int nv)
 {
     struct sums s;
@@ -157,6 +160,7 @@ NARROW_PRODUCTS(14)
 #define NARROW(rows) product##rows##x1, product##rows##x2
 #define WIDE(rows) NARROW(rows), product##rows##x3, product##rows##x4
 
+/* Indexed by rows - 1 and vectors - 1; wide products have at most 6 rows. */
 static void product(const struct ck_wino_product *p)
 {
     static void (*const version[14][4])(const struct ck_wino_product *) = {
@@ -185,6 +189,7 @@ INLINE void outer_part(const struct ck_wino_outer *o, int first, int rows, int n
     put_sums(rows, nv, &s, c, o->c_row);
 }
 
+/* Splits the 16 rows so that each part's sums fit the registers. */
 static void outer(const struct ck_wino_outer *o)
 {
     switch (o->width / LANES) {
@@ -206,14 +211,15 @@ static void outer(const struct ck_wino_outer *o)
     }
 }
 
-/* ---- 16x16 transposes ---- */
+/* ---- transposes of 16x16 floats ---- */
 
+/* Mask of the first n lanes. */
 INLINE __mmask16 head(int n)
 {
     return (__mmask16)((1u << n) - 1);
 }
 
-/* Pairs, then quadruples, within 128 bits; then those among the vectors. */
+/* Pairs, then quadruples, within 128-bit lanes; then the lanes among the vectors. */
 INLINE void transpose(vec r[16])
 {
     vec t[16];
@@ -283,10 +289,10 @@ const struct ck_wino_kernels ck_wino_kernels_avx512 = {
     .name = "avx512",
     .width = 4 * LANES,
     .rows = {14, 14, 6, 6},
-    .input = {input, input_past},
+    .input = {input, input_streamed},
     .output = output,
-    .weights = {weights, weights_past},
-    .output_grad = {output_grad, output_grad_past},
+    .weights = {weights, weights_streamed},
+    .output_grad = {output_grad, output_grad_streamed},
     .weights_grad = weights_grad,
     .product = product,
     .outer = outer,

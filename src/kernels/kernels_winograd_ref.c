@@ -1,4 +1,5 @@
-/* kernels_winograd_ref.c - Winograd's convolutions, lane by lane. */
+/* kernels_winograd_ref.c - Winograd's convolutions, one lane at a time; the oracle of the fast
+ * versions. Instantiates the shared transforms with vectors of one float. */
 #include <math.h>
 
 #define INLINE static inline
@@ -68,6 +69,8 @@ INLINE vec madd(vec a, vec b, vec c)
 
 #include "kernels/kernels_winograd_simd.h"
 
+/* The order of k and the fma fix the bits of each sum; `ahead` is only a hint and is
+ * ignored. */
 static void product(const struct ck_wino_product *p)
 {
     for (int64_t i = 0; i < p->rows; i++)
@@ -114,10 +117,10 @@ const struct ck_wino_kernels ck_wino_kernels_ref = {
     .name = "ref",
     .width = 16,
     .rows = {6},
-    .input = {input, input_past},
+    .input = {input, input_streamed},
     .output = output,
-    .weights = {weights, weights_past},
-    .output_grad = {output_grad, output_grad_past},
+    .weights = {weights, weights_streamed},
+    .output_grad = {output_grad, output_grad_streamed},
     .weights_grad = weights_grad,
     .product = product,
     .outer = outer,

@@ -1,15 +1,15 @@
 /* kernels_winograd_simd.h - Winograd's transforms, written once.
  *
- * Included by one file per instruction set, after it has defined INLINE and vec (LANES floats);
- * load, load_if(condition; else 0), store and stream (a store past the caches) of one; keep(v),
- * a v that the compiler may not load again; zero, all, add, sub, mul and madd(a, b, c) = a b +
- * c. */
+ * Included by one file per instruction set, which first defines INLINE; vec (LANES floats) and
+ * vmask; load, load_if (0 where the mask is unset), store and stream (a store that bypasses the
+ * caches); keep(v), a v that the compiler may not reload; zero, all, add, sub, mul and madd(a,
+ * b, c) = a b + c. */
 #include "kernels/kernels_winograd.h"
 
 #define UNROLL _Pragma("GCC unroll 16")
 
-/* The finite points but 0 are +-a and +-b. This pair had the least error of those tried, about
- * half of that of 1 and 2. */
+/* The finite points except 0 are +-a and +-b. This pair had the smallest error of those tried,
+ * about half that of 1 and 2. */
 #define A1 0.625
 #define B1 1.5
 #define A2 (A1 * A1)
@@ -26,7 +26,7 @@ INLINE vec number(double x)
 
 /* ---- one dimension ---- */
 
-/* B': the polynomials with all points but one as zeros. */
+/* B': each row is the polynomial that vanishes at all points but one. */
 INLINE void input6(const vec d[6], vec v[6])
 {
     vec even_a = madd(number(-B2), d[2], d[4]), odd_a = madd(number(-B2), d[1], d[3]);
@@ -50,7 +50,7 @@ INLINE void output6(const vec m[6], vec y[4])
     y[3] = madd(number(A2 * A1), diff_a, madd(number(B2 * B1), diff_b, m[5]));
 }
 
-/* A. */
+/* A, the transpose of output6. */
 INLINE void output_grad4(const vec y[4], vec m[6])
 {
     vec even_a = madd(number(A2), y[2], y[0]), odd_a = madd(number(A2), y[3], y[1]);
@@ -63,7 +63,7 @@ INLINE void output_grad4(const vec y[4], vec m[6])
     m[5] = y[3];
 }
 
-/* G. */
+/* G: the kernel's polynomial at each point, divided by the product of differences. */
 INLINE void weights3(const vec g[3], vec u[6])
 {
     vec even_a = madd(number(FA * A2), g[2], mul(number(FA), g[0]));
@@ -76,7 +76,7 @@ INLINE void weights3(const vec g[3], vec u[6])
     u[5] = g[2];
 }
 
-/* G'. */
+/* G', the transpose of weights3. */
 INLINE void weights_grad6(const vec u[6], vec g[3])
 {
     vec sum_a = add(u[1], u[2]), diff_a = sub(u[1], u[2]);
@@ -88,15 +88,15 @@ INLINE void weights_grad6(const vec u[6], vec g[3])
 
 /* ---- two dimensions ----
  *
- * One dimension after the other, unrolled so that what is between stays in registers: loads and
- * stores are the bottleneck. */
+ * Transforms one dimension after the other, unrolled so that intermediate values stay in
+ * registers: loads and stores are the bottleneck. */
 
 #define LOOP _Pragma("GCC unroll 1")
 #define EACH_PART                                                                              \
     LOOP                                                                                       \
     for (int lane = 0; lane < CK_WINO_BLOCK; lane += LANES)
 
-/* `n` vectors, `stride` floats apart. */
+/* Loads n vectors, `stride` floats apart. */
 INLINE void take(const float *from, int64_t stride, int n, vec *to)
 {
     UNROLL
@@ -104,11 +104,11 @@ INLINE void take(const float *from, int64_t stride, int n, vec *to)
         to[i] = keep(load(from));
 }
 
-INLINE void put(const vec *from, int n, float *to, int64_t stride, int past)
+INLINE void put(const vec *from, int n, float *to, int64_t stride, int streamed)
 {
     UNROLL
     for (int i = 0; i < n; i++, to += stride)
-        if (past)
+        if (streamed)
             stream(to, from[i]);
         else
             store(to, from[i]);
@@ -116,8 +116,8 @@ INLINE void put(const vec *from, int n, float *to, int64_t stride, int past)
 
 /* A tile whose pixels outside the image read as zeros. */
 struct window {
-    const float *row[6]; /* to column 0, which may lie outside */
-    vmask inside[6];     /* column by column */
+    const float *row[6]; /* column 0, which may be outside the image */
+    vmask inside[6];     /* per column */
 };
 
 INLINE struct window window_of(const struct ck_wino_tile *t, int size, int lane)
@@ -136,8 +136,9 @@ INLINE vec pixel(const struct window *w, int i, int j)
     return keep(load_if(w->inside[j], w->row[i] + j * CK_WINO_BLOCK));
 }
 
-/* Rows 1 to 4 of what B' gives need the pixels' rows 1 to 4. */
-INLINE void input_inner(const struct window *w, float *v, int64_t stride, int past)
+/* Rows 1 to 4 of B' d depend on the pixels' rows 1 to 4 only, so that all of it fits the
+ * registers. */
+INLINE void input_inner(const struct window *w, float *v, int64_t stride, int streamed)
 {
     vec half[4][6];
     UNROLL
@@ -156,12 +157,12 @@ INLINE void input_inner(const struct window *w, float *v, int64_t stride, int pa
     for (int i = 0; i < 4; i++) {
         vec r[6];
         input6(half[i], r);
-        put(r, 6, v + (i + 1) * 6 * stride, stride, past);
+        put(r, 6, v + (i + 1) * 6 * stride, stride, streamed);
     }
 }
 
-/* Rows 0 and 5. */
-INLINE void input_outer(const struct window *w, float *v, int64_t stride, int past)
+/* Rows 0 and 5 of B' d; loads the pixels a second time. */
+INLINE void input_outer(const struct window *w, float *v, int64_t stride, int streamed)
 {
     vec half[2][6];
     UNROLL
@@ -178,17 +179,17 @@ INLINE void input_outer(const struct window *w, float *v, int64_t stride, int pa
     for (int i = 0; i < 2; i++) {
         vec r[6];
         input6(half[i], r);
-        put(r, 6, v + i * 30 * stride, stride, past);
+        put(r, 6, v + i * 30 * stride, stride, streamed);
     }
 }
 
-INLINE void input_part(const struct ck_wino_tile *t, float *v, int64_t stride, int past)
+INLINE void input_part(const struct ck_wino_tile *t, float *v, int64_t stride, int streamed)
 {
     EACH_PART
     {
         struct window w = window_of(t, 6, lane);
-        input_inner(&w, v + lane, stride, past);
-        input_outer(&w, v + lane, stride, past);
+        input_inner(&w, v + lane, stride, streamed);
+        input_outer(&w, v + lane, stride, streamed);
     }
 }
 
@@ -197,12 +198,13 @@ static void input(const struct ck_wino_tile *t, float *v, int64_t stride)
     input_part(t, v, stride, 0);
 }
 
-static void input_past(const struct ck_wino_tile *t, float *v, int64_t stride)
+static void input_streamed(const struct ck_wino_tile *t, float *v, int64_t stride)
 {
     input_part(t, v, stride, 1);
 }
 
-INLINE void output_grad_part(const struct ck_wino_tile *t, float *m, int64_t stride, int past)
+INLINE void output_grad_part(const struct ck_wino_tile *t, float *m, int64_t stride,
+                             int streamed)
 {
     EACH_PART
     {
@@ -223,7 +225,7 @@ INLINE void output_grad_part(const struct ck_wino_tile *t, float *m, int64_t str
         for (int i = 0; i < 6; i++) {
             vec r[6];
             output_grad4(half[i], r);
-            put(r, 6, m + i * 6 * stride + lane, stride, past);
+            put(r, 6, m + i * 6 * stride + lane, stride, streamed);
         }
     }
 }
@@ -233,13 +235,13 @@ static void output_grad(const struct ck_wino_tile *t, float *m, int64_t stride)
     output_grad_part(t, m, stride, 0);
 }
 
-static void output_grad_past(const struct ck_wino_tile *t, float *m, int64_t stride)
+static void output_grad_streamed(const struct ck_wino_tile *t, float *m, int64_t stride)
 {
     output_grad_part(t, m, stride, 1);
 }
 
 INLINE void output_part(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
-                        int cols, int past)
+                        int cols, int streamed)
 {
     vec half[4][6];
     UNROLL
@@ -257,13 +259,14 @@ INLINE void output_part(const float *m, int64_t stride, float *y, int64_t y_stri
         output6(half[j], c);
         UNROLL
         for (int i = 0; i < 4; i++)
-            if (i < rows && j < cols && past)
+            if (i < rows && j < cols && streamed)
                 stream(y + i * y_stride + j * CK_WINO_BLOCK, c[i]);
             else if (i < rows && j < cols)
                 store(y + i * y_stride + j * CK_WINO_BLOCK, c[i]);
     }
 }
 
+/* Whole tiles with constant bounds, which lets the compiler drop the tests. */
 static void output_whole(const float *m, int64_t stride, float *y, int64_t y_stride)
 {
     EACH_PART
@@ -277,9 +280,9 @@ static void output_streamed(const float *m, int64_t stride, float *y, int64_t y_
 }
 
 static void output(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
-                   int cols, int past)
+                   int cols, int streamed)
 {
-    if (rows == 4 && cols == 4 && past)
+    if (rows == 4 && cols == 4 && streamed)
         output_streamed(m, stride, y, y_stride);
     else if (rows == 4 && cols == 4)
         output_whole(m, stride, y, y_stride);
@@ -288,7 +291,8 @@ static void output(const float *m, int64_t stride, float *y, int64_t y_stride, i
     output_part(m + lane, stride, y + lane, y_stride, rows, cols, 0);
 }
 
-INLINE void weights_part(const float *g, int64_t tap_stride, float *u, int64_t stride, int past)
+INLINE void weights_part(const float *g, int64_t tap_stride, float *u, int64_t stride,
+                         int streamed)
 {
     EACH_PART
     {
@@ -306,7 +310,7 @@ INLINE void weights_part(const float *g, int64_t tap_stride, float *u, int64_t s
         for (int i = 0; i < 6; i++) {
             vec r[6];
             weights3(half[i], r);
-            put(r, 6, u + i * 6 * stride + lane, stride, past);
+            put(r, 6, u + i * 6 * stride + lane, stride, streamed);
         }
     }
 }
@@ -316,7 +320,7 @@ static void weights(const float *g, int64_t tap_stride, float *u, int64_t stride
     weights_part(g, tap_stride, u, stride, 0);
 }
 
-static void weights_past(const float *g, int64_t tap_stride, float *u, int64_t stride)
+static void weights_streamed(const float *g, int64_t tap_stride, float *u, int64_t stride)
 {
     weights_part(g, tap_stride, u, stride, 1);
 }

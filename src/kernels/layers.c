@@ -1,11 +1,14 @@
-/* layers.c - elementwise arithmetic of layers, and which version of the kernels runs. */
+/* layers.c - elementwise arithmetic of layers, split over the team; selects the kernels'
+ * version. */
 #include "kernels/layers.h"
 #include "core/workers.h"
 #include "kernels/kernels.h"
 #include "kernels/kernels_layers.h"
 
+/* Not synchronised: tests and benchmarks set it while no other thread computes. */
 static const struct ck_layer_kernels *forced;
 
+/* VNNI adds nothing for layers, so it shares the AVX-512 version. */
 static const struct ck_layer_kernels *version_for(const struct ck_kernels *k)
 {
 #if defined(__x86_64__)
@@ -32,11 +35,13 @@ const struct ck_layer_kernels *ck_layer_kernels_named(const char *name)
     return version_for(ck_kernels_named(name));
 }
 
-/* Elements a worker takes at a time: long enough for the hardware's prefetching. */
+/* Elements per task: long enough for the hardware prefetcher. */
 enum { FLAT = 32768 };
 
 enum flat_op { ADD, RELU, RELU_GRAD, TO_BF16, FROM_BF16 };
 
+/* One call's arguments, on the caller's stack while the team works; b repeats a for operations
+ * with one input. */
 struct flat {
     enum flat_op op;
     enum ck_dtype t;
@@ -45,6 +50,8 @@ struct flat {
     void *out;
 };
 
+/* Chunks are disjoint, so workers need no synchronisation. f->t is the type of the inputs; a
+ * conversion's output has the other. */
 static void flat_chunk(void *arg, int64_t chunk, int worker)
 {
     (void)worker;

@@ -7,6 +7,9 @@
  * fastest. Nothing allocates or fails. "May alias" means the same address; no other overlap is
  * allowed.
  *
+ * Each call splits its work over the OpenMP team (core/workers.h) and returns when all of it is
+ * done; called from inside ck_parallel it runs on the calling worker alone.
+ *
  * NaN as in PyTorch: relu(NaN) = NaN, and the gradient passes where the output is NaN, so that
  * a broken run shows. relu(-0) = -0. */
 #ifndef CK_LAYERS_H
@@ -40,7 +43,7 @@ void ck_add(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out)
 void ck_relu(enum ck_dtype t, int64_t n, const void *x, void *y);
 /* dx = y <= 0 ? 0 : dy, y the output of ck_relu; dx may alias dy or y. */
 void ck_relu_grad(enum ck_dtype t, int64_t n, const void *dy, const void *y, void *dx);
-/* dst += src. */
+/* dst += src: adds a gradient to what earlier calls accumulated. */
 void ck_accumulate_f32(int64_t n, const float *src, float *dst);
 
 /* Rounded to nearest even; beyond the largest bf16 to infinity; a NaN stays a NaN. */

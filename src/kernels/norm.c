@@ -1,5 +1,5 @@
-/* norm.c - batch norm: cuts arrays into pieces for the workers, adds their sums in order, and
- * the formulas per channel. */
+/* norm.c - batch norm: cuts arrays into tasks for the team, adds their sums in a fixed order,
+ * and evaluates the formulas per channel. */
 #include "kernels/norm.h"
 #include "core/workers.h"
 #include "kernels/kernels_layers.h"
@@ -9,27 +9,28 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 4096,     /* elements of a strip summed in f32, */
-    CHUNK_LEAST = 64, /* within these numbers of rows */
-    CHUNK_MOST = 512,
-    PART = 16384,     /* least elements of a task that sums */
-    TASKS = 128,      /* as many of these as are wanted */
-    BAND = 1024,      /* elements in a row that a task should find before it strides away */
-    PARTIALS = 16384, /* doubles on the stack for the sums of tasks */
+    CHUNK = 4096,   /* elements of a strip summed in f32, */
+    CHUNK_MIN = 64, /* within these bounds on the rows */
+    CHUNK_MAX = 512,
+    PART = 16384,     /* minimum elements of a summing task */
+    TASKS = 128,      /* desired number of such tasks */
+    BAND = 1024,      /* contiguous elements that a task should cover before it strides */
+    PARTIALS = 16384, /* doubles on the stack for the tasks' sums */
     REGION = 32768,   /* elements of an elementwise task */
 };
 
 /* ---- sums per channel ----
  *
- * Strips of at most CK_STRIP channels are walked in chunks of rows. Consecutive chunks make a
- * part, neighbouring strips a band; a band's part is a task with sums of its own, which are
- * added in the order of the parts. All of it depends on the shape only. */
+ * Strips of at most CK_STRIP channels are traversed in chunks of rows. Consecutive chunks form
+ * a part, neighbouring strips a band; a band's part is a task with its own sums, which are
+ * added in the order of the parts. All of it depends on the shape only, so that the sums have
+ * the same bytes for any number of threads. */
 struct plan {
-    int64_t channels, width, strips; /* of `width` channels, but perhaps the last */
+    int64_t channels, width, strips; /* of `width` channels, except perhaps the last */
     int64_t strip_stride;            /* elements from one strip to the next */
-    /* What a strip is: groups of rows ... */
+    /* A strip consists of groups of rows ... */
     int64_t groups, group_stride, rows, ld;
-    /* ... cut into chunks: of segs groups, or, per_group to a group, of seg_rows rows. */
+    /* ... cut into chunks: of `segs` groups, or, per_group to a group, of seg_rows rows. */
     int64_t segs, per_group, seg_rows, chunks;
     int64_t parts, band, bands; /* of `band` strips */
 };
@@ -39,22 +40,22 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static int64_t most(int64_t a, int64_t b)
+static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-/* One row per plane makes a matrix, whatever the blocks. */
+/* With one row per plane, or one block of channels, the array is a matrix. */
 static void view_as_strips(struct plan *p, const struct ck_act_shape *a)
 {
     int matrix = a->s == 1 || a->cb == 1;
     p->channels = ck_act_channels(a);
-    p->width = matrix ? least(p->channels, CK_STRIP) : a->blk;
+    p->width = matrix ? smaller(p->channels, CK_STRIP) : a->blk;
     p->strips = divide_up(p->channels, p->width);
     p->strip_stride = matrix ? p->width : a->s * a->blk;
     p->groups = matrix ? 1 : a->n;
@@ -67,21 +68,22 @@ static struct plan make_plan(const struct ck_act_shape *a)
 {
     struct plan p;
     view_as_strips(&p, a);
-    int64_t rows = least(most(CHUNK / p.width / 4 * 4, CHUNK_LEAST), CHUNK_MOST);
+    int64_t rows = smaller(larger(CHUNK / p.width / 4 * 4, CHUNK_MIN), CHUNK_MAX);
     p.per_group = divide_up(p.rows, rows);
-    p.segs = p.per_group > 1 ? 1 : rows / most(p.rows, 1);
+    p.segs = p.per_group > 1 ? 1 : rows / larger(p.rows, 1);
     p.seg_rows = p.per_group > 1 ? divide_up(divide_up(p.rows, p.per_group), 4) * 4 : p.rows;
     p.chunks = divide_up(p.groups, p.segs) * p.per_group;
-    p.band = least(BAND / least(p.strip_stride, BAND), p.strips);
+    p.band = smaller(BAND / smaller(p.strip_stride, BAND), p.strips);
     p.bands = divide_up(p.strips, p.band);
-    int64_t parts = least(p.chunks, p.groups * p.rows * p.width * p.band / PART);
-    parts = least(parts, divide_up(TASKS, p.bands));
-    p.parts = most(least(parts, PARTIALS / (2 * p.channels)), 1);
+    int64_t parts = smaller(p.chunks, p.groups * p.rows * p.width * p.band / PART);
+    parts = smaller(parts, divide_up(TASKS, p.bands));
+    p.parts = larger(smaller(parts, PARTIALS / (2 * p.channels)), 1);
     return p;
 }
 
-/* Two sums per channel of something; add() adds those of one strip's chunk, which begins at
- * element `at` and channel `c`. */
+/* A reduction to two sums per channel. add() adds those of one chunk of a strip, which begins
+ * at element `at` and channel `c`; workers call it concurrently, for different parts or
+ * bands. */
 struct sums {
     struct plan plan;
     void (*add)(const struct sums *s, const struct ck_strip *strip, int64_t at, int64_t c,
@@ -91,11 +93,11 @@ struct sums {
     const struct ck_bn_grad *in;
     const float *mean;
     void *masked;
-    double *first, *second; /* [channels], the result */
-    double *partial;        /* [parts][2][channels], if there are several parts */
+    double *first, *second; /* [channels], the results */
+    double *partial;        /* [parts][2][channels], used if there are several parts */
 };
 
-/* Element at which a chunk of the first strip begins. */
+/* Offset at which a chunk of the first strip begins. */
 static int64_t chunk_start(const struct plan *p, int64_t chunk)
 {
     return chunk / p->per_group * p->segs * p->group_stride +
@@ -106,23 +108,25 @@ static struct ck_strip chunk_strip(const struct plan *p, int64_t strip, int64_t 
 {
     int64_t group = chunk / p->per_group * p->segs;
     int64_t row = chunk % p->per_group * p->seg_rows;
-    return (struct ck_strip){.segs = least(p->segs, p->groups - group),
+    return (struct ck_strip){.segs = smaller(p->segs, p->groups - group),
                              .seg_stride = p->group_stride,
-                             .rows = least(p->seg_rows, p->rows - row),
+                             .rows = smaller(p->seg_rows, p->rows - row),
                              .ld = p->ld,
-                             .width = (int)least(p->width, p->channels - strip * p->width)};
+                             .width = (int)smaller(p->width, p->channels - strip * p->width)};
 }
 
+/* Writes its own rows of `partial`, or with a single part the result itself: tasks of different
+ * bands write different channels. */
 static void sums_task(void *arg, int64_t task, int worker)
 {
     (void)worker;
     const struct sums *s = arg;
     const struct plan *p = &s->plan;
-    int64_t from = task % p->bands * p->band, to = least(from + p->band, p->strips);
+    int64_t from = task % p->bands * p->band, to = smaller(from + p->band, p->strips);
     int64_t part = task / p->bands, end = (part + 1) * p->chunks / p->parts;
     double *first = p->parts == 1 ? s->first : s->partial + 2 * part * p->channels;
     double *second = p->parts == 1 ? s->second : first + p->channels;
-    for (int64_t c = from * p->width; c < least(to * p->width, p->channels); c++)
+    for (int64_t c = from * p->width; c < smaller(to * p->width, p->channels); c++)
         first[c] = second[c] = 0;
     for (int64_t chunk = part * p->chunks / p->parts; chunk < end; chunk++)
         for (int64_t strip = from; strip < to; strip++) {
@@ -135,6 +139,8 @@ static void sums_task(void *arg, int64_t task, int worker)
         }
 }
 
+/* `partial` is on this stack frame while the team fills it; 128 KB, so that nothing
+ * allocates. */
 static void run_sums(struct sums *s)
 {
     const struct plan *p = &s->plan;
@@ -152,7 +158,7 @@ static void run_sums(struct sums *s)
         }
 }
 
-/* The sums about 0 from those about the pivot, in double: what cancels was never rounded. */
+/* Converts sums about the pivot to sums about 0, in double: the terms that cancel are exact. */
 static void add_moments(const struct sums *s, const struct ck_strip *strip, int64_t at,
                         int64_t c, double *sum, double *sumsq)
 {
@@ -179,7 +185,7 @@ void ck_bn_sums(const struct ck_act_shape *a, enum ck_dtype t, const void *x, do
     run_sums(&s);
 }
 
-/* `in` from element i, and channel c, on. */
+/* `in`, advanced to element i and channel c. */
 static struct ck_bn_grad grad_at(enum ck_dtype t, const struct ck_bn_grad *in, int64_t i,
                                  int64_t c)
 {
@@ -191,6 +197,7 @@ static struct ck_bn_grad grad_at(enum ck_dtype t, const struct ck_bn_grad *in, i
                                .x = in->x ? ck_at(t, in->x, i) : NULL};
 }
 
+/* Sums of g * (x - mean); run by the workers. The factor invstd follows once, at the end. */
 static void add_grad_moments(const struct sums *s, const struct ck_strip *strip, int64_t at,
                              int64_t c, double *sum_dy, double *sum_dy_x)
 {
@@ -223,17 +230,18 @@ void ck_bn_grad_sums(const struct ck_act_shape *a, enum ck_dtype t, const struct
 
 /* ---- element by element ----
  *
- * Tasks are runs of planes, or pieces of one plane if it is large. */
+ * A task is a run of planes, or a piece of one plane if that is large. */
 struct regions {
     const struct ck_act_shape *a;
-    int64_t planes;    /* of a task, or */
-    int64_t per_plane; /* tasks a plane is cut into, of */
-    int64_t rows;      /* rows */
+    int64_t planes;    /* planes per task */
+    int64_t per_plane; /* tasks per plane, if planes are cut */
+    int64_t rows;      /* rows per task */
     enum ck_dtype t;
-    const struct ck_bn_forward *forward; /* one of the two */
+    const struct ck_bn_forward *forward; /* exactly one of the two is set */
     const struct ck_bn_backward *backward;
 };
 
+/* Copies the arguments and moves the pointers to this task's first element. */
 static void region_task(void *arg, int64_t task, int worker)
 {
     (void)worker;
@@ -242,9 +250,9 @@ static void region_task(void *arg, int64_t task, int worker)
     int64_t plane = task / g->per_plane * g->planes, row = task % g->per_plane * g->rows;
     int64_t at = (plane * a->s + row) * a->blk;
     struct ck_region r = {.plane = plane,
-                          .planes = least(g->planes, a->n * a->cb - plane),
+                          .planes = smaller(g->planes, a->n * a->cb - plane),
                           .cb = a->cb,
-                          .rows = least(g->rows, a->s - row),
+                          .rows = smaller(g->rows, a->s - row),
                           .blk = a->blk};
     if (g->forward) {
         struct ck_bn_forward f = *g->forward;
@@ -263,17 +271,17 @@ static void region_task(void *arg, int64_t task, int worker)
 static void run_regions(struct regions *g)
 {
     const struct ck_act_shape *a = g->a;
-    g->rows = least(most(REGION / a->blk, 1), a->s);
+    g->rows = smaller(larger(REGION / a->blk, 1), a->s);
     g->per_plane = divide_up(a->s, g->rows);
-    g->planes = most(REGION / (a->s * a->blk), 1);
+    g->planes = larger(REGION / (a->s * a->blk), 1);
     ck_parallel(divide_up(a->n * a->cb, g->planes) * g->per_plane, region_task, g);
 }
 
 int64_t ck_bn_stream_from;
 
-/* A large result would be read into the caches to be pushed out again: written past them it
- * takes 3/4 of the time. sysconf is slow, so it is asked once; threads that come together get
- * the same answer. */
+/* Bytes from which results bypass the caches. An ordinary store first reads the cache line and
+ * later evicts it; streaming takes 3/4 of the time for large results. sysconf is slow, so its
+ * answer is cached; concurrent first calls store the same value. */
 static int64_t stream_from(void)
 {
     static _Atomic int64_t half;
@@ -286,8 +294,8 @@ static int64_t stream_from(void)
     return half;
 }
 
-/* Rows of bf16 wider than a block lose by it: they come in halves or quarters of a cache line
- * among many loads. */
+/* Whether to stream the result. bf16 rows wider than a block lose: they arrive as halves or
+ * quarters of a cache line between many loads. */
 static int streams(const struct ck_act_shape *a, enum ck_dtype t, const void *out)
 {
     int64_t bytes = ck_act_size(a) * (t == CK_F32 ? 4 : 2);
@@ -295,6 +303,7 @@ static int streams(const struct ck_act_shape *a, enum ck_dtype t, const void *ou
            (t == CK_F32 ? a->blk % 16 == 0 : a->blk == 16);
 }
 
+/* An output that is also an input is already in the caches: streaming it would gain nothing. */
 void ck_bn_apply(const struct ck_act_shape *a, enum ck_dtype t, const void *x,
                  const float *scale, const float *shift, const struct ck_bn_residual *res,
                  int relu, void *y)
@@ -331,7 +340,7 @@ void ck_bn_finish(int64_t channels, int64_t padded, double count, const double *
     double n = count > 0 ? count : 1;
     for (int64_t c = 0; c < channels; c++) {
         double m = sum[c] / n, v = sumsq[c] / n - m * m;
-        v = v < 0 ? 0 : v; /* rounding of a constant channel; a NaN stays */
+        v = v < 0 ? 0 : v; /* rounding error of a constant channel; keeps NaN */
         mean[c] = (float)m;
         var[c] = (float)v;
         invstd[c] = (float)(1 / sqrt(v + eps));
@@ -381,7 +390,7 @@ void ck_bn_grad_coef(int64_t channels, int64_t padded, double count, const float
         double slope = -k * (double)invstd[c] * sum_dy_xhat[c] / n;
         kg[c] = (float)k;
         kx[c] = (float)slope;
-        /* With the rounded slope: its error times the mean would be larger than dx's own. */
+        /* Uses the rounded slope: otherwise its error times the mean would exceed dx's own. */
         k0[c] = (float)(-k * sum_dy[c] / n - (double)kx[c] * (double)mean[c]);
     }
     clear_padding(channels, padded, kg);

@@ -1,4 +1,4 @@
-/* pixels.c - which version of the pixel arithmetic runs. */
+/* pixels.c - selects the version of the pixel arithmetic. */
 #include "kernels/pixels.h"
 #include "kernels/kernels.h"
 

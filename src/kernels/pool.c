@@ -1,4 +1,4 @@
-/* pool.c - pooling: the averages, and the workers' shares of all. */
+/* pool.c - pooling: computes the averages, and splits all poolings over the team. */
 #include "kernels/pool.h"
 #include "core/workers.h"
 #include "kernels/kernels_layers.h"
@@ -6,15 +6,16 @@
 #include <string.h>
 
 enum {
-    LANES = 64,  /* channels summed at a time, in f32 on the stack */
-    TASK = 16384 /* about as many elements make a task */
+    LANES = 64,  /* channels summed at a time, in f32, on the stack */
+    TASK = 16384 /* approximate elements per task */
 };
 
-/* fn(arg, row) for every row of the result, or plane, of so many elements. */
+/* Calls fn(arg, row) for every row of the result (or plane) on the team. Rows are disjoint
+ * outputs, so fn needs no synchronisation, and the result does not depend on the split. */
 struct rows {
     void (*fn)(const void *arg, int64_t row);
     const void *arg;
-    int64_t rows, each; /* rows of a task */
+    int64_t rows, each; /* rows per task */
 };
 
 static void rows_task(void *arg, int64_t task, int worker)
@@ -32,12 +33,14 @@ static void run_rows(void (*fn)(const void *arg, int64_t row), const void *arg, 
     ck_parallel((rows + r.each - 1) / r.each, rows_task, &r);
 }
 
+/* Channels from `at` on that one step handles. */
 static int piece(int64_t at, int64_t size)
 {
     return size - at < LANES ? (int)(size - at) : LANES;
 }
 
-/* bits << 16 in a lane is a widened bf16: plain loops that the compiler makes vectors of. */
+/* sum [n] += elements i..i + n - 1. Plain loops that the compiler vectorises; bits << 16 is a
+ * widened bf16. */
 static void add_row(enum ck_dtype t, const void *x, int64_t i, int n, float *sum)
 {
     if (t == CK_F32) {
@@ -53,6 +56,7 @@ static void add_row(enum ck_dtype t, const void *x, int64_t i, int n, float *sum
     }
 }
 
+/* Stores v [n] as elements i..i + n - 1, rounding bf16 once. */
 static void put_row(enum ck_dtype t, const float *v, int n, void *y, int64_t i)
 {
     if (t == CK_F32)
@@ -63,6 +67,7 @@ static void put_row(enum ck_dtype t, const float *v, int n, void *y, int64_t i)
 
 /* ---- over the whole image ---- */
 
+/* Shared by both directions: forward `in` is x and `out` is y [n][ld]; backward `in` is dy. */
 struct mean_pool {
     const struct ck_act_shape *a;
     enum ck_dtype t;
@@ -71,7 +76,7 @@ struct mean_pool {
     void *out;
 };
 
-/* One plane [s][blk]; the lanes beyond `channels` are left out. */
+/* One plane [s][blk]; skips the lanes from `channels` on, which are padding. */
 static void mean_plane(const void *arg, int64_t plane)
 {
     const struct mean_pool *p = arg;
@@ -95,6 +100,7 @@ void ck_mean_pool(const struct ck_act_shape *a, enum ck_dtype t, const void *x,
     run_rows(mean_plane, &p, a->n * a->cb, a->s * a->blk);
 }
 
+/* All s positions of a channel get the same gradient: rounds it once, then copies. */
 static void mean_grad_plane(const void *arg, int64_t plane)
 {
     const struct mean_pool *p = arg;
@@ -123,6 +129,7 @@ void ck_mean_pool_grad(const struct ck_act_shape *a, enum ck_dtype t, const floa
 
 /* ---- over windows ---- */
 
+/* Shared by both directions; backward `in` is dy and `out` is dx. */
 struct window_pool {
     const struct ck_pool_shape *p;
     enum ck_dtype t;
@@ -131,7 +138,7 @@ struct window_pool {
     uint8_t *where; /* written forward, read backward */
 };
 
-static int64_t out_elements(const struct ck_pool_shape *p) /* of a plane */
+static int64_t out_elements(const struct ck_pool_shape *p) /* per plane */
 {
     return (int64_t)p->oh * p->ow * p->blk;
 }
@@ -147,6 +154,7 @@ void ck_pool_out(struct ck_pool_shape *p)
     p->ow = (p->w + 2 * p->pad_w - p->kw) / p->stride_w + 1;
 }
 
+/* `row` counts output rows over all planes. */
 static void max_pool_row(const void *arg, int64_t row)
 {
     const struct window_pool *g = arg;
@@ -164,6 +172,8 @@ void ck_max_pool(const struct ck_pool_shape *p, enum ck_dtype t, const void *x, 
     run_rows(max_pool_row, &g, p->n * p->cb * p->oh, (int64_t)p->ow * p->blk);
 }
 
+/* `row` counts input rows over all planes. Gathers from the windows that cover a pixel instead
+ * of scattering to winners, so that rows stay independent. */
 static void max_pool_grad_row(const void *arg, int64_t row)
 {
     const struct window_pool *g = arg;
@@ -181,8 +191,8 @@ void ck_max_pool_grad(const struct ck_pool_shape *p, enum ck_dtype t, const void
     run_rows(max_pool_grad_row, &g, p->n * p->cb * p->h, (int64_t)p->w * p->blk);
 }
 
-/* Elements (i, j) in [i0, i1) x [j0, j1) of a plane of `columns` columns are summed, divided
- * and put at `to`. */
+/* Sums the elements (i, j) in [i[0], i[1]) x [j[0], j[1]) of a plane of `columns` columns that
+ * starts at `from`, divides by the window's size and stores the result at `to`. */
 static void average(const struct window_pool *g, int64_t from, int columns, const int i[2],
                     const int j[2], int64_t to)
 {

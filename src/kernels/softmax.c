@@ -1,4 +1,4 @@
-/* softmax.c - which version of the softmax kernels runs, and the part common to all. */
+/* softmax.c - selects the version of the softmax kernels, and holds the part common to all. */
 #include "kernels/softmax.h"
 #include "kernels/kernels.h"
 
@@ -17,6 +17,7 @@ const struct ck_softmax *ck_softmax_named(const char *name)
     return &ck_softmax_ref;
 }
 
+/* Compares names on every call: callers fetch the table once and keep it. */
 const struct ck_softmax *ck_softmax(void)
 {
     return ck_softmax_named(ck_kernels()->name);

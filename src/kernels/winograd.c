@@ -1,17 +1,18 @@
 /* winograd.c - Winograd's convolutions: the forward and backward-data passes.
  *
- * The second is the first with weights turned by 180 degrees and the channels' roles swapped.
- * For each of the 36 points a product of a matrix V [tiles][k] of transformed inputs and a
+ * The second is the first with weights rotated by 180 degrees and the channels' roles swapped.
+ * For each of the 36 points the product of a matrix V [tiles][k] of transformed inputs and a
  * matrix U [k][oc] of transformed weights gives M [tiles][oc]; k counts input channels. Output
- * channels go in panels as wide as a product. One of two ways:
+ * channels are divided into panels as wide as a product. There are two strategies:
  *
- * GROUPS: U is made beforehand; a worker takes a small group of tiles from its inputs to its
- * outputs, V and M stay in its second-level cache, U comes by.
- * POINTS (many channels, so that U would come by from memory too often): U, and V of a large
- * group of tiles, are made beforehand; a worker takes a point, whose V and M stay in its cache;
- * then follow the outputs.
+ * GROUPS: U is computed first; a worker takes a small group of tiles from inputs to outputs. V
+ * and M stay in its second-level cache, U streams through it.
  *
- * The bytes of the results do not depend on any of this: each sum goes along k. */
+ * POINTS (many channels, where U would stream in from memory too often): U, and V of a large
+ * group of tiles, are computed first; a worker takes a point, whose V and M stay in its cache;
+ * then the outputs are computed.
+ *
+ * The bytes of the results do not depend on any of this: each sum runs along k. */
 #include "kernels/winograd.h"
 #include "core/workers.h"
 #include "kernels/winograd_tiles.h"
@@ -20,39 +21,42 @@
 #include <string.h>
 
 enum { BLOCK = CK_WINO_BLOCK, POINTS = CK_WINO_POINTS, TAPS = CK_WINO_TAPS * CK_WINO_TAPS };
-/* Floats that keep the 36 rows of a transform out of each other's cache sets. */
+/* Padding that keeps the 36 rows of a transform from mapping to the same cache sets. */
 enum { SKEW = 16 };
 /* Blocks of k whose U for a panel stays in the first-level cache. */
 enum { CHUNK = 8 };
-enum { GROUP_FLOATS = 10 << 20 }; /* POINTS: most of V and M */
+enum { GROUP_FLOATS = 10 << 20 }; /* POINTS: maximum size of V and M */
 
+/* One convolution. Lives on the caller's stack; workers read it concurrently and write disjoint
+ * parts of y, u, v and m. Only convolve() changes it, between parallel regions. */
 struct run {
     const struct ck_wino_kernels *kn;
-    int64_t rows, width; /* most of a product */
+    int64_t rows, width; /* maximum of a product */
     struct ck_wino_shape s;
-    int turned; /* weights turned and swapped: the backward-data pass */
+    int rotated; /* weights rotated and swapped: the backward-data pass */
     struct ck_wino_grid g;
     int64_t in_blocks, out_blocks, panels;
     int by_points;
-    int64_t group, groups;                /* most tiles in a group */
-    int64_t unit;                         /* tiles that stay together: an image's, or 1 */
-    int64_t u_floats, v_floats, m_floats; /* u: of a panel; v, m: of a group */
+    int64_t group, groups;                /* maximum tiles per group */
+    int64_t unit;                         /* indivisible run of tiles: an image's, or 1 */
+    int64_t u_floats, v_floats, m_floats; /* u: per panel; v, m: per group */
     const float *x, *w;
     float *y;
     float *u;      /* [panels][36][k][width] */
-    float *v, *m;  /* GROUPS: one each a worker; POINTS: m [panels][36][tiles][width] */
-    int64_t g_now; /* POINTS: the group in hand */
-    int stream;    /* y */
+    float *v, *m;  /* GROUPS: one pair per worker; POINTS: m [panels][36][tiles][width] */
+    int64_t g_now; /* POINTS: the current group */
+    int stream;    /* whether stores to y bypass the caches */
     const struct ck_wino_producer *producer;
 };
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
 /* ---- sizes ---- */
 
+/* First tile of a group; groups differ by at most one unit in size. */
 static int64_t group_start(const struct run *r, int64_t group)
 {
     return r->g.tiles / r->unit * group / r->groups * r->unit;
@@ -65,7 +69,7 @@ static int64_t group_tiles(const struct run *r, int64_t group)
 
 static int panel_width(const struct run *r, int64_t panel)
 {
-    return (int)least(r->width, r->out_blocks * BLOCK - panel * r->width);
+    return (int)smaller(r->width, r->out_blocks * BLOCK - panel * r->width);
 }
 
 /* Distances between points, in floats. */
@@ -84,15 +88,15 @@ static int64_t m_stride(int64_t tiles, int64_t width)
     return tiles * width + SKEW;
 }
 
-/* Tiles in a group, as measured: while all of U stays in the second-level cache V and M may not
- * displace it; else they fill that cache, so that U comes by less often. But there should be
- * groups enough for a team. */
+/* Tiles per group, tuned by measurement: while all of U fits the second-level cache, V and M
+ * must not displace it; otherwise they fill that cache, so that U streams in less often. But
+ * there should be enough groups for a team. */
 static int64_t small_group(const struct run *r)
 {
     int fits = r->in_blocks * r->out_blocks <= 16;
-    int64_t most = least(64, (fits ? 96 : 480) / r->in_blocks);
-    int64_t shared = r->g.tiles / 8;
-    return least(most, shared < r->rows ? r->rows : shared);
+    int64_t limit = smaller(64, (fits ? 96 : 480) / r->in_blocks);
+    int64_t eighth = r->g.tiles / 8;
+    return smaller(limit, eighth < r->rows ? r->rows : eighth);
 }
 
 static int64_t large_group(const struct run *r)
@@ -100,20 +104,20 @@ static int64_t large_group(const struct run *r)
     return GROUP_FLOATS / (POINTS * BLOCK * (r->in_blocks + r->out_blocks)) + 1;
 }
 
-/* Small images stay whole. */
+/* Keeps small images whole, which is also what allows a producer. */
 static void set_groups(struct run *r)
 {
-    int64_t most = r->by_points ? large_group(r) : small_group(r),
+    int64_t limit = r->by_points ? large_group(r) : small_group(r),
             image = r->g.rows * r->g.cols;
-    r->unit = !r->by_points && image <= most ? image : 1;
-    int64_t units = r->g.tiles / r->unit, share = most / r->unit;
-    r->groups = (units + share - 1) / share;
+    r->unit = !r->by_points && image <= limit ? image : 1;
+    int64_t units = r->g.tiles / r->unit, per_group = limit / r->unit;
+    r->groups = (units + per_group - 1) / per_group;
     r->group = (units + r->groups - 1) / r->groups * r->unit;
 }
 
 static void set_blocking(struct run *r)
 {
-    r->width = least(r->kn->width, r->out_blocks * BLOCK);
+    r->width = smaller(r->kn->width, r->out_blocks * BLOCK);
     r->rows = r->kn->rows[r->width / BLOCK - 1];
     r->panels = (r->out_blocks * BLOCK + r->width - 1) / r->width;
     r->by_points = r->in_blocks * r->out_blocks >= 128;
@@ -123,30 +127,30 @@ static void set_blocking(struct run *r)
     r->m_floats = POINTS * m_stride(r->group, r->width) * (r->by_points ? r->panels : 1);
 }
 
-static struct run run_for(const struct ck_wino_shape *s, int turned)
+static struct run run_for(const struct ck_wino_shape *s, int rotated)
 {
     int64_t in = ck_wino_blocks(s->ic), out = ck_wino_blocks(s->oc);
     struct run r = {.kn = ck_wino_kernels(),
                     .s = *s,
-                    .turned = turned,
+                    .rotated = rotated,
                     .g = ck_wino_grid(s),
-                    .in_blocks = turned ? out : in,
-                    .out_blocks = turned ? in : out};
+                    .in_blocks = rotated ? out : in,
+                    .out_blocks = rotated ? in : out};
     set_blocking(&r);
     return r;
 }
 
 /* ---- weights ---- */
 
-/* taps [16 k][9][16 lanes] of block k and the output channels from `lane` on; the weights'
- * own, as they lie. */
+/* Copies the taps [16 k][9][16 lanes] of block k and the output channels from `lane` on, in the
+ * order of the weights; zeros where a block is padded. */
 static void gather_block(const struct run *r, int64_t k, int64_t lane, float *taps)
 {
     const struct ck_wino_shape *s = &r->s;
     int64_t first = k * BLOCK, ld = s->ic * TAPS;
-    if (!r->turned) {
-        int n = (int)least(BLOCK, s->ic - first);
-        r->kn->gather(r->w + lane * ld + first * TAPS, ld, (int)least(BLOCK, s->oc - lane),
+    if (!r->rotated) {
+        int n = (int)smaller(BLOCK, s->ic - first);
+        r->kn->gather(r->w + lane * ld + first * TAPS, ld, (int)smaller(BLOCK, s->oc - lane),
                       n * TAPS, taps);
         memset(taps + n * TAPS * BLOCK, 0, (size_t)((BLOCK - n) * TAPS * BLOCK) * sizeof *taps);
         return;
@@ -154,12 +158,12 @@ static void gather_block(const struct run *r, int64_t k, int64_t lane, float *ta
     for (int i = 0; i < BLOCK; i++, taps += TAPS * BLOCK)
         if (first + i < s->oc)
             r->kn->gather(r->w + (first + i) * ld + lane * TAPS, TAPS,
-                          (int)least(BLOCK, s->ic - lane), TAPS, taps);
+                          (int)smaller(BLOCK, s->ic - lane), TAPS, taps);
         else
             memset(taps, 0, TAPS * BLOCK * sizeof *taps);
 }
 
-/* U of 16 k and a panel. */
+/* An item: U of one block of k and one panel. */
 static void make_weights(void *arg, int64_t item, int worker)
 {
     (void)worker;
@@ -172,17 +176,17 @@ static void make_weights(void *arg, int64_t item, int worker)
         gather_block(r, block, panel * r->width + lane, taps);
         for (int i = 0; i < BLOCK; i++) {
             const float *g = taps + i * TAPS * BLOCK;
-            r->kn->weights[r->by_points](r->turned ? g + (TAPS - 1) * BLOCK : g,
-                                         r->turned ? -BLOCK : BLOCK, u + i * width + lane,
+            r->kn->weights[r->by_points](r->rotated ? g + (TAPS - 1) * BLOCK : g,
+                                         r->rotated ? -BLOCK : BLOCK, u + i * width + lane,
                                          u_stride(r, width));
         }
     }
     atomic_thread_fence(memory_order_seq_cst); /* streamed stores are weakly ordered */
 }
 
-/* ---- a group's inputs, products and outputs ---- */
+/* ---- inputs, products and outputs of a group ---- */
 
-/* The rows of V go to products in parts of nearly the same size. */
+/* Divides the rows of V into parts of nearly equal size, one per product. */
 static int64_t part_count(const struct run *r, int64_t tiles)
 {
     return (tiles + r->rows - 1) / r->rows;
@@ -193,7 +197,7 @@ static int64_t part_start(const struct run *r, int64_t tiles, int64_t part)
     return tiles * part / part_count(r, tiles);
 }
 
-/* v [36][part][in_blocks][rows][16]: each product reads one piece. */
+/* v [36][part][in_blocks][rows][16]: each product reads one contiguous piece. */
 static void make_inputs(const struct run *r, int64_t group, int64_t part, float *v)
 {
     int64_t tiles = group_tiles(r, group), first = part_start(r, tiles, part);
@@ -206,18 +210,18 @@ static void make_inputs(const struct run *r, int64_t group, int64_t part, float 
         ck_wino_inputs(r->kn, &r->g, &range, r->x, v, v_stride(r, tiles));
 }
 
-/* What to bring near during products: the u that comes next, or pixels. Both may be NULL. */
+/* What to prefetch during products: the next u, or pixels. Either may be NULL. */
 struct ahead {
     const float *u;
     struct ck_wino_ahead *pixels;
 };
 
-/* m [tiles][width] of a point and a panel. */
+/* Computes m [tiles][width] of a point and a panel, in chunks of k. */
 static void multiply(const struct run *r, int64_t tiles, int width, const float *v,
                      const float *u, const struct ahead *next, float *m)
 {
     for (int64_t block = 0; block < r->in_blocks; block += CHUNK) {
-        int64_t k = least(CHUNK, r->in_blocks - block) * BLOCK;
+        int64_t k = smaller(CHUNK, r->in_blocks - block) * BLOCK;
         const float *ahead = block + CHUNK < r->in_blocks ? u + k * width : next->u;
         for (int64_t part = 0; part < part_count(r, tiles); part++) {
             int64_t first = part_start(r, tiles, part);
@@ -240,7 +244,7 @@ static void multiply(const struct run *r, int64_t tiles, int width, const float 
     }
 }
 
-/* The tiles first..first + count - 1 of a group. */
+/* Transforms the tiles first..first + count - 1 of a group back and stores them in y. */
 static void make_outputs(const struct run *r, int64_t group, int64_t panel, int64_t first,
                          int64_t count, const float *m)
 {
@@ -255,6 +259,7 @@ static void make_outputs(const struct run *r, int64_t group, int64_t panel, int6
 
 /* ---- items of work ---- */
 
+/* All points of a group and a panel. */
 static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, const float *v,
                            struct ck_wino_ahead *pixels, float *m)
 {
@@ -269,17 +274,18 @@ static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, co
     }
 }
 
-/* Where U is small, what to bring near during the products: the pixels of the group that will
- * most likely be this worker's next. */
+/* Where U is small, products have bandwidth to spare: they prefetch the pixels of the group
+ * that this worker will most likely take next. */
 static struct ck_wino_ahead pixels_ahead(const struct run *r, int64_t group)
 {
-    int64_t next = least(group + ck_threads(), r->groups);
+    int64_t next = smaller(group + ck_threads(), r->groups);
     struct ck_wino_ahead a = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
                                            next < r->groups ? group_tiles(r, next) : 0);
     a.then = r->producer ? r->producer->source : NULL;
     return a;
 }
 
+/* GROUPS: an item is a group, in the worker's own v and m. */
 static void run_group(void *arg, int64_t group, int worker)
 {
     const struct run *r = arg;
@@ -298,6 +304,7 @@ static void run_group(void *arg, int64_t group, int worker)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* POINTS, step 1: an item is a part of the current group's tiles. */
 static void inputs_item(void *arg, int64_t part, int worker)
 {
     (void)worker;
@@ -306,6 +313,7 @@ static void inputs_item(void *arg, int64_t part, int worker)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* POINTS: where M of a panel begins. */
 static float *m_panel(const struct run *r, int64_t panel)
 {
     return r->m + panel * POINTS * m_stride(r->group, r->width);
@@ -316,6 +324,7 @@ static const float *u_of(const struct run *r, int64_t panel, int64_t point)
     return r->u + panel * r->u_floats + point * u_stride(r, panel_width(r, panel));
 }
 
+/* POINTS, step 2: an item is a point, all panels of it. */
 static void run_point(void *arg, int64_t point, int worker)
 {
     (void)worker;
@@ -329,6 +338,8 @@ static void run_point(void *arg, int64_t point, int worker)
     }
 }
 
+/* POINTS, step 3: an item is a part of the tiles and a panel. The items of a step are
+ * independent; ck_parallel ends each step with a barrier. */
 static void outputs_item(void *arg, int64_t item, int worker)
 {
     (void)worker;
@@ -339,6 +350,8 @@ static void outputs_item(void *arg, int64_t item, int worker)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* Lays out `scratch` as ck_wino_scratch sizes it, aligned to 64 bytes, and runs the
+ * strategy. */
 static void convolve(struct run *r, void *scratch)
 {
     r->u = (float *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
@@ -363,7 +376,7 @@ int ck_wino_is_fast(void)
     return ck_wino_kernels() != &ck_wino_kernels_ref;
 }
 
-int ck_wino_runs_errands(const struct ck_wino_shape *s, enum ck_wino_pass pass)
+int ck_wino_takes_producer(const struct ck_wino_shape *s, enum ck_wino_pass pass)
 {
     if (pass == CK_WINO_WEIGHTS)
         return 0;

@@ -24,31 +24,34 @@ struct ck_wino_shape {
 
 enum ck_wino_pass { CK_WINO_FORWARD, CK_WINO_DATA, CK_WINO_WEIGHTS, CK_WINO_PASSES };
 
-/* Whether the instruction set in use has a fast version; the slow one works everywhere. */
+/* Whether the instruction set in use has a fast version. The reference version works
+ * everywhere, but direct convolution is faster. */
 int ck_wino_is_fast(void);
 
-/* Bytes of scratch that a run of the pass needs, for teams of up to `threads`. What it holds
- * before and after means nothing. */
+/* Bytes of scratch that a run of the pass needs for teams of up to `threads`. The caller owns
+ * it; its contents need not survive between calls, and two calls may not use it at once. */
 size_t ck_wino_scratch(const struct ck_wino_shape *s, enum ck_wino_pass pass, int threads);
 
-/* Makes the input of the forward or data pass, which is not there before: workers call it for
- * some images right before they read them, and find them in their second-level cache. */
+/* A callback that computes the input of the forward or data pass on demand, image by image: a
+ * worker calls it for some images just before it reads them, so that they are still in its
+ * second-level cache. Several workers call it at once, each for other images; each image is
+ * produced exactly once. */
 struct ck_wino_producer {
     void (*run)(void *arg, int64_t first, int64_t images);
     void *arg;
-    const float *source; /* what it reads most of, in the layout of the input */
+    const float *source; /* its largest input, in the layout of the pass's input: prefetched */
 };
 
-/* Whether the pass can run a producer: it must take images whole. */
-int ck_wino_runs_errands(const struct ck_wino_shape *s, enum ck_wino_pass pass);
+/* Whether the pass can use a producer: only if its work is divided by whole images. */
+int ck_wino_takes_producer(const struct ck_wino_shape *s, enum ck_wino_pass pass);
 
-/* y = convolution of x and w; producer NULL = x is there. */
+/* y = convolution of x and w; producer NULL = x is already computed. */
 void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float *w, float *y,
                      const struct ck_wino_producer *producer, void *scratch);
-/* dx = gradient of x from that of y; producer NULL = dy is there. */
+/* dx = gradient of x from that of y; producer NULL = dy is already computed. */
 void ck_wino_data(const struct ck_wino_shape *s, const float *dy, const float *w, float *dx,
                   const struct ck_wino_producer *producer, void *scratch);
-/* dw = gradient of w, or if `accumulate` dw += it. */
+/* dw = gradient of w, or dw += it if `accumulate`. */
 void ck_wino_weights(const struct ck_wino_shape *s, const float *x, const float *dy,
                      int accumulate, float *dw, void *scratch);
 

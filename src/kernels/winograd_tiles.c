@@ -1,11 +1,13 @@
-/* winograd_tiles.c - the tiles of images, which version of the kernels runs. */
+/* winograd_tiles.c - iterates over the tiles of images; selects the version of the kernels. */
 #include "kernels/winograd_tiles.h"
 #include "kernels/kernels.h"
 
 enum { BLOCK = CK_WINO_BLOCK, IN = CK_WINO_IN, OUT = CK_WINO_OUT };
 
+/* Not synchronised: tests and benchmarks set it while no other thread computes. */
 static const struct ck_wino_kernels *forced;
 
+/* VNNI adds nothing for f32 products, so it shares the AVX-512 version. */
 static const struct ck_wino_kernels *version_for(const struct ck_kernels *k)
 {
 #if defined(__x86_64__)
@@ -38,12 +40,12 @@ struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s)
     return (struct ck_wino_grid){s->h, s->w, rows, cols, s->n * rows * cols};
 }
 
-static int least(int64_t a, int64_t b)
+static int smaller(int64_t a, int64_t b)
 {
     return (int)(a < b ? a : b);
 }
 
-/* Goes from tile to tile: the plane is an offset in floats, y and x the first output pixel. */
+/* Position of a tile: the plane's offset in floats, and the first output pixel (y, x). */
 struct cursor {
     int64_t plane, y, x;
 };
@@ -55,6 +57,7 @@ static struct cursor cursor_at(const struct ck_wino_grid *g, const struct ck_win
                            in_image / g->cols * OUT, in_image % g->cols * OUT};
 }
 
+/* Moves to the next tile; after the last of an image, to the same channel block of the next. */
 static void cursor_next(const struct ck_wino_grid *g, const struct ck_wino_range *r,
                         struct cursor *c)
 {
@@ -69,19 +72,20 @@ static void cursor_next(const struct ck_wino_grid *g, const struct ck_wino_range
     c->plane += r->blocks * g->h * g->w * BLOCK;
 }
 
-/* The `size` x `size` pixels from (y, x) on of a plane; rows outside are zeros. Filled in
- * place: a copy of what was just stored would wait for all stores before it. */
+/* Sets t to the `size` x `size` pixels of a plane from (y, x) on; rows outside are zeros. Fills
+ * it in place: copying a struct that was just stored would stall on store forwarding. */
 static void set_tile(struct ck_wino_tile *t, const struct ck_wino_grid *g, const float *plane,
                      int64_t y, int64_t x, int size)
 {
     static const float zeros[IN * BLOCK];
     t->first = x < 0 ? (int)-x : 0;
-    t->end = least(size, g->w - x);
+    t->end = smaller(size, g->w - x);
     const float *at = plane + (y * g->w + x + t->first) * BLOCK;
     for (int i = 0; i < size; i++)
         t->row[i] = y + i >= 0 && y + i < g->h ? at + i * g->w * BLOCK : zeros;
 }
 
+/* A 3x3 kernel with padding 1 reads one pixel beyond the outputs on each side. */
 void ck_wino_inputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
                     const struct ck_wino_range *r, const float *x, float *v, int64_t stride)
 {
@@ -112,10 +116,10 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
     struct cursor c = cursor_at(g, r);
     for (int64_t i = 0; i < r->count; i++, cursor_next(g, r, &c))
         kn->output(m + i * m_row, stride, y + c.plane + (c.y * g->w + c.x) * BLOCK,
-                   g->w * BLOCK, least(OUT, g->h - c.y), least(OUT, g->w - c.x), r->stream);
+                   g->w * BLOCK, smaller(OUT, g->h - c.y), smaller(OUT, g->w - c.x), r->stream);
 }
 
-/* ---- pixels ahead ---- */
+/* ---- prefetching ---- */
 
 struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
                                    int64_t first, int64_t count)
@@ -128,7 +132,8 @@ struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x,
                                   .image = first / (g->rows * g->cols)};
 }
 
-/* The rows of the next image and block that the tiles' outputs cover: they lie together. */
+/* Advances to the next image and block: the rows that the tiles' outputs cover, which are
+ * contiguous. Returns 0 at the end. */
 static int next_span(struct ck_wino_ahead *a)
 {
     const struct ck_wino_grid *g = a->g;
@@ -145,7 +150,7 @@ static int next_span(struct ck_wino_ahead *a)
     int64_t last = a->end < start + tiles ? a->end - start - 1 : tiles - 1;
     const float *plane = a->x + (a->image * a->blocks + a->block) * g->h * g->w * BLOCK;
     a->at = plane + top * g->w * BLOCK;
-    a->stop = plane + least((last / g->cols + 1) * OUT, g->h) * g->w * BLOCK;
+    a->stop = plane + smaller((last / g->cols + 1) * OUT, g->h) * g->w * BLOCK;
     if (++a->block == a->blocks) {
         a->block = 0;
         a->image++;

@@ -1,11 +1,11 @@
-/* winograd_tiles.h - where the 4x4 tiles lie in images [n][cb][h][w][16], and their transforms.
- */
+/* winograd_tiles.h - the positions of the 4x4 tiles in images [n][cb][h][w][16], and loops that
+ * transform them. Private to winograd*.c. */
 #ifndef CK_WINOGRAD_TILES_H
 #define CK_WINOGRAD_TILES_H
 
 #include "kernels/kernels_winograd.h"
 
-/* Tiles go row by row, image by image; those at the border may reach beyond it. */
+/* Tiles are numbered row by row, image by image; those at the border may extend beyond it. */
 struct ck_wino_grid {
     int64_t h, w;
     int64_t rows, cols; /* of tiles, in an image */
@@ -22,37 +22,38 @@ static inline int64_t ck_wino_blocks(int64_t channels)
 /* Channel block `block` of `blocks`, of the images' tiles first..first + count - 1. */
 struct ck_wino_range {
     int64_t block, blocks, first, count;
-    int stream; /* what is written goes past the caches: it must be aligned to 64 bytes */
+    int stream; /* bypass the caches: the output must be aligned to 64 bytes */
 };
 
-/* Transforms of inputs: v [count][16] for each point, `stride` floats apart. Those of gradients
- * of outputs have rows m_row floats apart. */
+/* Transforms inputs: v [count][16] for each point, the points `stride` floats apart. Those of
+ * output gradients have rows m_row floats apart. */
 void ck_wino_inputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
                     const struct ck_wino_range *r, const float *x, float *v, int64_t stride);
 void ck_wino_output_grads(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
                           const struct ck_wino_range *r, const float *dy, float *m,
                           int64_t m_row, int64_t stride);
-/* Outputs from m, whose layout is the same. */
+/* Transforms m, of the same layout, back into outputs. */
 void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
                      const struct ck_wino_range *r, const float *m, int64_t m_row,
                      int64_t stride, float *y);
 
-/* The pixels of tiles to come, in pieces to bring near while something else is computed. */
+/* Iterates over the pixels of tiles that will be needed later, in pieces to prefetch during
+ * other work. */
 struct ck_wino_ahead {
     const struct ck_wino_grid *g;
     const float *x;
     int64_t blocks, first, end; /* tiles */
     int64_t image, block;       /* next */
-    const float *at, *stop;     /* in hand */
-    const float *then;          /* images to go on with behind those of x; or NULL */
+    const float *at, *stop;     /* current piece */
+    const float *then;          /* a second array of images, after x; or NULL */
 };
 
 struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
                                    int64_t first, int64_t count);
-/* The next `lines` lines of 16 floats, a few of them perhaps not wanted; NULL at the end. */
+/* The next `lines` lines of 16 floats (a few may lie past what is needed); NULL at the end. */
 const float *ck_wino_ahead_next(struct ck_wino_ahead *a, int64_t lines);
 
-/* The part of ck_wino_scratch for the gradient of the weights. */
+/* ck_wino_scratch for the gradient of the weights. */
 size_t ck_wino_weights_scratch(const struct ck_wino_shape *s, int threads);
 
 #endif

@@ -1,15 +1,17 @@
 /* winograd_weights.c - Winograd's convolutions: the gradient of the weights.
  *
- * For each of the 36 points the sum over all tiles of V' D, V [tiles][ic] the transformed
- * inputs and D [tiles][oc] the transformed gradients of outputs; then back to 3x3. One of
- * three ways, by what fits the second-level cache:
+ * Computes for each of the 36 points the sum over all tiles of V' D, V [tiles][ic] the
+ * transformed inputs and D [tiles][oc] the transformed output gradients; then transforms back
+ * to 3x3. There are three strategies, chosen by what fits the second-level cache:
  *
  * BY_PART (few channels): a worker takes a part of the tiles, group by group; V, D and the
  * part's own sums stay in its cache. The parts do not depend on the number of workers.
- * BY_POINT: all workers make V and D of a large group of tiles, then each takes points, whose
- * sums stay in its cache.
- * BY_BLOCK (many channels, few tiles): as before, but a worker takes all points of some
- * channels, and goes back to 3x3 at once. */
+ *
+ * BY_POINT: all workers compute V and D of a large group of tiles, then each takes points,
+ * whose sums stay in its cache.
+ *
+ * BY_BLOCK (many channels, few tiles): like BY_POINT, but a worker takes all points of some
+ * channels and transforms back to 3x3 at once. */
 #include "core/workers.h"
 #include "kernels/winograd_tiles.h"
 
@@ -17,41 +19,44 @@
 
 enum { BLOCK = CK_WINO_BLOCK, POINTS = CK_WINO_POINTS, TAPS = CK_WINO_TAPS * CK_WINO_TAPS };
 enum {
-    /* Floats that keep the 36 rows of a transform out of each other's cache sets. */
+    /* Padding that keeps the 36 rows of a transform from mapping to the same cache sets. */
     SKEW = 16,
-    /* Tiles whose D for a panel stay in the first-level cache. */
+    /* Tiles whose D for a panel stays in the first-level cache. */
     STEP = 128,
-    /* BY_PART: most parts, least tiles in one; tiles in a group times blocks of channels. */
+    /* BY_PART: maximum number of parts, minimum tiles per part; tiles in a group times blocks
+     * of channels. */
     PARTS = 8,
     PART = 128,
     GROUP_BLOCKS = 256,
-    /* Otherwise: most of V and D of a group. */
+    /* Otherwise: maximum size of V and D of a group. */
     GROUP_FLOATS = 10 << 20,
-    /* BY_BLOCK: blocks of input channels in an item. */
-    SHARE = 4,
+    /* BY_BLOCK: blocks of input channels per item. */
+    ITEM_BLOCKS = 4,
 };
 
 enum way { BY_PART, BY_POINT, BY_BLOCK };
 
+/* One gradient. Lives on the caller's stack; workers read it concurrently and write disjoint
+ * parts of sum, v, d and dw. Only ck_wino_weights changes it, between parallel regions. */
 struct run {
     const struct ck_wino_kernels *kn;
     struct ck_wino_shape s;
     struct ck_wino_grid g;
     enum way way;
     int64_t in_blocks, out_blocks;
-    int64_t panels, width;           /* of output channels */
-    int64_t parts, group;            /* most tiles in a group */
-    int64_t v_floats, d_floats;      /* of a group */
-    int64_t sum_floats, part_floats; /* of a block and a panel, of all */
+    int64_t panels, width;           /* panels of output channels, and their width */
+    int64_t parts, group;            /* group: maximum tiles per group */
+    int64_t v_floats, d_floats;      /* per group */
+    int64_t sum_floats, part_floats; /* per block and panel, per part */
     const float *x, *dy;
     float *dw;
     int accumulate;
     float *sum;           /* [parts][in_blocks][panels][16][36][width] */
     float *v, *d;         /* [in_blocks][36][group][16], [panels][36][group][width] */
-    int64_t first, count; /* the group in hand, unless BY_PART */
+    int64_t first, count; /* the current group, unless BY_PART */
 };
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -60,7 +65,7 @@ static int64_t least(int64_t a, int64_t b)
 
 static int panel_width(const struct run *r, int64_t panel)
 {
-    return (int)least(r->width, r->out_blocks * BLOCK - panel * r->width);
+    return (int)smaller(r->width, r->out_blocks * BLOCK - panel * r->width);
 }
 
 static int64_t v_stride(int64_t count)
@@ -73,19 +78,20 @@ static int64_t d_stride(int64_t count, int64_t width)
     return count * width + SKEW;
 }
 
+/* The thresholds are measured: how many sums, and how much of V and D, a cache holds. */
 static void set_way(struct run *r)
 {
     int64_t floats = POINTS * BLOCK * (r->in_blocks + r->out_blocks);
-    r->parts = least(PARTS, r->g.tiles / PART);
+    r->parts = smaller(PARTS, r->g.tiles / PART);
     if (r->in_blocks * r->out_blocks <= 16 && r->parts >= 4) {
         r->way = BY_PART;
         r->group = GROUP_BLOCKS / (r->in_blocks + r->out_blocks);
         return;
     }
     r->parts = 1;
-    r->group = least(r->g.tiles, GROUP_FLOATS / floats + 1);
+    r->group = smaller(r->g.tiles, GROUP_FLOATS / floats + 1);
     int few = r->group == r->g.tiles && r->group < 2 * STEP;
-    r->way = few && r->in_blocks * r->panels >= 8 * SHARE ? BY_BLOCK : BY_POINT;
+    r->way = few && r->in_blocks * r->panels >= 8 * ITEM_BLOCKS ? BY_BLOCK : BY_POINT;
 }
 
 static struct run run_for(const struct ck_wino_shape *s)
@@ -93,7 +99,7 @@ static struct run run_for(const struct ck_wino_shape *s)
     struct run r = {.kn = ck_wino_kernels(), .s = *s, .g = ck_wino_grid(s)};
     r.in_blocks = ck_wino_blocks(s->ic);
     r.out_blocks = ck_wino_blocks(s->oc);
-    r.width = least(r.kn->width, r.out_blocks * BLOCK);
+    r.width = smaller(r.kn->width, r.out_blocks * BLOCK);
     r.panels = (r.out_blocks * BLOCK + r.width - 1) / r.width;
     set_way(&r);
     r.v_floats = r.in_blocks * POINTS * v_stride(r.group);
@@ -103,13 +109,16 @@ static struct run run_for(const struct ck_wino_shape *s)
     return r;
 }
 
+/* Floats of sums: per worker BY_BLOCK, else per part. */
 static int64_t all_sums(const struct run *r, int threads)
 {
-    return r->way == BY_BLOCK ? threads * SHARE * r->sum_floats : r->parts * r->part_floats;
+    return r->way == BY_BLOCK ? threads * ITEM_BLOCKS * r->sum_floats
+                              : r->parts * r->part_floats;
 }
 
 /* ---- transforms and products ---- */
 
+/* V of one input channel block; bypasses the caches unless the same worker reads it next. */
 static void make_inputs(const struct run *r, int64_t block, int64_t first, int64_t count,
                         float *v)
 {
@@ -118,6 +127,7 @@ static void make_inputs(const struct run *r, int64_t block, int64_t first, int64
                    v_stride(count));
 }
 
+/* D of one output channel block, written into its lanes of a panel. */
 static void make_grads(const struct run *r, int64_t block, int64_t first, int64_t count,
                        float *d)
 {
@@ -129,13 +139,13 @@ static void make_grads(const struct run *r, int64_t block, int64_t first, int64_
                          d_stride(count, width));
 }
 
-/* V and D of `count` tiles. */
+/* V and D of `count` tiles; borrowed from the scratch. */
 struct pile {
     const float *v, *d;
     int64_t count;
 };
 
-/* A product of some of them: `tiles` tiles from `at` on. */
+/* One product of them: `tiles` tiles from `at` on. */
 struct product {
     int64_t point, panel, block, at, tiles;
 };
@@ -152,7 +162,8 @@ static const float *d_of(const struct run *r, const struct pile *p, const struct
            m->point * d_stride(p->count, width) + m->at * width;
 }
 
-/* sum [16][36][width] of the product's block and panel. What comes next may be NULL. */
+/* Adds to sum [16][36][width] of the product's block and panel. next_v and next_d are
+ * prefetched; either may be NULL. */
 static void multiply(const struct run *r, const struct pile *p, const struct product *m,
                      const float *next_v, const float *next_d, int accumulate, float *sum)
 {
@@ -167,24 +178,25 @@ static void multiply(const struct run *r, const struct pile *p, const struct pro
     r->kn->outer(&o);
 }
 
-/* 3x3 taps of a block and a panel, from the sums of all parts. */
+/* Adds the sums of all parts in order, transforms them to the 3x3 taps of a block and a panel,
+ * and stores those in dw. Blocks and panels are disjoint in dw. */
 static void finish(const struct run *r, int64_t block, int64_t panel, const float *sum)
 {
     float taps[BLOCK * TAPS * BLOCK];
-    int cols = (int)least(BLOCK, r->s.ic - block * BLOCK) * TAPS;
+    int cols = (int)smaller(BLOCK, r->s.ic - block * BLOCK) * TAPS;
     for (int lane = 0; lane < panel_width(r, panel); lane += BLOCK) {
         int64_t channel = panel * r->width + lane, ld = r->s.ic * TAPS;
         for (int i = 0; i < BLOCK; i++)
             r->kn->weights_grad(sum + i * POINTS * r->width + lane, r->width, (int)r->parts,
                                 r->part_floats, taps + i * TAPS * BLOCK);
-        r->kn->scatter(taps, (int)least(BLOCK, r->s.oc - channel), cols, r->accumulate,
+        r->kn->scatter(taps, (int)smaller(BLOCK, r->s.oc - channel), cols, r->accumulate,
                        r->dw + channel * ld + block * BLOCK * TAPS, ld);
     }
 }
 
 /* ---- items of work ---- */
 
-/* Adds the products of a group, while pixels of the next come near. */
+/* Adds the products of a group and prefetches pixels of the next. */
 static void multiply_group(const struct run *r, const struct pile *p,
                            struct ck_wino_ahead next[2], int accumulate, float *sum)
 {
@@ -197,16 +209,17 @@ static void multiply_group(const struct run *r, const struct pile *p,
                          sum + (m.block * r->panels + m.panel) * r->sum_floats);
 }
 
+/* BY_PART: an item is a part of the tiles, in the worker's own v and d. */
 static void run_part(void *arg, int64_t part, int worker)
 {
     const struct run *r = arg;
     int64_t begin = r->g.tiles * part / r->parts, end = r->g.tiles * (part + 1) / r->parts;
     float *v = r->v + worker * (r->v_floats + r->d_floats), *d = v + r->v_floats;
     for (int64_t t = begin; t < end; t += r->group) {
-        struct pile p = {v, d, least(r->group, end - t)};
-        int64_t then = t + p.count, count = least(r->group, end - then);
+        struct pile p = {v, d, smaller(r->group, end - t)};
+        int64_t then = t + p.count, count = smaller(r->group, end - then);
         if (r->in_blocks * r->out_blocks > 8)
-            count = 0; /* the sums leave no room for them */
+            count = 0; /* the sums fill the cache: prefetch nothing */
         struct ck_wino_ahead next[] = {ck_wino_ahead(&r->g, r->x, r->in_blocks, then, count),
                                        ck_wino_ahead(&r->g, r->dy, r->out_blocks, then, count)};
         for (int64_t block = 0; block < r->in_blocks; block++)
@@ -217,6 +230,7 @@ static void run_part(void *arg, int64_t part, int worker)
     }
 }
 
+/* An item is one channel block of V or D of the current group. */
 static void make_block(void *arg, int64_t block, int worker)
 {
     (void)worker;
@@ -228,7 +242,7 @@ static void make_block(void *arg, int64_t block, int worker)
     atomic_thread_fence(memory_order_seq_cst); /* streamed stores are weakly ordered */
 }
 
-/* The share of the next D that the i-th of several products brings near; NULL: nothing left. */
+/* The piece of the next D that the i-th of several products prefetches; NULL: nothing left. */
 static const float *slice(const struct run *r, const struct pile *p, const struct product *next,
                           int64_t i)
 {
@@ -237,6 +251,7 @@ static const float *slice(const struct run *r, const struct pile *p, const struc
     return d_of(r, p, next) + i * next->tiles * BLOCK;
 }
 
+/* BY_POINT: an item is a point. Its sums persist from group to group. */
 static void run_point(void *arg, int64_t point, int worker)
 {
     (void)worker;
@@ -246,7 +261,7 @@ static void run_point(void *arg, int64_t point, int worker)
     for (; m.at < p.count; m.at += STEP)
         for (m.panel = 0; m.panel < r->panels; m.panel++)
             for (m.block = 0; m.block < r->in_blocks; m.block++) {
-                m.tiles = least(STEP, p.count - m.at);
+                m.tiles = smaller(STEP, p.count - m.at);
                 struct product next_v = m, next_d = m;
                 next_v.block++;
                 next_d.panel = m.panel + 1 < r->panels ? m.panel + 1 : 0;
@@ -257,17 +272,20 @@ static void run_point(void *arg, int64_t point, int worker)
             }
 }
 
-static void run_share(void *arg, int64_t item, int worker)
+/* BY_BLOCK: an item is ITEM_BLOCKS input blocks of a panel, with the worker's own sums; it also
+ * finishes them, as no other item adds to them. */
+static void run_blocks(void *arg, int64_t item, int worker)
 {
     const struct run *r = arg;
-    int64_t begin = item / r->panels * SHARE, end = least(begin + SHARE, r->in_blocks);
-    float *sum = r->sum + worker * SHARE * r->sum_floats;
+    int64_t begin = item / r->panels * ITEM_BLOCKS,
+            end = smaller(begin + ITEM_BLOCKS, r->in_blocks);
+    float *sum = r->sum + worker * ITEM_BLOCKS * r->sum_floats;
     struct pile p = {r->v, r->d, r->count};
     struct product m = {.panel = item % r->panels};
     for (; m.point < POINTS; m.point++)
         for (m.at = 0; m.at < p.count; m.at += STEP)
             for (m.block = begin; m.block < end; m.block++) {
-                m.tiles = least(STEP, p.count - m.at);
+                m.tiles = smaller(STEP, p.count - m.at);
                 struct product next_v = m, next_d = m;
                 next_v.block = m.block + 1 < end ? m.block + 1 : begin;
                 next_v.point += next_v.block == begin;
@@ -280,6 +298,7 @@ static void run_share(void *arg, int64_t item, int worker)
         finish(r, block, m.panel, sum + (block - begin) * r->sum_floats);
 }
 
+/* An item is a block of input channels and a panel. */
 static void finish_item(void *arg, int64_t item, int worker)
 {
     (void)worker;
@@ -287,11 +306,11 @@ static void finish_item(void *arg, int64_t item, int worker)
     finish(r, item / r->panels, item % r->panels, r->sum + item * r->sum_floats);
 }
 
-/* ---- all together ---- */
+/* ---- drivers ---- */
 
 static void make_group(struct run *r)
 {
-    r->count = least(r->group, r->g.tiles - r->first);
+    r->count = smaller(r->group, r->g.tiles - r->first);
     ck_parallel(r->in_blocks + r->out_blocks, make_block, r);
 }
 
@@ -318,7 +337,7 @@ void ck_wino_weights(const struct ck_wino_shape *s, const float *x, const float 
         break;
     case BY_BLOCK:
         make_group(&r);
-        ck_parallel((r.in_blocks + SHARE - 1) / SHARE * r.panels, run_share, &r);
+        ck_parallel((r.in_blocks + ITEM_BLOCKS - 1) / ITEM_BLOCKS * r.panels, run_blocks, &r);
         return;
     }
     ck_parallel(r.in_blocks * r.panels, finish_item, &r);

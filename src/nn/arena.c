@@ -1,7 +1,8 @@
-/* arena.c - buffers with known lifetimes laid out in one block of memory.
+/* arena.c - lays out buffers with known lifetimes in one block of memory.
  *
- * Largest first, each at the lowest place that is free during its whole life: within a few per
- * cent of the largest sum of simultaneous lives for the graphs at hand (tested). */
+ * Places the largest first, each at the lowest offset that is free during its whole life:
+ * within a few per cent of the largest sum of simultaneous lives for the graphs at hand
+ * (tested). */
 #include "nn/arena.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -13,6 +14,7 @@ static size_t aligned(size_t bytes)
     return (bytes + 63) & ~(size_t)63;
 }
 
+/* Ties are broken by address, so that the layout does not depend on the qsort in use. */
 static int larger_first(const void *a, const void *b)
 {
     const struct ck_span *x = *(struct ck_span *const *)a, *y = *(struct ck_span *const *)b;
@@ -29,7 +31,7 @@ static int lower_first(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* near [n] has room for those placed already. */
+/* Finds the lowest gap among the spans that are live at the same time. near [n] is scratch. */
 static void place(struct ck_span *s, struct ck_span *const *placed, int n,
                   struct ck_span **near)
 {
@@ -47,6 +49,8 @@ static void place(struct ck_span *s, struct ck_span *const *placed, int n,
     s->offset = at;
 }
 
+/* Never returns 0 on success, even without spans. The second half of `order` is scratch for
+ * place. */
 size_t ck_arena_lay_out(struct ck_span *span, int n)
 {
     struct ck_span **order = ck_alloc_array((size_t)n + 1, 2 * sizeof *order);

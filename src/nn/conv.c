@@ -1,18 +1,19 @@
-/* conv.c - one pass of a convolution, computed one of several ways. */
+/* conv.c - one pass of a convolution, computed by one of several algorithms. */
 #include "nn/conv.h"
 #include "core/error.h"
 #include "core/workers.h"
 
 #include <string.h>
 
-/* oneDNN has fast code for whole blocks of channels only. The blocks are padded with zeros
- * anyway, so it is told of all their channels and given weights that are 0 there. */
+/* oneDNN is fast for whole blocks of channels only. The blocks are padded with zeros anyway, so
+ * it gets all their channels, and weights that are 0 there. */
 static int64_t padded(int64_t channels)
 {
     int64_t block = ck_dnn_block();
     return (channels + block - 1) / block * block;
 }
 
+/* Winograd reads the parameter as it is, without a copy in another layout. */
 static int init_winograd(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dtype t)
 {
     if (t != CK_F32 || s->kernel != 3 || s->stride != 1 || s->pad != 1 ||
@@ -29,6 +30,7 @@ static int init_winograd(struct ck_conv *c, const struct ck_conv_shape *s, enum 
     return COKE_OK;
 }
 
+/* src, the first layer's own format, is not padded. */
 static int init_dnn(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dtype t,
                     const struct ck_format *src)
 {
@@ -81,11 +83,12 @@ const char *ck_conv_how(const struct ck_conv *c)
     return c->dnn ? ck_dnn_op_impl(c->dnn) : c->wino.n ? "winograd 4x4" : "";
 }
 
-int ck_conv_runs_errands(const struct ck_conv *c)
+int ck_conv_takes_producer(const struct ck_conv *c)
 {
-    return c->wino.n && ck_wino_runs_errands(&c->wino, (enum ck_wino_pass)c->pass);
+    return c->wino.n && ck_wino_takes_producer(&c->wino, (enum ck_wino_pass)c->pass);
 }
 
+/* Winograd adds to the gradient of the weights; oneDNN overwrites it (ck_conv_weights). */
 int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],
                 const struct ck_wino_producer *producer, void *scratch)
 {

@@ -1,7 +1,7 @@
-/* conv_table.c - which way a convolution is computed.
+/* conv_table.c - chooses the algorithm of a convolution.
  *
- * The tuning file is text: a line "coke-tuning 1", then one line a convolution and pass:
- * type pass n ic ih iw oc kernel stride pad way. */
+ * The tuning file is text: a line "coke-tuning 1", then one line per convolution and pass: type
+ * pass n ic ih iw oc kernel stride pad way. */
 #include "nn/conv_table.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -16,12 +16,12 @@
 /* ---- the table ---- */
 
 /* Measured with bench_step --tune on AVX-512 (docs/results.md): our Winograd won for every
- * shape of ResNet-18, a quarter of its width and ResNet-50, in all passes. Below 3x3 pixels its
- * tiles of 4x4 are mostly padding. */
+ * shape of ResNet-18, ResNet-18 of a quarter width and ResNet-50, in all passes. Below 3x3
+ * pixels its tiles of 4x4 are mostly padding. */
 struct rule {
     enum ck_dtype t;
-    int64_t channels; /* least ic and oc */
-    int64_t pixels;   /* least oh * ow */
+    int64_t channels; /* minimum ic and oc */
+    int64_t pixels;   /* minimum oh * ow */
 };
 
 static const struct rule winograd_rules[] = {
@@ -41,17 +41,18 @@ static enum ck_conv_way look_up(const struct ck_conv_shape *s, enum ck_dtype t)
     return CK_DIRECT;
 }
 
-/* ---- what was measured ---- */
+/* ---- measured choices ---- */
 
 enum { LINE = 160 };
 
 struct entry {
-    char key[LINE]; /* the line without the way */
+    char key[LINE]; /* the line without the algorithm */
     enum ck_conv_way way;
 };
 
+/* Process-global, not synchronised (conv_table.h). */
 static struct {
-    char *path; /* NULL = nothing is measured */
+    char *path; /* NULL = do not measure */
     struct entry *v;
     int n, changed;
     int64_t room;
@@ -89,7 +90,7 @@ static int add(const char *key, enum ck_conv_way way)
 
 #define HEAD "coke-tuning 1"
 
-/* Is it what make_key writes? */
+/* Whether the text is exactly what make_key writes: a stricter check than parsing. */
 static int is_key(const char *text)
 {
     char type[8], pass[8], again[LINE];
@@ -115,7 +116,7 @@ static int read_line(const char *path, int number, char *line)
     if (number == 1)
         return strcmp(line, HEAD) == 0
                    ? COKE_OK
-                   : ck_fail(COKE_EFORMAT, "%s: not a tuning file: it begins with \"%.40s\"",
+                   : ck_fail(COKE_EFORMAT, "%s: not a tuning file: it starts with \"%.40s\"",
                              path, line);
     for (int w = 0; space && w < CK_CONV_WAYS; w++)
         if (strcmp(space + 1, way_name[w]) == 0) {
@@ -139,7 +140,7 @@ static int read_text(const char *path, const char *text, size_t size)
         number++;
         if (!end || n >= sizeof line)
             return ck_fail(COKE_EFORMAT, "%s: line %d is %s", path, number,
-                           end ? "too long" : "cut off");
+                           end ? "too long" : "truncated");
         memcpy(line, text + at, n);
         line[n] = 0;
         CK_RETURN_IF(read_line(path, number, line));
@@ -206,6 +207,7 @@ done:
 
 /* ---- measuring ---- */
 
+/* The fastest of five runs on zeros, after one to warm up. */
 static int time_conv(struct ck_conv *c, double *seconds)
 {
     int rc = COKE_OK;
@@ -214,16 +216,16 @@ static int time_conv(struct ck_conv *c, double *seconds)
     for (int i = 0; i < CK_DNN_ARGS; i++) {
         data[i] = ck_calloc_array(1, c->bytes[i]);
         if (!data[i])
-            CK_FAIL(COKE_ENOMEM, "no memory to measure a convolution");
+            CK_LEAVE(COKE_ENOMEM);
     }
     scratch = ck_calloc_array(1, c->scratch + 1);
     if (!scratch)
-        CK_FAIL(COKE_ENOMEM, "no memory to measure a convolution");
+        CK_LEAVE(COKE_ENOMEM);
     for (int i = 0; i < 6; i++) {
         double start = ck_clock_seconds();
         CK_TRY(ck_conv_run(c, data, NULL, scratch));
         double now = ck_clock_seconds() - start;
-        *seconds = i && now < *seconds ? now : *seconds; /* the first one warms up */
+        *seconds = i && now < *seconds ? now : *seconds; /* skips the warm-up */
     }
 done:
     for (int i = 0; i < CK_DNN_ARGS; i++)
@@ -242,7 +244,7 @@ static int measure(const struct ck_conv_shape *s, enum ck_conv_pass pass, enum c
         double seconds = 0;
         int rc = ck_conv_init(&c, s, pass, t, src, (enum ck_conv_way)i);
         if (rc == COKE_EUSAGE)
-            continue; /* this way does not exist here */
+            continue; /* not available here */
         if (!rc)
             rc = time_conv(&c, &seconds);
         ck_conv_release(&c);

@@ -1,4 +1,4 @@
-/* copies.c - parameters in the layouts and precision that convolutions want. */
+/* copies.c - keeps parameters in the layouts and precision that convolutions use. */
 #include "nn/copies.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -6,13 +6,14 @@
 
 #include <string.h>
 
+/* Owns everything it points to. */
 struct copy {
     int param;
-    struct ck_dnn_op *reorder; /* from the parameter; its DST format is the copy's */
+    struct ck_dnn_op *reorder; /* from the parameter's layout; its DST format is the copy's */
     void *data, *scratch;
-    float *padded;    /* the parameter with all channels of the format; NULL = it has them */
-    int64_t ic;       /* of the format */
-    uint64_t version; /* of the parameter when it was copied; 0 = never */
+    float *padded;    /* the parameter padded to the format's channels; NULL = no padding */
+    int64_t ic;       /* input channels of the format */
+    uint64_t version; /* the parameter's version when it was copied; 0 = never */
 };
 
 struct ck_copies {
@@ -44,8 +45,10 @@ static int find(const struct ck_copies *c, int param, const struct ck_format *fo
     return -1;
 }
 
-static int make(struct copy *v, const struct ck_param *p, const struct ck_format *format,
-                int64_t oc, int64_t ic)
+/* On failure the caller frees what was created. `data` starts at 0, as padding channels must
+ * be. */
+static int create(struct copy *v, const struct ck_param *p, const struct ck_format *format,
+                  int64_t oc, int64_t ic)
 {
     int rc = COKE_OK;
     struct ck_format *plain = NULL;
@@ -80,7 +83,7 @@ int ck_copies_get(struct ck_net *net, int param, const struct ck_format *format,
     CK_RETURN_IF(CK_VEC_RESERVE(c->v, c->room, c->n + 1));
     struct copy *v = &c->v[c->n];
     *v = (struct copy){.param = param};
-    int rc = make(v, &net->param[param], format, oc, ic);
+    int rc = create(v, &net->param[param], format, oc, ic);
     if (!rc)
         return c->n++;
     ck_dnn_op_free(v->reorder);
@@ -90,7 +93,7 @@ int ck_copies_get(struct ck_net *net, int param, const struct ck_format *format,
     return rc;
 }
 
-/* The rest of `padded` stays 0. */
+/* Copies the parameter into `padded`, whose other channels stay 0. */
 static void pad(const struct copy *v, const struct ck_param *p)
 {
     int64_t window = p->shape[2] * p->shape[3], row = p->shape[1] * window;

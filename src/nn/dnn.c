@@ -1,4 +1,4 @@
-/* dnn.c - convolutions and changes of layout, by oneDNN. */
+/* dnn.c - convolutions and layout conversions by oneDNN. */
 #include "nn/dnn.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -13,28 +13,30 @@ struct ck_format {
     ck_md md;
 };
 
+/* A primitive with its memory objects, whose data pointers are set before each run. */
 struct ck_dnn_op {
     dnnl_primitive_desc_t pd;
     dnnl_primitive_t primitive;
     int narg;
     int role[CK_DNN_ARGS + 1]; /* enum ck_dnn_arg */
     dnnl_exec_arg_t arg[CK_DNN_ARGS + 1];
-    void *handle[CK_DNN_ARGS + 1]; /* what the memories point to */
+    void *handle[CK_DNN_ARGS + 1]; /* current data pointers, to skip redundant updates */
     struct ck_format format[CK_DNN_ARGS];
     int has_format[CK_DNN_ARGS];
     size_t scratch;
 };
 
-/* ---- the engine: one a process ---- */
+/* ---- the engine: one per process ---- */
 
 static struct {
     once_flag once;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_primitive_attr_t attr; /* the caller owns the scratchpad */
+    dnnl_primitive_attr_t attr; /* scratchpad provided by the caller */
     dnnl_status_t status;
 } cpu = {.once = ONCE_FLAG_INIT};
 
+/* Never destroyed: the engine lives as long as the process. */
 static void start(void)
 {
     cpu.status = dnnl_engine_create(&cpu.engine, dnnl_cpu, 0);
@@ -56,6 +58,7 @@ static int fail_dnn(const char *what, dnnl_status_t s)
                                                  : "failed");
 }
 
+/* Every function that creates something calls this first; thread-safe. */
 static int engine_up(void)
 {
     call_once(&cpu.once, start);
@@ -83,6 +86,7 @@ int ck_dnn_may_emulate_bf16(void)
     return text && strcmp(text, "1") == 0 && has_isa(dnnl_cpu_isa_avx512_core);
 }
 
+/* Per thread, so that callers cannot overwrite each other's text. */
 const char *ck_dnn_version(void)
 {
     static _Thread_local char text[32];
@@ -173,12 +177,13 @@ static int add_arg(struct ck_dnn_op *op, int role, int dnnl_arg, ck_cmd md)
     return s ? fail_dnn("memory descriptor", s) : COKE_OK;
 }
 
+/* Connects an argument of ours with oneDNN's; role -1 ends a list. */
 struct arg_row {
     int role, dnnl_arg;
     dnnl_query_t query;
 };
 
-/* Takes pd, also when it fails. */
+/* Takes ownership of pd, also on failure. */
 static int finish(struct ck_dnn_op **out, dnnl_primitive_desc_t pd, const struct arg_row *row)
 {
     int rc = COKE_OK;
@@ -260,7 +265,7 @@ int ck_dnn_op_run(struct ck_dnn_op *op, void *const data[CK_DNN_ARGS], void *scr
 
 /* ---- convolutions ---- */
 
-/* What a primitive descriptor is made from, in either of the two spellings. */
+/* The parts of a primitive descriptor, for either version of oneDNN. */
 struct conv_parts {
     ck_md src, weights, dst;
     dnnl_dims_t stride, pad_l, pad_r;
@@ -282,6 +287,7 @@ static dnnl_status_t image_md(ck_md *md, const struct ck_format *f, int64_t n, i
              : ck_md_tag(md, 4, dims, t, dnnl_format_tag_any);
 }
 
+/* Right padding is whatever makes the output size exact; it may differ from the left. */
 static dnnl_status_t make_parts(struct conv_parts *p, const struct ck_conv_shape *s,
                                 enum ck_conv_pass pass, enum ck_dtype t,
                                 const struct ck_format *src, const struct ck_format *dst)
@@ -292,8 +298,8 @@ static dnnl_status_t make_parts(struct conv_parts *p, const struct ck_conv_shape
         int64_t in = i ? s->iw : s->ih, out = i ? s->ow : s->oh;
         p->pad_l[i] = s->pad;
         p->pad_r[i] = (out - 1) * s->stride + s->kernel - in - s->pad;
-        /* One output takes no strides, and oneDNN 2.6's backward weights in bf16 read beyond
-         * images that are one pixel wide if it is told of any. */
+        /* With a single output the stride is irrelevant; pass 1, because oneDNN 2.6's bf16
+         * backward weights read out of bounds on 1-pixel-wide images with a stride > 1. */
         p->stride[i] = out == 1 && p->pad_r[i] >= 0 ? 1 : s->stride;
     }
     dnnl_status_t status = image_md(&p->src, src, s->n, s->ic, s->ih, s->iw, type);
@@ -305,7 +311,7 @@ static dnnl_status_t make_parts(struct conv_parts *p, const struct ck_conv_shape
     return status;
 }
 
-/* The backward passes want to know a forward one; its weights have the images' type. */
+/* Backward passes need a forward primitive as a hint; its weights have the images' type. */
 static dnnl_status_t make_hint(dnnl_primitive_desc_t *hint, const struct conv_parts *p,
                                const struct ck_conv_shape *s, enum ck_dtype t)
 {
@@ -394,7 +400,7 @@ done:
     return rc;
 }
 
-/* ---- changes of layout ---- */
+/* ---- layout conversions ---- */
 
 int ck_reorder_new(struct ck_dnn_op **out, const struct ck_format *from,
                    const struct ck_format *to)
@@ -409,5 +415,5 @@ int ck_reorder_new(struct ck_dnn_op **out, const struct ck_format *from,
         return rc;
     dnnl_status_t s = dnnl_reorder_primitive_desc_create(
         &pd, ck_md_lend(&from->md), cpu.engine, ck_md_lend(&to->md), cpu.engine, cpu.attr);
-    return s ? fail_dnn("change of layout", s) : finish(out, pd, args);
+    return s ? fail_dnn("layout conversion", s) : finish(out, pd, args);
 }

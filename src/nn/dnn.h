@@ -1,4 +1,7 @@
-/* dnn.h - convolutions and changes of layout, by oneDNN; nothing of its headers shows here. */
+/* dnn.h - convolutions and layout conversions by oneDNN, without exposing its headers.
+ *
+ * The engine and its stream are process-global and created on first use, from any thread. An
+ * operation runs on the OpenMP team and may be used by one thread at a time. */
 #ifndef CK_DNN_H
 #define CK_DNN_H
 
@@ -7,17 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How images lie in memory. Blocked: [n][c / block][h][w][block], channels padded with zeros to
+/* Memory layouts of images. Blocked: [n][c / block][h][w][block], channels padded with zeros to
  * whole blocks. */
 enum ck_layout { CK_PLAIN, CK_BLOCKED };
 
-int ck_dnn_block(void);           /* channels in a block: 16, or 8 without AVX-512 */
+int ck_dnn_block(void);           /* channels per block: 16, or 8 without AVX-512 */
 const char *ck_dnn_version(void); /* "2.6.3" */
-int ck_dnn_has_bf16(void);        /* this CPU multiplies bf16 (AVX-512 BF16 or AMX) */
-/* Slowly and only if the environment says COKE_EMULATE_BF16=1, for tests. */
+int ck_dnn_has_bf16(void);        /* the CPU has bf16 products (AVX-512 BF16 or AMX) */
+/* Whether bf16 may be emulated, slowly: only if COKE_EMULATE_BF16=1 is set, for tests. */
 int ck_dnn_may_emulate_bf16(void);
 
-/* ---- formats: sizes, element type and layout ---- */
+/* ---- formats: sizes, element type and layout. The caller frees what it creates. ---- */
 
 struct ck_format;
 
@@ -36,14 +39,14 @@ struct ck_dnn_op;
 
 struct ck_conv_shape {
     int64_t n, ic, ih, iw, oc, oh, ow;
-    int64_t kernel, stride, pad; /* the same in both directions */
+    int64_t kernel, stride, pad; /* the same vertically and horizontally */
 };
 
 enum ck_conv_pass { CK_CONV_FORWARD, CK_CONV_DATA, CK_CONV_WEIGHTS, CK_CONV_PASSES };
 
-/* src and dst: formats of the images, or NULL for whatever is best; backward passes have
- * gradients in their place. winograd: by oneDNN's own
- * Winograd algorithm. Returns COKE_EUSAGE where there is no such implementation. */
+/* src and dst: formats of the images, or NULL for whatever is fastest; backward passes have
+ * gradients in their place. winograd: use oneDNN's own Winograd algorithm. COKE_EUSAGE if there
+ * is no such implementation. */
 int ck_dnn_conv_new(struct ck_dnn_op **out, const struct ck_conv_shape *s,
                     enum ck_conv_pass pass, enum ck_dtype t, const struct ck_format *src,
                     const struct ck_format *dst, int winograd);
@@ -53,12 +56,13 @@ void ck_dnn_op_free(struct ck_dnn_op *op);
 
 enum ck_dnn_arg { CK_ARG_SRC, CK_ARG_WEIGHTS, CK_ARG_DST, CK_DNN_ARGS };
 
+/* Borrowed from the operation; NULL if it has no such argument. */
 const struct ck_format *ck_dnn_op_format(const struct ck_dnn_op *op, enum ck_dnn_arg arg);
-size_t ck_dnn_op_scratch(const struct ck_dnn_op *op); /* bytes that run needs */
+size_t ck_dnn_op_scratch(const struct ck_dnn_op *op); /* bytes that a run needs */
 const char *ck_dnn_op_impl(const struct ck_dnn_op *op);
 
-/* data [CK_DNN_ARGS], what the pass does not have is NULL. Gradients stand where the things
- * themselves would. */
+/* data [CK_DNN_ARGS]; NULL where the pass has no such argument. Gradients take the place of the
+ * tensors they belong to. Blocks until the result is complete. */
 int ck_dnn_op_run(struct ck_dnn_op *op, void *const data[CK_DNN_ARGS], void *scratch);
 
 #endif

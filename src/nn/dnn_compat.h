@@ -1,8 +1,8 @@
-/* dnn_compat.h - oneDNN 2.6, 2.7 and 3.x under one spelling; included by dnn.c alone.
+/* dnn_compat.h - oneDNN 2.6, 2.7 and 3.x behind one interface; included by dnn.c only.
  *
- * In 2.x a memory descriptor is a struct and an operation is described before its primitive
- * descriptor is made; in 3.x the descriptor is a pointer and one call does both. `ck_md` is
- * what is owned, `ck_cmd` what is lent. */
+ * In 2.x a memory descriptor is a struct, and an operation is described before its primitive
+ * descriptor is created; in 3.x the descriptor is a pointer, and one call does both. `ck_md` is
+ * owned, `ck_cmd` is borrowed. */
 #ifndef CK_DNN_COMPAT_H
 #define CK_DNN_COMPAT_H
 

@@ -1,6 +1,7 @@
-/* encoder.c - a backbone with its head. */
+/* encoder.c - builds encoders from their options, and saves the options with them. */
 #include "nn/encoder.h"
 #include "core/error.h"
+#include "core/option.h"
 #include "nn/mlp.h"
 #include "nn/resnet.h"
 
@@ -29,7 +30,7 @@ static int build(struct coke_encoder *e)
     return last;
 }
 
-/* The last batch norm of every block begins with 0, so that a block passes on what it gets. */
+/* Sets the scale of every block's last batch norm to 0, so that blocks start as identities. */
 static void zero_residuals(struct ck_net *net, enum coke_arch arch)
 {
     const char *last = arch == COKE_RESNET50 ? ".bn3.weight" : ".bn2.weight";
@@ -70,7 +71,7 @@ void ck_encoder_release(struct coke_encoder *e)
     ck_net_release(&e->net);
 }
 
-/* ---- files: the options are metadata "encoder.NAME" ---- */
+/* ---- files: the options are stored as metadata "encoder.NAME" ---- */
 
 #define PREFIX "encoder."
 

@@ -1,5 +1,5 @@
-/* encoder.h - a backbone with its head: images in, features, projections and predictions out.
- */
+/* encoder.h - a backbone with projector and predictor: maps images to features, projections and
+ * predictions. */
 #ifndef CK_ENCODER_H
 #define CK_ENCODER_H
 
@@ -10,16 +10,17 @@
 struct coke_encoder {
     struct ck_encoder_options o;
     struct ck_net net;
-    int node[COKE_OUTPUTS]; /* by enum coke_output; -1 = this encoder has none */
+    int node[COKE_OUTPUTS]; /* indexed by enum coke_output; -1 = not present */
 };
 
+/* Builds and initialises the network. On failure e is released. */
 int ck_encoder_init(struct coke_encoder *e, const struct ck_encoder_options *o);
 void ck_encoder_release(struct coke_encoder *e);
 
-/* Weights, running statistics and, in the metadata, the options. `s` borrows from e. */
+/* Adds weights, running statistics and, as metadata, the options. `s` borrows from e. */
 int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s);
 int ck_encoder_save_options(const struct ck_encoder_options *o, struct ck_state *s);
-/* The options that a state's metadata name; COKE_EFORMAT if it has none. */
+/* Reads the options from a state's metadata; COKE_EFORMAT if it has none. */
 int ck_encoder_options_from(struct ck_encoder_options *o, const struct ck_state *s,
                             const char *source);
 

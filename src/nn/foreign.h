@@ -1,4 +1,4 @@
-/* foreign.h - encoders under the names that other programs give their parts, in and out. */
+/* foreign.h - reads and writes encoders under the tensor names of other programs. */
 #ifndef CK_FOREIGN_H
 #define CK_FOREIGN_H
 
@@ -10,22 +10,23 @@ enum ck_naming {
     CK_NAMES_DETECTRON2   /* stem.conv1.norm.weight, res2.0.shortcut.weight, ... */
 };
 
-/* Appends the encoder's tensors, which `out` borrows; heads: also those behind the backbone. */
+/* Adds the encoder's tensors, which `out` borrows; heads: also those of projector and
+ * predictor. */
 int ck_foreign_save(const struct coke_encoder *e, enum ck_naming naming, int heads,
                     struct ck_state *out);
 
 struct ck_foreign_options {
-    const char *prefix; /* what stands before conv1.weight; NULL = found out */
-    int heads;          /* 0 = the backbone alone */
-    const char *ignore; /* names that begin so behind the prefix are left out; NULL = none */
+    const char *prefix; /* what precedes conv1.weight; NULL = detect */
+    int heads;          /* 0 = the backbone only */
+    const char *ignore; /* skip names that begin with this after the prefix; NULL = none */
 };
 
 enum { CK_FOREIGN_NOTE = 1024 };
 
-/* An encoder of the tensors of torchvision's, MoCo's or the authors' networks, whatever they
- * are called before conv1.weight. What it is follows from names and shapes. Every tensor is
- * used or, in `note`, named as left out; one below the prefix that does not belong is an error.
- * f16, bf16 and f64 become f32. path is for sentences. */
+/* Builds an encoder from the tensors of torchvision's, MoCo's or the authors' networks,
+ * whatever precedes conv1.weight. Names and shapes determine the options. Every tensor is used
+ * or named in `note` as left out; one under the prefix that does not belong is an error.
+ * Converts f16, bf16 and f64 to f32. `path` is used in messages. On failure e owns nothing. */
 int ck_foreign_load(struct coke_encoder *e, const struct ck_state *s, const char *path,
                     const struct ck_foreign_options *o, char note[CK_FOREIGN_NOTE]);
 

@@ -1,4 +1,7 @@
-/* foreign_load.c - an encoder of tensors that other programs named. */
+/* foreign_load.c - builds an encoder from tensors that other programs named.
+ *
+ * The file is not trusted: shapes are checked against each other before a network of that size
+ * is built. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "io/convert.h"
@@ -10,13 +13,15 @@
 
 enum { PREFIX = 128, CANDIDATES = 8 };
 
+/* The state of one ck_foreign_load. */
 struct load {
     const struct ck_state *s;
     const char *path;
     const struct ck_foreign_options *o;
-    char prefix[PREFIX];  /* before conv1.weight */
-    char sibling[PREFIX]; /* before predictor.0.weight, in the authors' files */
+    char prefix[PREFIX];  /* what precedes conv1.weight */
+    char sibling[PREFIX]; /* what precedes predictor.0.weight in the authors' files */
     struct ck_state own;  /* the tensors under our names */
+    /* [nconverted] f32 copies that `own` borrows */
     void **converted;
     int nconverted;
     struct ck_encoder_options e;
@@ -44,7 +49,7 @@ static int has_stem(const struct ck_state *s, const char *prefix)
     return ck_state_find(s, name) != NULL;
 }
 
-/* Everything that stands before a ResNet's names. */
+/* Lists everything that precedes a ResNet's names. */
 static int list_prefixes(const struct ck_state *s, char out[CANDIDATES][PREFIX])
 {
     int n = 0;
@@ -59,7 +64,7 @@ static int list_prefixes(const struct ck_state *s, char out[CANDIDATES][PREFIX])
     return n;
 }
 
-/* Of several networks in one file (MoCo's has two), the one that is trained. */
+/* Chooses, of several networks in one file (MoCo's has two), the trained one. */
 static int choose_prefix(struct load *l)
 {
     static const char *const usual[] = {
@@ -70,7 +75,7 @@ static int choose_prefix(struct load *l)
     int n = list_prefixes(l->s, found);
     if (n == 0)
         return ck_fail(COKE_EFORMAT,
-                       "%s holds neither an encoder of coke nor a torchvision ResNet: no "
+                       "%s contains neither an encoder of coke nor a torchvision ResNet: no "
                        "tensors ...conv1.weight and "
                        "...%s; its first tensor is %s",
                        l->path, first_block, l->s->ntensors ? l->s->tensor[0].name : "(none)");
@@ -81,12 +86,14 @@ static int choose_prefix(struct load *l)
                 return COKE_OK;
             }
     if (n > 1)
-        return ck_fail(COKE_EUSAGE, "%s holds several networks; which one? --prefix %s or %s",
-                       l->path, found[0], found[1]);
+        return ck_fail(COKE_EUSAGE,
+                       "%s contains several networks: choose one by prefix, %s or %s", l->path,
+                       found[0], found[1]);
     memcpy(l->prefix, found[0], PREFIX);
     return COKE_OK;
 }
 
+/* The authors' predictor is a sibling of their encoder, not inside it. */
 static int set_prefix(struct load *l)
 {
     if (l->o->prefix) {
@@ -103,7 +110,7 @@ static int set_prefix(struct load *l)
     return COKE_OK;
 }
 
-/* ---- tensors under our names ---- */
+/* ---- tensors under coke's names ---- */
 
 static int is_backbone(const char *name)
 {
@@ -111,7 +118,7 @@ static int is_backbone(const char *name)
            begins(name, "layer2.") || begins(name, "layer3.") || begins(name, "layer4.");
 }
 
-/* Our name for a tensor, or NULL: it is left out. */
+/* coke's name for a tensor, or NULL if it is left out. */
 static const char *own_name(const struct load *l, const char *name)
 {
     const char *own = NULL;
@@ -129,7 +136,7 @@ static int is_float(enum ck_dtype t)
     return t == CK_F32 || t == CK_F16 || t == CK_BF16 || t == CK_F64;
 }
 
-/* As f32; the bytes in a file may stand at any address. */
+/* Adds the tensor as f32. Always copies: data in a file may be unaligned. */
 static int add_float(struct load *l, const char *name, const struct ck_tensor *t)
 {
     int64_t n = ck_tensor_elements(t);
@@ -140,8 +147,8 @@ static int add_float(struct load *l, const char *name, const struct ck_tensor *t
     ck_convert_f32(t->dtype, t->data, n, x);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(x[i]))
-            return ck_fail(COKE_EFORMAT, "%s: tensor '%s' has %s at place %lld", l->path,
-                           t->name, isnan(x[i]) ? "NaN" : "a number beyond f32", (long long)i);
+            return ck_fail(COKE_EFORMAT, "%s: tensor '%s' has %s at index %lld", l->path,
+                           t->name, isnan(x[i]) ? "NaN" : "a value beyond f32", (long long)i);
     return ck_state_add(&l->own, name, CK_F32, t->ndim, t->shape, x);
 }
 
@@ -161,10 +168,10 @@ static int collect(struct load *l)
     return COKE_OK;
 }
 
-/* ---- what it is ---- */
+/* ---- the options, from names and shapes ---- */
 
-/* Tensor `name` has this shape (0 = any length), so that nothing larger than the file is built
- * from what one small tensor claims. */
+/* Requires that tensor `name` has this shape (0 = any length), so that no small tensor makes
+ * coke build a network larger than the file. */
 static int need(const struct load *l, const char *name, int ndim, const int64_t *shape,
                 const struct ck_tensor **out)
 {
@@ -180,7 +187,8 @@ static int need(const struct load *l, const char *name, int ndim, const int64_t 
     if (fits)
         return COKE_OK;
     ck_shape_text(t->ndim, t->shape, text);
-    return ck_fail(COKE_EFORMAT, "%s: %s%s is %s, which no ResNet-18, 34 or 50 of ours has",
+    return ck_fail(COKE_EFORMAT,
+                   "%s: %s%s has shape %s, which fits no supported ResNet (18, 34, 50)",
                    l->path, l->prefix, name, text);
 }
 
@@ -214,7 +222,7 @@ static int find_arch(struct load *l)
     return ck_fail(
         COKE_EFORMAT,
         "%s: a ResNet of %d, %d, %d and %d blocks of %d convolutions; only ResNet-18, "
-        "34 and 50 are known",
+        "34 and 50 are supported",
         l->path, blocks[0], blocks[1], blocks[2], blocks[3], bottleneck ? 3 : 2);
 }
 
@@ -224,9 +232,9 @@ static int find_backbone(struct load *l)
     CK_RETURN_IF(need(l, "conv1.weight", 4, (int64_t[4]){0}, &stem));
     int64_t planes = stem->shape[0], last[] = {8 * planes, 8 * planes, 3, 3};
     if (stem->shape[2] != stem->shape[3] || (stem->shape[2] != 7 && stem->shape[2] != 3))
-        return ck_fail(COKE_EFORMAT, "%s: %sconv1 is %lld x %lld; 7 x 7 and 3 x 3 are known",
-                       l->path, l->prefix, (long long)stem->shape[2],
-                       (long long)stem->shape[3]);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: %sconv1 is %lld x %lld; 7 x 7 and 3 x 3 are supported", l->path,
+                       l->prefix, (long long)stem->shape[2], (long long)stem->shape[3]);
     l->e.stem = stem->shape[2] == 7 ? COKE_STEM_IMAGENET : COKE_STEM_CIFAR;
     l->e.channels = stem->shape[1];
     l->e.width = (double)planes / 64;
@@ -239,7 +247,8 @@ static int has(const struct load *l, const char *name)
     return ck_state_find(&l->own, name) != NULL;
 }
 
-static int find_head(struct load *l, int64_t features)
+/* The projector's kind follows from which of its layers exist. */
+static int find_projector(struct load *l, int64_t features)
 {
     const struct ck_tensor *t;
     l->e.projector = has(l, "fc.weight")     ? COKE_PROJECTOR_LINEAR
@@ -279,13 +288,13 @@ static int find_options(struct load *l)
     l->e = ck_encoder_options_default();
     CK_RETURN_IF(find_backbone(l));
     int64_t planes = llround(64 * l->e.width);
-    CK_RETURN_IF(find_head(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));
+    CK_RETURN_IF(find_projector(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));
     return find_predictor(l);
 }
 
 /* ---- what is left out ---- */
 
-/* A name down to as many words as the prefix has: "module.encoder_k.*". */
+/* A name truncated to as many components as the prefix has: "module.encoder_k.*". */
 static void group_of(const struct load *l, const char *name, char out[PREFIX])
 {
     int words = 1;
@@ -297,7 +306,8 @@ static void group_of(const struct load *l, const char *name, char out[PREFIX])
     snprintf(out, PREFIX, "%.*s%s", (int)n, name, name[n] ? ".*" : "");
 }
 
-static void tell_left_out(const struct load *l, char note[CK_FOREIGN_NOTE])
+/* Writes the note: groups of names instead of hundreds of tensors. */
+static void note_left_out(const struct load *l, char note[CK_FOREIGN_NOTE])
 {
     char group[PREFIX], list[CK_FOREIGN_NOTE - 128] = "";
     int n = 0;
@@ -336,7 +346,7 @@ int ck_foreign_load(struct coke_encoder *e, const struct ck_state *s, const char
     if (rc)
         ck_encoder_release(e);
     else
-        tell_left_out(&l, note);
+        note_left_out(&l, note);
 done:
     for (int i = 0; i < l.nconverted; i++)
         ck_free(l.converted[i]);

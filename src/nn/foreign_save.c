@@ -1,4 +1,4 @@
-/* foreign_save.c - an encoder's tensors under the names that other programs expect. */
+/* foreign_save.c - saves an encoder's tensors under the names that other programs expect. */
 #include "nn/foreign.h"
 
 #include "coke.h"
@@ -23,7 +23,7 @@ static void name_authors(const char *name, char out[NAME])
     snprintf(out, NAME, "module.%s%s", begins(name, "predictor.") ? "" : "encoder.", name);
 }
 
-/* The last words of a tensor's name: its layer's, without "weight" and the like. */
+/* The last components of a tensor's name: its layer, without "weight" and the like. */
 static const struct {
     const char *ours, *theirs;
 } layers[] = {
@@ -33,7 +33,7 @@ static const struct {
     {"downsample.0.", "shortcut."}, {"downsample.1.", "shortcut.norm."},
 };
 
-/* As MoCo's conversion has it: layer1.0.bn2.bias becomes res2.0.conv2.norm.bias. */
+/* As in MoCo's conversion: layer1.0.bn2.bias becomes res2.0.conv2.norm.bias. */
 static void name_detectron2(const char *name, char out[NAME])
 {
     int stage, block, used = 0;
@@ -48,6 +48,7 @@ static void name_detectron2(const char *name, char out[NAME])
                      name + strlen(layers[i].ours));
 }
 
+/* Renames the tensors of ck_net_save; `own` holds only borrowed data. */
 int ck_foreign_save(const struct coke_encoder *e, enum ck_naming naming, int heads,
                     struct ck_state *out)
 {

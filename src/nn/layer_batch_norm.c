@@ -1,5 +1,8 @@
-/* layer_batch_norm.c - batch norm with what follows it: out = relu?(norm(x) + residual), where the
- * residual may have a batch norm of its own. */
+/* layer_batch_norm.c - batch norm fused with what follows it: out = relu?(norm(x) + residual),
+ * where the residual may have a batch norm of its own.
+ *
+ * Deferred results (plan_defer.c) are computed by a convolution's workers, concurrently and for
+ * disjoint images: make_out() and make_din() only read op and struct norm. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "kernels/norm.h"
@@ -9,7 +12,7 @@
 
 #define MOMENTUM 0.1
 
-/* One batch norm: coefficients by channel, [padded] each. */
+/* One batch norm: coefficients per channel, [padded] each. Valid from forward to backward. */
 struct unit {
     const struct ck_node *node;
     int64_t channels, padded;
@@ -17,15 +20,17 @@ struct unit {
     double *sums; /* [2][padded], part of norm.sums */
 };
 
+/* op->data. One allocation of floats and one of doubles hold all arrays; the doubles are
+ * contiguous so that a single all-reduce covers count and sums. */
 struct norm {
     struct unit unit[2];
     int units;
     float *floats;
-    double *sums; /* [1]: values per channel, then the units' */
+    double *sums; /* [1]: values per channel, then the units' sums */
     int64_t nsums;
 };
 
-/* Some images of a batch. */
+/* A range of images of a batch. */
 struct range {
     int64_t first, images;
 };
@@ -40,7 +45,7 @@ static struct ck_act_shape shape_of(const struct ck_value *v, struct range r)
     return (struct ck_act_shape){r.images, v->act.cb, v->act.s, v->act.blk};
 }
 
-/* Where the range begins in an array like v; NULL stays NULL. */
+/* Address at which the range begins in an array shaped like v; NULL stays NULL. */
 static void *part_of(const struct ck_value *v, const void *data, struct range r)
 {
     size_t image = v->bytes / (size_t)v->act.n;
@@ -85,8 +90,8 @@ static int prepare(struct ck_op *op)
     return COKE_OK;
 }
 
-/* The masked gradient takes the place of the first gradient of the output, and is the
- * residual's gradient; the second, if any, gives its place to that of x. */
+/* The masked gradient overwrites the first gradient of the output and is the residual's
+ * gradient; the second, if any, is overwritten by the gradient of x. */
 static int prepare_backward(struct ck_op *op)
 {
     int rc = COKE_OK;
@@ -102,6 +107,8 @@ done:
 
 /* ---- forward ---- */
 
+/* All-reduces the sums over the ranks. A rank without images contributes zeros but must still
+ * call, because the all-reduce is collective. */
 static int synchronise(struct ck_op *op, struct norm *m)
 {
     const struct ck_reduce *r = &op->plan->reduce;
@@ -120,6 +127,7 @@ int ck_norm_fail_single(const struct ck_op *op)
                    op->node->name);
 }
 
+/* Computes the batch's statistics and updates the running ones. */
 static int batch_statistics(struct ck_op *op, struct norm *m)
 {
     struct ck_net *net = op->plan->net;
@@ -146,6 +154,7 @@ static int batch_statistics(struct ck_op *op, struct norm *m)
     return COKE_OK;
 }
 
+/* For evaluation; var is not needed. */
 static void running_statistics(struct ck_op *op, struct norm *m)
 {
     for (int i = 0; i < m->units; i++) {
@@ -176,6 +185,7 @@ static void make_out(const struct ck_op *op, struct range r)
     apply(op, ck_op_in(op, 0), op->in[1] >= 0 ? ck_op_in(op, 1) : NULL, ck_op_out(op), r);
 }
 
+/* Computes the statistics and, unless deferred, the output. */
 static int forward(struct ck_op *op)
 {
     struct norm *m = op->data;
@@ -189,7 +199,7 @@ static int forward(struct ck_op *op)
         ck_bn_affine(u->channels, u->padded, p[0].value, p[1].value, u->mean, u->invstd,
                      u->scale, u->shift);
     }
-    if (!op->share[CK_NORM_OUT])
+    if (!op->deferred[CK_NORM_OUT])
         make_out(op, whole(op));
     return COKE_OK;
 }
@@ -203,7 +213,7 @@ static int recompute(struct ck_op *op, void *out)
 
 /* ---- backward ---- */
 
-/* The gradient that reaches unit `which`; with a residual it has been masked before. */
+/* The gradient at the output of unit `which`; with a residual it has been masked already. */
 static struct ck_bn_grad incoming(const struct ck_op *op, int which, int masked)
 {
     const struct norm *m = op->data;
@@ -220,6 +230,8 @@ static struct ck_bn_grad incoming(const struct ck_op *op, int which, int masked)
     return g;
 }
 
+/* Sums the gradients, masks the first one in place if there is a residual, and adds this rank's
+ * own sums to the gradients of gamma and beta. */
 static void sum_grads(struct ck_op *op, struct norm *m)
 {
     for (int i = 0; i < m->units; i++) {
@@ -246,7 +258,8 @@ static void make_din(const struct ck_op *op, int which, struct range r)
     int train = op->plan->r.train;
     g.dy = part_of(x, g.dy, r);
     g.dy2 = part_of(x, g.dy2, r);
-    g.x = part_of(x, g.x, r); /* y is not asked: with a residual the gradient is masked */
+    g.x = part_of(x, g.x,
+                  r); /* y is not needed: with a residual the gradient is masked already */
     ck_bn_grad_apply(&a, x->dtype, &g, train ? u->ca : u->scale, train ? u->cb : NULL,
                      train ? u->cc : NULL, part_of(x, ck_op_din(op, which), r));
 }
@@ -263,11 +276,13 @@ static int backward(struct ck_op *op)
             ck_bn_grad_coef(u->channels, u->padded, m->sums[0],
                             op->plan->net->param[u->node->param].value, u->mean, u->invstd,
                             u->sums, u->sums + u->padded, u->ca, u->cb, u->cc);
-        if (op->plan->reduce.absent) { /* images that no statistics know get no gradient */
+        /* This rank contributed no images to the batch statistics, so its dummy image gets a
+         * zero gradient. */
+        if (op->plan->reduce.absent) {
             memset(u->cb, 0, (size_t)u->padded * sizeof *u->cb);
             memset(u->cc, 0, (size_t)u->padded * sizeof *u->cc);
         }
-        if (op->din[i] >= 0 && (i || !op->share[CK_NORM_DIN]))
+        if (op->din[i] >= 0 && (i || !op->deferred[CK_NORM_DIN]))
             make_din(op, i, whole(op));
     }
     return COKE_OK;

@@ -1,4 +1,4 @@
-/* layer_conv.c - convolutions, each pass in its own way (conv.h). */
+/* layer_conv.c - convolutions; each pass has its own algorithm (conv.h). */
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -6,12 +6,12 @@
 #include "nn/copies.h"
 #include "nn/plan_ops.h"
 
+/* op->data; owns the passes. The copies of the weights belong to the network. */
 struct conv {
     struct ck_conv pass[CK_CONV_PASSES];
-    int copy[CK_CONV_PASSES]; /* of the weights, in the layout of the pass; -1 = as they are */
-    struct ck_dnn_op
-        *to_plain;            /* gradient of the weights into the parameter's layout, or NULL */
-    size_t at_diff, at_plain; /* places in the scratch, behind the convolution's */
+    int copy[CK_CONV_PASSES];   /* weights in the layout of the pass; -1 = the parameter */
+    struct ck_dnn_op *to_plain; /* gradient of the weights to OIHW, or NULL */
+    size_t at_diff, at_plain;   /* offsets in the scratch, after the convolution's part */
 };
 
 static size_t aligned(size_t bytes)
@@ -32,7 +32,8 @@ static void need_scratch(struct ck_op *op, size_t bytes)
     op->scratch = bytes > op->scratch ? bytes : op->scratch;
 }
 
-/* The chosen way, or direct where that does not exist here. */
+/* Creates the pass with the chosen algorithm; falls back to direct if that does not exist
+ * here. */
 static int make_pass(struct ck_op *op, struct conv *c, enum ck_conv_pass pass)
 {
     const struct ck_value *x = &op->plan->value[op->in[0]];
@@ -63,7 +64,8 @@ static int make_copy(struct ck_op *op, struct conv *c, enum ck_conv_pass pass)
     return format && copy < 0 ? copy : COKE_OK;
 }
 
-/* Where the gradient comes in a layout of oneDNN's choice, it is made plain and then added. */
+/* If the gradient has a layout of oneDNN's choice, it is converted to OIHW in scratch and then
+ * added. */
 static int make_gradient(struct ck_op *op, struct conv *c)
 {
     int rc = COKE_OK;
@@ -94,6 +96,7 @@ static int prepare(struct ck_op *op)
     return COKE_OK;
 }
 
+/* The data pass exists only if the gradient of the input is wanted. */
 static int prepare_backward(struct ck_op *op)
 {
     int rc = COKE_OK;
@@ -109,6 +112,8 @@ done:
     return rc;
 }
 
+/* The weights in the pass's layout, refreshed if the parameter has changed since the last
+ * run. */
 static int weights_of(const struct ck_op *op, const struct conv *c, enum ck_conv_pass pass,
                       const void **weights)
 {
@@ -116,14 +121,15 @@ static int weights_of(const struct ck_op *op, const struct conv *c, enum ck_conv
     return c->copy[pass] < 0 ? COKE_OK : ck_copies_fresh(op->plan->net, c->copy[pass], weights);
 }
 
-/* ---- what batch norms leave to convolutions ---- */
+/* ---- results that batch norms defer to convolutions ---- */
 
 int ck_conv_can_produce(const struct ck_op *conv, enum ck_conv_pass pass)
 {
     const struct conv *c = conv->data;
-    return ck_conv_runs_errands(&c->pass[pass]);
+    return ck_conv_takes_producer(&c->pass[pass]);
 }
 
+/* Producers (kernels/winograd.h): run by the workers of the convolution. */
 static void make_out(void *norm, int64_t first, int64_t images)
 {
     ck_norm_compute_deferred(norm, CK_NORM_OUT, first, images);
@@ -139,7 +145,7 @@ static void make_din(void *norm, int64_t first, int64_t images)
 static int forward(struct ck_op *op)
 {
     struct conv *c = op->data;
-    struct ck_op *norm = op->share[CK_NORM_OUT];
+    struct ck_op *norm = op->deferred[CK_NORM_OUT];
     struct ck_wino_producer producer = {make_out, norm, norm ? ck_op_in(norm, 0) : NULL};
     const void *weights;
     int rc = weights_of(op, c, CK_CONV_FORWARD, &weights);
@@ -183,7 +189,7 @@ static int backward_weights(struct ck_op *op, struct conv *c)
 
 static int backward_data(struct ck_op *op, struct conv *c)
 {
-    struct ck_op *norm = op->share[CK_NORM_DIN];
+    struct ck_op *norm = op->deferred[CK_NORM_DIN];
     struct ck_wino_producer producer = {make_din, norm,
                                         norm ? ck_op_saved(norm, norm->in[0]) : NULL};
     const void *weights;
@@ -194,7 +200,8 @@ static int backward_data(struct ck_op *op, struct conv *c)
     return ck_conv_run(&c->pass[CK_CONV_DATA], arg, norm ? &producer : NULL, op->plan->scratch);
 }
 
-/* The data first: the gradient of the output may be made there. */
+/* Data before weights: the data pass may produce the gradient of the output, which both
+ * read. */
 static int backward(struct ck_op *op)
 {
     struct conv *c = op->data;

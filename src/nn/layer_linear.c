@@ -1,4 +1,7 @@
-/* layer_linear.c - linear layers on vectors: y = x W' + b, f32. */
+/* layer_linear.c - linear layers on vectors, f32: y = x W' + b, x [n][in], W [out][in].
+ *
+ * The products run on oneDNN's team (kernels/gemm.h), so that their last bits may depend on the
+ * number of threads. */
 #include "kernels/gemm.h"
 #include "nn/plan_ops.h"
 
@@ -22,6 +25,7 @@ static int prepare_backward(struct ck_op *op)
     return rc;
 }
 
+/* Starts from the bias in every row, to which the product is added (beta = 1). */
 static int forward(struct ck_op *op)
 {
     int64_t n = op->plan->r.n, in = op->plan->value[op->in[0]].c,
@@ -34,6 +38,7 @@ static int forward(struct ck_op *op)
                    (struct ck_matrix){p[0].value, in, 1}, 1, y, out);
 }
 
+/* Gradients of parameters are added; that of the input is overwritten. */
 static int backward(struct ck_op *op)
 {
     int64_t n = op->plan->r.n, in = op->plan->value[op->in[0]].c,

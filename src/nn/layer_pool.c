@@ -29,6 +29,7 @@ static int prepare_nothing(struct ck_op *op)
     return COKE_OK;
 }
 
+/* Pooling cannot work in place: input and output differ in size. */
 static int prepare_backward(struct ck_op *op)
 {
     int rc = COKE_OK;
@@ -36,8 +37,10 @@ static int prepare_backward(struct ck_op *op)
     return rc;
 }
 
-/* ---- maximum: the backward pass is told who won ---- */
+/* ---- maximum: the forward pass records the winners for the backward pass ---- */
 
+/* One byte per output. Without a backward pass the buffer is not created and nothing is
+ * recorded. */
 static int prepare_max(struct ck_op *op)
 {
     op->aux_bytes = (size_t)ck_act_size(&op->plan->value[op->out].act);
@@ -95,7 +98,7 @@ const struct ck_op_class ck_op_avg_pool = {
     .backward = backward_avg,
 };
 
-/* ---- whole image: from here on f32 ---- */
+/* ---- whole image: the output is f32 whatever the input is ---- */
 
 static int forward_mean(struct ck_op *op)
 {

@@ -1,5 +1,5 @@
-/* layer_simple.c - the images, and layers of one line: ReLU and addition where no batch norm
- * takes them, vectors of length 1. */
+/* layer_simple.c - the input, and simple layers: ReLU and addition where they are not fused
+ * into a batch norm, and scaling to length 1. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "nn/plan_ops.h"
@@ -18,7 +18,7 @@ static int prepare_nothing(struct ck_op *op)
     return COKE_OK;
 }
 
-/* ---- images: from the caller's plain f32 to the layout and precision of the plan ---- */
+/* ---- input: converts the caller's plain f32 images to the plan's layout and precision ---- */
 
 static int prepare_input(struct ck_op *op)
 {
@@ -36,6 +36,7 @@ done:
     return rc;
 }
 
+/* p->images is borrowed for the forward pass only. */
 static int forward_input(struct ck_op *op)
 {
     void *arg[CK_DNN_ARGS] = {
@@ -63,6 +64,7 @@ static int prepare_relu(struct ck_op *op)
     return COKE_OK;
 }
 
+/* In place: the gradient of the input overwrites that of the output. */
 static int prepare_backward_relu(struct ck_op *op)
 {
     return ck_plan_pass_grad(op, 0, op->dout[0]);
@@ -92,7 +94,7 @@ const struct ck_op_class ck_op_relu = {
     .backward = backward_relu,
 };
 
-/* ---- addition: each side may change its gradient, so the second gets a copy ---- */
+/* ---- addition: each side may overwrite its gradient, so the second gets a copy ---- */
 
 static int prepare_backward_add(struct ck_op *op)
 {
@@ -124,8 +126,9 @@ const struct ck_op_class ck_op_add = {
     .backward = backward_add,
 };
 
-/* ---- length 1 ---- */
+/* ---- scaling to length 1 ---- */
 
+/* The lengths [n] live in op->data, from the forward to the backward pass. */
 static int prepare_unit(struct ck_op *op)
 {
     float *length = op->data = ck_alloc_array((size_t)op->plan->r.n, sizeof *length);

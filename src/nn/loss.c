@@ -1,4 +1,9 @@
-/* loss.c - the discrimination loss of a batch and its gradient, 48 instances at a time. */
+/* loss.c - computes the discrimination loss of a batch and its gradient, 48 instances at a
+ * time.
+ *
+ * A block of instances is a task: it runs all heads and views and writes the gradients of its
+ * own instances only. Losses are stored per block and added in order, so that the result does
+ * not depend on the number of threads. */
 #include "nn/loss.h"
 #include "nn/loss_check.h"
 #include "core/error.h"
@@ -11,59 +16,60 @@
 
 enum {
     ROWS = CK_SOFT_ROWS,
-    CHUNK = 128, /* centers at a time: their scores with a block stay in the L1 cache */
-    LARGE = 2,   /* views that give targets to the others */
+    CHUNK = 128, /* centers at a time: their scores with a block fit the L1 cache */
+    LARGE = 2,   /* views whose softmax contributes to the targets */
 };
 
 enum output { PROJ, PRED };
 
-/* Softmax of one view's block. */
+/* The softmax of one view's block, unnormalised. */
 struct soft {
     float *e;         /* [dim][48] sum of exp((score - top) / T) times the center */
-    double sum[ROWS]; /* of the exp((score - top) / T) */
-    float top[ROWS];  /* largest score */
+    double sum[ROWS]; /* sum of exp((score - top) / T) */
+    float top[ROWS];  /* maximum score */
     float own[ROWS];  /* score of the label */
 };
 
-/* What a worker needs for its block of instances. */
+/* One worker's memory for a block of instances. */
 struct scratch {
     float *xt;                /* [dim][48] */
     float *s;                 /* [CHUNK][48] scores, then their exponentials */
     double *target;           /* [dim] mean center of a row's target */
-    struct soft large[LARGE]; /* proj of the large views, which the targets need */
+    struct soft large[LARGE]; /* proj of the large views, for the targets */
     struct soft now;
 };
 
 struct ck_loss {
     struct ck_loss_shape shape;
     struct ck_loss_options o;
+    /* copy of shape.k */
     int64_t *k;
     const struct ck_softmax *kn;
     int workers;
     struct scratch *scratch; /* [workers] */
-    float *floats;           /* what they point to ... */
-    double *doubles;         /* ... [workers][dim] */
+    float *floats;           /* their floats ... */
+    double *doubles;         /* ... and doubles, [workers][dim] */
     double *loss;            /* [blocks][heads] sums over the instances */
     int64_t *hits;           /* [blocks][heads] */
     int64_t bytes;
 };
 
-/* One step, as the workers see it. */
+/* One step; read-only for the workers. */
 struct step {
     struct ck_loss *l;
     const struct ck_loss_input *in;
     const struct ck_loss_output *out;
     double beta;
-    int uses_q; /* the targets have a share of another view's softmax */
+    int uses_q; /* the targets include another view's softmax */
 };
 
-/* A block of a head. */
+/* One head of one block; on the worker's stack. */
 struct block {
     const struct step *st;
     struct scratch *w;
     int h;
     int64_t first, n;    /* instances first .. first + n - 1 */
-    int32_t label[ROWS]; /* the one of most weight */
+    int32_t label[ROWS]; /* the label of largest weight */
     double loss;         /* sums over the instances */
     int64_t hits;
 };
@@ -126,10 +132,8 @@ int ck_loss_new(struct ck_loss **out, const struct ck_loss_shape *shape,
     l->doubles = take(l, l->workers * shape->dim, sizeof *l->doubles);
     l->loss = take(l, cells, sizeof *l->loss);
     l->hits = take(l, cells, sizeof *l->hits);
-    if (!l->k || !l->scratch || !l->floats || !l->doubles || !l->loss || !l->hits) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!l->k || !l->scratch || !l->floats || !l->doubles || !l->loss || !l->hits)
+        CK_LEAVE(COKE_ENOMEM);
     memcpy(l->k, shape->k, (size_t)shape->heads * sizeof *l->k);
     l->shape.k = l->k;
     for (int i = 0; i < l->workers; i++)
@@ -167,7 +171,7 @@ int64_t ck_loss_bytes(const struct ck_loss *l)
 
 /* ---- softmax of a block ---- */
 
-/* Scores of the labels that lie in this chunk. */
+/* Records the scores of the labels that fall into this chunk. */
 static void note_own(const struct block *b, int64_t from, int64_t count, float *own)
 {
     for (int64_t r = 0; r < b->n; r++)
@@ -175,8 +179,8 @@ static void note_own(const struct block *b, int64_t from, int64_t count, float *
             own[r] = b->w->s[(b->label[r] - from) * ROWS + r];
 }
 
-/* All centers, a chunk at a time, under the running maximum: where it rises, what was summed
- * up so far shrinks. Without wants_mean z->e stays undefined. */
+/* Sweeps over all centers, a chunk at a time, under a running maximum: when it rises, the sums
+ * so far are scaled down. Without wants_mean z->e stays 0. */
 static void soften(const struct block *b, const float *x, int wants_mean, struct soft *z)
 {
     const struct ck_loss *l = b->st->l;
@@ -219,8 +223,8 @@ static void find_labels(struct block *b)
     }
 }
 
-/* target [dim] = the centers of the instance's own labels, weighted; returns their weight,
- * which is 1 but for rounding. */
+/* target [dim] = the weighted centers of the instance's own labels; returns their total weight,
+ * 1 up to rounding. */
 static double own_target(const struct block *b, int64_t r, double *target)
 {
     const struct ck_targets *t = &b->st->in->targets[b->h];
@@ -240,8 +244,8 @@ static double own_target(const struct block *b, int64_t r, double *target)
     return total;
 }
 
-/* The target of view v: alpha of the label, the rest from the other large view, or for a small
- * view from both. */
+/* Adds q to the target of view v: alpha for the label, the rest from the other large view, or
+ * for a small view half from each. */
 static double blend_target(const struct block *b, int v, int64_t r, double *target)
 {
     double total = own_target(b, r, target), alpha = b->st->l->o.alpha;
@@ -263,7 +267,7 @@ static double dot(const float *x, const double *y, int n)
     return sum;
 }
 
-/* grad [dim] gains (is, for the first head) scale * (mass * mean center - target). */
+/* Adds scale * (mass * mean center - target) to grad [dim]; the first head overwrites it. */
 static void add_gradient(const struct block *b, const struct soft *z, int64_t r, double mass,
                          double scale, float *grad)
 {
@@ -277,7 +281,7 @@ static void add_gradient(const struct block *b, const struct soft *z, int64_t r,
 
 /* ---- views, heads, blocks ---- */
 
-/* Share of an output in the loss of a head. */
+/* Weight of an output in the loss of a head. */
 static double weight_of(const struct step *st, int v, enum output o)
 {
     int small = st->l->shape.views - LARGE;
@@ -288,11 +292,14 @@ static double weight_of(const struct step *st, int v, enum output o)
     return view * (o == PRED ? st->beta : 1 - st->beta);
 }
 
+/* Offset of the block's first vector of view v. */
 static int64_t place(const struct block *b, int v)
 {
     return (v * b->st->in->n + b->first) * b->st->l->shape.dim;
 }
 
+/* Loss, gradient and hits of one output of one view. An output of weight 0 gets a zero
+ * gradient. */
 static void run_view(struct block *b, int v, enum output o)
 {
     const struct step *st = b->st;
@@ -323,6 +330,7 @@ static void run_view(struct block *b, int v, enum output o)
     }
 }
 
+/* The large views' proj come first: every view's target needs them. */
 static void run_head(struct block *b)
 {
     const struct step *st = b->st;
@@ -336,6 +344,7 @@ static void run_head(struct block *b)
     }
 }
 
+/* A task: all heads of a block, in order, because each adds to the same gradients. */
 static void run_block(void *arg, int64_t index, int worker)
 {
     const struct step *st = arg;
@@ -349,8 +358,9 @@ static void run_block(void *arg, int64_t index, int worker)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the step ---- */
 
+/* Adds the blocks in order. */
 static int sum_up(const struct step *st, struct ck_loss_output *out)
 {
     const struct ck_loss *l = st->l;
@@ -380,8 +390,8 @@ int ck_loss_step(struct ck_loss *l, const struct ck_loss_input *in, struct ck_lo
     struct step st = {.l = l, .in = in, .out = out, .beta = in->pred ? l->o.beta : 0};
     st.uses_q = l->shape.views > 1 && l->o.alpha < 1;
     if (ck_threads() > l->workers)
-        return ck_fail(COKE_EUSAGE, "the loss was made for %d threads, not for %d", l->workers,
-                       ck_threads());
+        return ck_fail(COKE_EUSAGE, "the loss was made for %d threads and cannot run on %d",
+                       l->workers, ck_threads());
     CK_RETURN_IF(ck_loss_check_input(&l->shape, in));
     ck_parallel(blocks_of(in->n), run_block, &st);
     return sum_up(&st, out);

@@ -1,4 +1,5 @@
-/* loss_check.c - what the loss refuses, in words. */
+/* loss_check.c - validates the loss's setup and input, with a message that names the first
+ * fault. */
 #include "nn/loss_check.h"
 #include "core/error.h"
 #include "core/workers.h"
@@ -9,7 +10,7 @@
 
 /* ---- options and sizes ---- */
 
-static int check_share(const char *name, double x)
+static int check_fraction(const char *name, double x)
 {
     if (x >= 0 && x <= 1)
         return COKE_OK;
@@ -19,30 +20,33 @@ static int check_share(const char *name, double x)
 int ck_loss_check_setup(const struct ck_loss_shape *shape, const struct ck_loss_options *o)
 {
     if (!(o->temperature > 0 && isfinite((float)(1 / o->temperature))))
-        return ck_fail(COKE_EUSAGE, "temperature: %g is not above 0", o->temperature);
-    CK_RETURN_IF(check_share("alpha", o->alpha));
-    CK_RETURN_IF(check_share("beta", o->beta));
-    CK_RETURN_IF(check_share("large_weight", o->large_weight));
+        return ck_fail(COKE_EUSAGE, "temperature: %g is not positive", o->temperature);
+    CK_RETURN_IF(check_fraction("alpha", o->alpha));
+    CK_RETURN_IF(check_fraction("beta", o->beta));
+    CK_RETURN_IF(check_fraction("large_weight", o->large_weight));
     if (shape->views < 1 || shape->dim < 1 || shape->heads < 1 || shape->max_n < 1)
         return ck_fail(COKE_EUSAGE,
-                       "loss of %d views, %d dimensions, %d heads and %lld instances",
+                       "invalid loss: %d views, %d dimensions, %d heads and %lld instances",
                        shape->views, shape->dim, shape->heads, (long long)shape->max_n);
     for (int h = 0; h < shape->heads; h++)
         if (shape->k[h] < 1 || shape->k[h] > INT32_MAX)
-            return ck_fail(COKE_EUSAGE, "head %d: %lld centers", h, (long long)shape->k[h]);
+            return ck_fail(COKE_EUSAGE, "head %d: invalid number of centers: %lld", h,
+                           (long long)shape->k[h]);
     return COKE_OK;
 }
 
-/* ---- numbers ---- */
+/* ---- finite numbers ---- */
 
 enum { CHUNK = 1 << 14 };
 
-struct scan {
+/* A parallel search for the first value that is not finite. */
+struct search {
     const float *x;
     int64_t n;
-    _Atomic int64_t first; /* of the numbers that are not finite; n = none */
+    _Atomic int64_t first; /* index of the first bad value; n = none */
 };
 
+/* Without branches, so that the compiler vectorises it. */
 static int has_bad(const float *x, int64_t n)
 {
     int bad = 0;
@@ -54,9 +58,11 @@ static int has_bad(const float *x, int64_t n)
     return bad;
 }
 
-static void scan_chunk(void *arg, int64_t chunk, int worker)
+/* Lowers s->first to this chunk's first bad value: the minimum over all chunks, whatever their
+ * order. */
+static void search_chunk(void *arg, int64_t chunk, int worker)
 {
-    struct scan *s = arg;
+    struct search *s = arg;
     int64_t from = chunk * CHUNK, end = from + CHUNK < s->n ? from + CHUNK : s->n;
     (void)worker;
     if (!has_bad(s->x + from, end - from))
@@ -68,11 +74,11 @@ static void scan_chunk(void *arg, int64_t chunk, int worker)
         ;
 }
 
-/* Index of the first number that is not finite; n if there is none. */
+/* Index of the first value that is not finite; n if there is none. */
 static int64_t first_bad(const float *x, int64_t n)
 {
-    struct scan s = {.x = x, .n = n, .first = n};
-    ck_parallel((n + CHUNK - 1) / CHUNK, scan_chunk, &s);
+    struct search s = {.x = x, .n = n, .first = n};
+    ck_parallel((n + CHUNK - 1) / CHUNK, search_chunk, &s);
     return s.first;
 }
 
@@ -111,8 +117,8 @@ static int check_pairs(int h, int64_t i, const int32_t *label, const float *weig
     double sum = 0;
     for (int j = 0; j < slots; j++) {
         if (!(weight[j] >= 0))
-            return ck_fail(COKE_EUSAGE, "head %d, instance %lld: weight %g of label %d", h,
-                           (long long)i, (double)weight[j], label[j]);
+            return ck_fail(COKE_EUSAGE, "head %d, instance %lld: invalid weight %g of label %d",
+                           h, (long long)i, (double)weight[j], label[j]);
         if (weight[j] > 0)
             CK_RETURN_IF(check_label(h, i, label[j], k));
         sum += (double)weight[j];
@@ -126,7 +132,8 @@ static int check_pairs(int h, int64_t i, const int32_t *label, const float *weig
 static int check_targets(int h, const struct ck_targets *t, int64_t n, int64_t k)
 {
     if (t->n != n || t->slots < 1 || (!t->weight && t->slots != 1))
-        return ck_fail(COKE_EUSAGE, "head %d: targets of %lld instances with %d slots for %lld",
+        return ck_fail(COKE_EUSAGE,
+                       "head %d: targets of %lld instances with %d slots for a batch of %lld",
                        h, (long long)t->n, t->slots, (long long)n);
     for (int64_t i = 0; i < n; i++) {
         if (t->weight)
@@ -141,8 +148,8 @@ static int check_targets(int h, const struct ck_targets *t, int64_t n, int64_t k
 int ck_loss_check_input(const struct ck_loss_shape *shape, const struct ck_loss_input *in)
 {
     if (in->n < 1 || in->n > shape->max_n)
-        return ck_fail(COKE_EUSAGE, "batch of %lld instances, not 1..%lld", (long long)in->n,
-                       (long long)shape->max_n);
+        return ck_fail(COKE_EUSAGE, "batch of %lld instances is not within 1..%lld",
+                       (long long)in->n, (long long)shape->max_n);
     CK_RETURN_IF(check_vectors(shape, "proj", in->proj, in->n));
     if (in->pred)
         CK_RETURN_IF(check_vectors(shape, "pred", in->pred, in->n));

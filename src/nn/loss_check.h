@@ -1,4 +1,5 @@
-/* loss_check.h - what the loss refuses, in words. */
+/* loss_check.h - validates the loss's setup and input, with a message that names the first
+ * fault. */
 #ifndef CK_LOSS_CHECK_H
 #define CK_LOSS_CHECK_H
 

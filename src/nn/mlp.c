@@ -1,4 +1,6 @@
-/* mlp.c - projection and prediction MLPs. */
+/* mlp.c - builds the projector and the predictor.
+ *
+ * Errors need no checks here: adding to a failed node returns its status (net.h). */
 #include "nn/mlp.h"
 
 #include <stdio.h>
@@ -17,21 +19,22 @@ static int norm(struct ck_net *net, const char *prefix, int i, int in)
     return ck_net_norm(net, name, in);
 }
 
-int ck_projection_build(struct ck_net *net, const char *prefix, int in, enum ck_projector head,
-                        int64_t hidden, int64_t out)
+int ck_projection_build(struct ck_net *net, const char *prefix, int in,
+                        enum ck_projector projector, int64_t hidden, int64_t out)
 {
-    if (head == CK_PROJECTOR_NONE)
+    if (projector == CK_PROJECTOR_NONE)
         return in;
-    if (head == CK_PROJECTOR_LINEAR)
+    if (projector == CK_PROJECTOR_LINEAR)
         return ck_net_linear(net, prefix, in, out);
     int x = linear(net, prefix, 0, in, hidden);
-    if (head == CK_PROJECTOR_MLP2)
+    if (projector == CK_PROJECTOR_MLP2)
         return linear(net, prefix, 2, ck_net_relu(net, x), out);
     x = ck_net_relu(net, norm(net, prefix, 1, x));
     x = ck_net_relu(net, norm(net, prefix, 4, linear(net, prefix, 3, x, hidden)));
     return norm(net, prefix, 7, linear(net, prefix, 6, x, out));
 }
 
+/* Maps to as many values as it reads: predictions are compared with the same centers. */
 int ck_prediction_build(struct ck_net *net, const char *prefix, int in, int64_t hidden)
 {
     if (in < 0)

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- parameters and buffers ---- */
+/* ---- parameters and buffers: indices stay valid as the lists grow, pointers do not ---- */
 
+/* Adds "LAYER.WHAT", filled with 0; version 1, so that copies (version 0) are stale. */
 static int add_tensor(struct ck_param **list, int *n, int64_t *room, const char *layer,
                       const char *what, int ndim, const int64_t *shape, int learned)
 {
@@ -58,6 +59,7 @@ static void free_tensors(struct ck_param *list, int n)
     ck_free(list);
 }
 
+/* Plans and optimizers of the network must be gone: they point into it. */
 void ck_net_release(struct ck_net *net)
 {
     ck_copies_free(net->copies);
@@ -70,7 +72,7 @@ void ck_net_release(struct ck_net *net)
 
 /* ---- adding layers ---- */
 
-/* A node of the kind with the channels of its input; NULL with the sentence set. */
+/* Adds a node with the shape of its input; NULL with the error set. */
 static struct ck_node *add_node(struct ck_net *net, enum ck_layer kind, const char *name, int a,
                                 int b)
 {
@@ -96,20 +98,21 @@ static int made(const struct ck_net *net, const struct ck_node *v)
     return v ? (int)(v - net->node) : COKE_ENOMEM;
 }
 
-/* Adding to a failure passes it on, so that builders need to look at the last node only. */
+/* Adding to a failed node returns its status, so that builders need to check the last node
+ * only. */
 #define NEEDS(in, vector)                                                                      \
     do {                                                                                       \
         if ((in) < 0)                                                                          \
             return (in);                                                                       \
         if (net->node[in].is_vector != (vector))                                               \
-            return ck_fail(COKE_EUSAGE, "node %d: %s are needed here", net->nnodes,            \
+            return ck_fail(COKE_EUSAGE, "node %d: the input must be %s", net->nnodes,          \
                            (vector) ? "vectors" : "images");                                   \
     } while (0)
 
 int ck_net_input(struct ck_net *net, int64_t channels)
 {
     if (channels < 1)
-        return ck_fail(COKE_EUSAGE, "an image has at least 1 channel, not %lld",
+        return ck_fail(COKE_EUSAGE, "images must have at least 1 channel, not %lld",
                        (long long)channels);
     struct ck_node *v = add_node(net, CK_LAYER_INPUT, "input", -1, -1);
     if (v)
@@ -122,10 +125,10 @@ int ck_net_conv(struct ck_net *net, const char *name, int in, int64_t out, int64
 {
     NEEDS(in, 0);
     if (out < 1 || kernel < 1 || stride < 1 || pad < 0)
-        return ck_fail(COKE_EUSAGE,
-                       "%s: %lld channels, kernel %lld, stride %lld, padding %lld: impossible",
-                       name, (long long)out, (long long)kernel, (long long)stride,
-                       (long long)pad);
+        return ck_fail(
+            COKE_EUSAGE,
+            "%s: invalid convolution: %lld channels, kernel %lld, stride %lld, padding %lld",
+            name, (long long)out, (long long)kernel, (long long)stride, (long long)pad);
     int64_t shape[4] = {out, net->node[in].channels, kernel, kernel};
     int first = net->nparams, rc = add_param(net, name, "weight", 4, shape);
     if (rc)
@@ -150,6 +153,7 @@ static int add_counter(struct ck_net *net, const char *layer)
     return COKE_OK;
 }
 
+/* Accepts images and vectors. The running variance starts at 1, like gamma. */
 int ck_net_norm(struct ck_net *net, const char *name, int in)
 {
     if (in < 0)
@@ -170,7 +174,6 @@ int ck_net_norm(struct ck_net *net, const char *name, int in)
         v->counter = counter;
     }
     return made(net, v);
-    return COKE_OK;
 }
 
 int ck_net_relu(struct ck_net *net, int in)
@@ -184,9 +187,8 @@ int ck_net_add(struct ck_net *net, int a, int b)
         return a < 0 ? a : b;
     if (net->node[a].channels != net->node[b].channels ||
         net->node[a].is_vector != net->node[b].is_vector)
-        return ck_fail(COKE_EUSAGE, "node %d: %lld and %lld channels cannot be added",
-                       net->nnodes, (long long)net->node[a].channels,
-                       (long long)net->node[b].channels);
+        return ck_fail(COKE_EUSAGE, "node %d: cannot add %lld and %lld channels", net->nnodes,
+                       (long long)net->node[a].channels, (long long)net->node[b].channels);
     return made(net, add_node(net, CK_LAYER_ADD, "", a, b));
 }
 
@@ -196,7 +198,7 @@ static int add_pool(struct ck_net *net, enum ck_layer kind, int in, int64_t kern
     NEEDS(in, 0);
     if (kernel < 1 || kernel > 15 || stride < 1 || pad < 0 || pad > kernel / 2)
         return ck_fail(COKE_EUSAGE,
-                       "pooling: window %lld (1..15), stride %lld, padding %lld "
+                       "invalid pooling: window %lld (1..15), stride %lld, padding %lld "
                        "(at most half the window)",
                        (long long)kernel, (long long)stride, (long long)pad);
     struct ck_node *v = add_node(net, kind, "", in, -1);
@@ -231,7 +233,8 @@ int ck_net_linear(struct ck_net *net, const char *name, int in, int64_t out)
 {
     NEEDS(in, 1);
     if (out < 1)
-        return ck_fail(COKE_EUSAGE, "%s: %lld outputs", name, (long long)out);
+        return ck_fail(COKE_EUSAGE, "%s: invalid number of outputs: %lld", name,
+                       (long long)out);
     int64_t shape[2] = {out, net->node[in].channels};
     int first = net->nparams, rc = add_param(net, name, "weight", 2, shape);
     if (!rc)
@@ -252,7 +255,7 @@ int ck_net_unit(struct ck_net *net, int in)
     return made(net, add_node(net, CK_LAYER_UNIT, "", in, -1));
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 void ck_net_tap(struct ck_net *net, int node, const char *name)
 {

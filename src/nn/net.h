@@ -1,7 +1,10 @@
 /* net.h - a network: a static graph of layers, its parameters and running statistics.
  *
- * Layers are added input first; each add function returns the new node (>= 0) or a status.
- * What a node yields is known by the node's number. plan.h runs networks. */
+ * Layers are added input first; each add function returns the new node (>= 0) or a status. Node
+ * numbers identify the outputs of layers. plan.h compiles and runs networks.
+ *
+ * The network owns its tensors; plans and optimizers borrow them and must be freed first.
+ * Nothing is locked: one thread at a time may add layers, run plans or change values. */
 #ifndef CK_NET_H
 #define CK_NET_H
 
@@ -16,9 +19,9 @@ enum ck_layer {
     CK_LAYER_ADD,
     CK_LAYER_MAX_POOL,
     CK_LAYER_AVG_POOL,
-    CK_LAYER_MEAN,   /* over the whole image: images -> vectors */
+    CK_LAYER_MEAN,   /* mean over the whole image: images -> vectors */
     CK_LAYER_LINEAR, /* with bias; vectors -> vectors */
-    CK_LAYER_UNIT,   /* vectors of length 1 */
+    CK_LAYER_UNIT,   /* scales vectors to length 1 */
 };
 
 enum { CK_NET_NAME = 48 };
@@ -26,16 +29,17 @@ enum { CK_NET_NAME = 48 };
 
 struct ck_node {
     enum ck_layer kind;
-    char name[CK_NET_NAME]; /* "layer1.0.conv1"; of nodes without parameters "" or a tap's */
+    char name[CK_NET_NAME]; /* "layer1.0.conv1"; without parameters "" or a tap's name */
     int in[2];              /* nodes, -1 = none */
     int64_t channels;
-    int is_vector; /* yields [n][channels], else images */
+    int is_vector; /* the output is [n][channels], else images */
     int64_t kernel, stride, pad;
-    int param;   /* first of its parameters, -1 = none */
-    int buffer;  /* first of its running statistics, -1 = none */
-    int counter; /* of the batches seen, -1 = none */
+    int param;   /* index of its first parameter, -1 = none */
+    int buffer;  /* index of its first running statistic, -1 = none */
+    int counter; /* index of its batch counter, -1 = none */
 };
 
+/* Number of batches a batch norm has seen; saved for PyTorch, not used in computations. */
 struct ck_counter {
     char name[CK_PARAM_NAME];
     int64_t value;
@@ -47,7 +51,7 @@ struct ck_net {
     struct ck_node *node;
     int nnodes;
     int64_t room_nodes;
-    struct ck_param *param; /* learned */
+    struct ck_param *param; /* learned parameters */
     int nparams;
     int64_t room_params;
     struct ck_param *buffer; /* running mean and variance of each batch norm; grad is NULL */
@@ -56,12 +60,14 @@ struct ck_net {
     struct ck_counter *counter; /* num_batches_tracked */
     int ncounters;
     int64_t room_counters;
-    struct ck_copies *copies; /* the parameters in layouts that plans asked for */
+    struct ck_copies *copies; /* the parameters in the layouts that plans use; owned */
 };
 
-/* A zeroed struct is an empty network. */
+/* A zeroed struct is an empty network. Releasing leaves an empty one. */
 void ck_net_release(struct ck_net *net);
 
+/* Names must be unique; they become the prefixes of the parameters' names. Passing a failed
+ * node (< 0) as input returns that status, so that calls can be nested. */
 int ck_net_input(struct ck_net *net, int64_t channels);
 int ck_net_conv(struct ck_net *net, const char *name, int in, int64_t out, int64_t kernel,
                 int64_t stride, int64_t pad);
@@ -74,23 +80,24 @@ int ck_net_mean(struct ck_net *net, int in);
 int ck_net_linear(struct ck_net *net, const char *name, int in, int64_t out);
 int ck_net_unit(struct ck_net *net, int in);
 
-/* Gives a node without parameters a name to be found by. */
+/* Names a node without parameters, so that ck_net_find finds it. */
 void ck_net_tap(struct ck_net *net, int node, const char *name);
 int ck_net_find(const struct ck_net *net, const char *name);         /* -1 = none */
 struct ck_param *ck_net_param(struct ck_net *net, const char *name); /* NULL = none */
 
 void ck_net_zero_grad(struct ck_net *net);
-int64_t ck_net_size(const struct ck_net *net); /* numbers that are learned */
+int64_t ck_net_size(const struct ck_net *net); /* number of learned values */
 
-/* First values as PyTorch has them: convolutions normal with variance 2 / (out * kernel^2),
- * linear layers uniform within 1 / sqrt(in), batch norm 1 and 0. A function of (seed, name). */
+/* Initial values as in PyTorch: convolutions normal with variance 2 / (out * kernel^2), linear
+ * layers uniform within 1 / sqrt(in), batch norm 1 and 0. A function of (seed, name) only. */
 void ck_net_init(struct ck_net *net, uint64_t seed);
 
-/* Parameters, running statistics and counters under PyTorch's names. `s` borrows from net. */
+/* Adds parameters, running statistics and counters under PyTorch's names. `s` borrows them from
+ * net. */
 int ck_net_save(const struct ck_net *net, struct ck_state *s);
-/* All or nothing; the sentence names the first tensor that is missing, unexpected or of another
- * shape. Tensors whose names begin with `ignore` are left alone (NULL = none). Source: for the
- * sentence. */
+/* Loads all or nothing; the message names the first tensor that is missing, unexpected or of
+ * another shape. Skips tensors whose names begin with `ignore` (NULL = none). `source` is used
+ * in messages. */
 int ck_net_load(struct ck_net *net, const struct ck_state *s, const char *source,
                 const char *ignore);
 

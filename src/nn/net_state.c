@@ -1,4 +1,4 @@
-/* net_state.c - a network's first values, and its values to and from a state. */
+/* net_state.c - a network's initial values, and saving and loading its values. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- first values ---- */
+/* ---- initial values ---- */
 
-/* 64-bit FNV-1a: what one layer draws does not depend on the layers before it. */
+/* 64-bit FNV-1a: makes what a layer draws independent of the layers before it. */
 static uint64_t hash_name(const char *name)
 {
     uint64_t h = 14695981039346656037u;
@@ -19,6 +19,7 @@ static uint64_t hash_name(const char *name)
     return h;
 }
 
+/* Draws are indexed by position: any order of filling gives the same values. */
 static void fill_normal(struct ck_param *p, uint64_t seed, double deviation)
 {
     for (int64_t i = 0; i < p->size; i += 2) {
@@ -101,7 +102,7 @@ static void shape_text(char *text, size_t size, int ndim, const int64_t *shape)
         snprintf(text + at, size - at, "]");
 }
 
-/* Collects the first of each kind of mismatch. */
+/* Collects the first mismatch of each kind, and counts the others. */
 struct mismatch {
     char missing[CK_PARAM_NAME], unexpected[128], shape[256];
     int nmissing, nunexpected, nshape;
@@ -124,8 +125,8 @@ static void look_for(struct mismatch *m, const struct ck_state *s, const char *n
     char got[96], want[96];
     shape_text(got, sizeof got, t->ndim, t->shape);
     shape_text(want, sizeof want, ndim, shape);
-    snprintf(m->shape, sizeof m->shape, "%s is %s %s here and %s %s in the network", name,
-             ck_dtype_name(t->dtype), got, ck_dtype_name(dtype), want);
+    snprintf(m->shape, sizeof m->shape, "%s is %s %s in the file and %s %s in the network",
+             name, ck_dtype_name(t->dtype), got, ck_dtype_name(dtype), want);
 }
 
 static int known(const struct ck_net *net, const char *name)
@@ -156,7 +157,7 @@ static void compare(struct mismatch *m, const struct ck_net *net, const struct c
         if (!is_ignored(p->name, ignore))
             look_for(m, s, p->name, p->ndim, p->shape, CK_F32);
     }
-    for (int i = 0; i < net->ncounters; i++) /* files older than the counter lack it */
+    for (int i = 0; i < net->ncounters; i++) /* older PyTorch files have no counter */
         if (ck_state_find(s, net->counter[i].name) && !is_ignored(net->counter[i].name, ignore))
             look_for(m, s, net->counter[i].name, 0, NULL, CK_I64);
     for (int i = 0; i < s->ntensors; i++)
@@ -165,6 +166,7 @@ static void compare(struct mismatch *m, const struct ck_net *net, const struct c
             snprintf(m->unexpected, sizeof m->unexpected, "%s", s->tensor[i].name);
 }
 
+/* text starts with "; ", which is skipped. */
 static int fail_mismatch(const struct mismatch *m, const char *source)
 {
     char text[640];
@@ -182,6 +184,7 @@ static int fail_mismatch(const struct mismatch *m, const char *source)
     return ck_fail(COKE_EFORMAT, "%s: not the weights of this network: %s", source, text + 2);
 }
 
+/* Compares everything before it changes anything. */
 int ck_net_load(struct ck_net *net, const struct ck_state *s, const char *source,
                 const char *ignore)
 {

@@ -1,4 +1,7 @@
-/* onnx.c - an encoder as an ONNX model. The numbers of the fields are those of onnx.proto3. */
+/* onnx.c - writes an encoder as an ONNX model. Field numbers are those of onnx.proto3.
+ *
+ * The fill_* functions write one message each. io/protobuf.h calls them twice: first to count
+ * the bytes of a message, which precede it, then to write them. */
 #include "nn/onnx.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -12,10 +15,11 @@ enum { IR_VERSION = 7, OPSET = 13, FLOAT = 1 };
 enum { ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT = 2, ATTRIBUTE_INTS = 7 };
 enum { NAME = 80 };
 
+/* One export; everything but `needed` is borrowed. */
 struct model {
     const struct coke_encoder *e;
     const struct ck_state *meta;
-    char *needed; /* [nodes] */
+    char *needed; /* [nodes] ancestors of the outputs */
     int output[2];
     const char *output_name[2];
     int noutputs;
@@ -43,6 +47,7 @@ static void fill_attribute(struct ck_proto *p, const void *message)
     ck_proto_int(p, 20, a->type);
 }
 
+/* One ONNX operator. */
 struct step {
     const char *type;
     char in[5][NAME], out[NAME];
@@ -82,7 +87,7 @@ static void add_int(struct step *o, const char *name, int64_t value)
 
 /* ---- nodes ---- */
 
-/* What a node's values are called: the outputs and the input have names that users see. */
+/* The name of a node's output; the model's input and outputs have names that users see. */
 static const char *value_name(const struct model *m, int node, char out[NAME])
 {
     const struct ck_node *v = &m->e->net.node[node];
@@ -95,6 +100,7 @@ static const char *value_name(const struct model *m, int node, char out[NAME])
     return out;
 }
 
+/* An operator with the node's output and inputs. */
 static struct step begin(const struct model *m, int node, const char *type)
 {
     const struct ck_node *v = &m->e->net.node[node];
@@ -131,7 +137,7 @@ static void put_norm(struct ck_proto *p, const struct model *m, int node)
     put_operator(p, &o);
 }
 
-/* x / max(|x|, least) in three steps. */
+/* x / max(|x|, CK_UNIT_MIN) as three operators. */
 static void put_unit(struct ck_proto *p, const struct model *m, int node)
 {
     struct step length = begin(m, node, "ReduceL2"), most = {.type = "Max"};
@@ -148,7 +154,7 @@ static void put_unit(struct ck_proto *p, const struct model *m, int node)
     put_operator(p, &unit);
 }
 
-/* The mean over the image, which is [N][C][1][1] first. */
+/* The mean over the image is [N][C][1][1] first; Flatten makes it [N][C]. */
 static void put_mean(struct ck_proto *p, const struct model *m, int node)
 {
     struct step mean = begin(m, node, "GlobalAveragePool"), flat = begin(m, node, "Flatten");
@@ -210,7 +216,7 @@ static void fill_tensor(struct ck_proto *p, const void *message)
 static void put_weights(struct ck_proto *p, const struct model *m)
 {
     const struct ck_net *net = &m->e->net;
-    float least = CK_UNIT_LEAST;
+    float least = CK_UNIT_MIN;
     struct ck_param divisor = {
         .name = "least_length", .ndim = 1, .shape = {1}, .size = 1, .value = &least};
     for (int i = 0; i < net->nnodes; i++) {
@@ -225,7 +231,7 @@ static void put_weights(struct ck_proto *p, const struct model *m)
     }
 }
 
-/* An input or output and its shape, up to the first length of 0; words stand for any length. */
+/* An input or output and its shape; a word stands for a free length. */
 struct value {
     const char *name;
     int ndim;
@@ -318,7 +324,8 @@ static void fill_model(struct ck_proto *p, const void *message)
         ck_proto_message(p, 14, fill_meta, &m->meta->meta[i]);
 }
 
-/* The nodes that the outputs are made of: every node comes after its inputs. */
+/* Marks every ancestor of the outputs. Nodes are in topological order, so that one backward
+ * sweep suffices. */
 static void mark_needed(struct model *m)
 {
     for (int i = 0; i < m->noutputs; i++)
@@ -329,6 +336,7 @@ static void mark_needed(struct model *m)
                 m->needed[m->e->net.node[i].in[j]] = 1;
 }
 
+/* Fills the model once without a file, to count its bytes. */
 int ck_onnx_write_to(struct ck_writer *w, const struct coke_encoder *e, int heads,
                      const struct ck_state *meta)
 {
@@ -347,10 +355,9 @@ int ck_onnx_write_to(struct ck_writer *w, const struct coke_encoder *e, int head
     mark_needed(&m);
     fill_model(&counted, &m);
     if (counted.n > INT32_MAX)
-        CK_FAIL(
-            COKE_EUSAGE,
-            "%s: %zu bytes, but ONNX holds at most 2 GB in one file; safetensors may be larger",
-            w->path, counted.n);
+        CK_FAIL(COKE_EUSAGE,
+                "%s: %zu bytes, but ONNX files hold at most 2 GB; safetensors may be larger",
+                w->path, counted.n);
     fill_model(&out, &m);
     rc = out.status;
 done:

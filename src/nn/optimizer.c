@@ -1,4 +1,8 @@
-/* optimizer.c - LARS and SGD with momentum. */
+/* optimizer.c - LARS and SGD with momentum.
+ *
+ * A step sweeps over the parameters twice, both times in pieces on the OpenMP team: first norms
+ * and a check of the gradients, then, only if all are finite, the update. Pieces are fixed and
+ * disjoint, so that results do not depend on the number of threads. */
 #include "nn/optimizer.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -12,37 +16,38 @@
 static const char PREFIX[] = "momentum.";
 
 enum {
-    CHUNK = 1 << 14, /* numbers at a time, whatever the number of threads */
+    CHUNK = 1 << 14, /* values per piece, for any number of threads */
     LANES = 4,
 };
 
-/* A piece of a parameter, and what the first pass found there. */
+/* A piece of a parameter, and what the first sweep found there. */
 struct piece {
     int param;
     int64_t from, n;
     double square, change; /* sums of p^2 and dp^2 */
-    int64_t bad;           /* gradients that are not finite */
+    int64_t bad;           /* number of gradients that are not finite */
 };
 
-/* What the second pass does with a parameter. */
+/* How the second sweep updates a parameter. */
 struct recipe {
     float *momentum; /* [size] */
-    float multiple;  /* of the learning rate */
+    float multiple;  /* multiplies the learning rate */
     float decay;
-    float trust; /* LARS's factor of this step, 1 elsewhere */
-    int scaled;  /* has such a factor */
+    float trust; /* LARS's factor in this step; 1 otherwise */
+    int scaled;  /* whether it has such a factor */
 };
 
 struct ck_optimizer {
     struct ck_optimizer_options o;
+    /* [n], borrowed */
     struct ck_param *param;
     int n;
     struct recipe *recipe; /* [n] */
-    float *momentum;       /* all of them, one after the other */
+    float *momentum;       /* of all parameters, concatenated; owned */
     int64_t total;
     struct piece *piece;
     int64_t pieces;
-    float rate, grad_scale; /* of the step */
+    float rate, grad_scale; /* of the current step */
 };
 
 /* ---- memory ---- */
@@ -50,12 +55,12 @@ struct ck_optimizer {
 static int check_options(const struct ck_optimizer_options *o)
 {
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return ck_fail(COKE_EUSAGE, "momentum: %g is not within 0..1, 1 excluded", o->momentum);
+        return ck_fail(COKE_EUSAGE, "momentum: %g is not within [0, 1)", o->momentum);
     if (!(o->weight_decay >= 0 && isfinite(o->weight_decay)))
-        return ck_fail(COKE_EUSAGE, "weight decay: %g is not a number from 0 on",
+        return ck_fail(COKE_EUSAGE, "weight decay: %g is not a non-negative number",
                        o->weight_decay);
     if (!(o->trust > 0 && isfinite(o->trust)))
-        return ck_fail(COKE_EUSAGE, "trust: %g is not above 0", o->trust);
+        return ck_fail(COKE_EUSAGE, "trust: %g is not positive", o->trust);
     return COKE_OK;
 }
 
@@ -74,6 +79,7 @@ static void cut_pieces(struct ck_optimizer *o)
         }
 }
 
+/* Parameters without a gradient have no momentum. */
 static void point_to_momentum(struct ck_optimizer *o)
 {
     float *at = o->momentum;
@@ -114,10 +120,8 @@ int ck_optimizer_new(struct ck_optimizer **out, struct ck_param *param, int n,
     o->recipe = ck_calloc_array((size_t)n, sizeof *o->recipe);
     o->momentum = ck_calloc_array((size_t)o->total, sizeof *o->momentum);
     o->piece = ck_calloc_array((size_t)o->pieces, sizeof *o->piece);
-    if (!o->recipe || !o->momentum || !o->piece) {
-        rc = COKE_ENOMEM;
-        goto done;
-    }
+    if (!o->recipe || !o->momentum || !o->piece)
+        CK_LEAVE(COKE_ENOMEM);
     set_recipes(o);
     cut_pieces(o);
     point_to_momentum(o);
@@ -141,18 +145,19 @@ void ck_optimizer_free(struct ck_optimizer *o)
 int ck_optimizer_set_rate(struct ck_optimizer *o, const char *name, double multiple)
 {
     if (!(multiple >= 0 && isfinite(multiple)))
-        return ck_fail(COKE_EUSAGE, "learning rate of %s: %g is not a number from 0 on", name,
-                       multiple);
+        return ck_fail(COKE_EUSAGE, "learning rate of %s: %g is not a non-negative number",
+                       name, multiple);
     for (int i = 0; i < o->n; i++)
         if (strcmp(o->param[i].name, name) == 0 && o->param[i].grad) {
             o->recipe[i].multiple = (float)multiple;
             return COKE_OK;
         }
-    return ck_fail(COKE_EUSAGE, "there is no parameter %s to learn", name);
+    return ck_fail(COKE_EUSAGE, "no parameter %s to learn", name);
 }
 
 /* ---- a step ---- */
 
+/* NaN or infinity: all exponent bits are set. */
 static int is_bad(float x)
 {
     uint32_t bits;
@@ -173,14 +178,13 @@ void ck_optimizer_zero_grads(struct ck_optimizer *o)
     ck_parallel(o->pieces, clear_piece, o);
 }
 
-/* Gradient with weight decay; both passes must get the same. */
+/* Gradient with weight decay; both sweeps must compute the same bits. */
 static inline float change_of(float p, float grad, float grad_scale, float decay)
 {
     return grad * grad_scale + decay * p;
 }
 
-/* Sums of p^2 and dp^2, four of each side by side so that an addition need not wait for the
- * one before. */
+/* Sums of p^2 and dp^2; four independent ones of each hide the latency of the additions. */
 static void measure(const float *p, const float *g, int64_t n, float scale, float decay,
                     struct piece *c)
 {
@@ -225,7 +229,7 @@ static int check_gradients(const struct ck_optimizer *o, int64_t step)
     return COKE_OK;
 }
 
-/* LARS's factors, from the pieces' sums in their order. */
+/* Computes LARS's factors from the pieces' sums, added in order. */
 static void set_trust(struct ck_optimizer *o)
 {
     for (int64_t i = 0; i < o->pieces;) {
@@ -237,11 +241,12 @@ static void set_trust(struct ck_optimizer *o)
         }
         int usual = o->recipe[param].scaled && square > 0 && change > 0;
         double trust = usual ? o->o.trust * sqrt(square) / sqrt(change) : 1;
-        /* An infinite factor would make NaN of the zeros in a tiny gradient. */
+        /* An infinite factor would turn the zeros of a tiny gradient into NaN. */
         o->recipe[param].trust = trust < FLT_MAX ? (float)trust : FLT_MAX;
     }
 }
 
+/* The update. Pieces are disjoint; change_of reads p before it changes. */
 static void move_piece(void *arg, int64_t index, int worker)
 {
     const struct ck_optimizer *o = arg;
@@ -262,7 +267,7 @@ static void move_piece(void *arg, int64_t index, int worker)
 int ck_optimizer_step(struct ck_optimizer *o, double rate, double grad_scale, int64_t step)
 {
     if (!(rate >= 0 && isfinite(rate) && isfinite(grad_scale)))
-        return ck_fail(COKE_EUSAGE, "step %lld: learning rate %g, gradients times %g",
+        return ck_fail(COKE_EUSAGE, "step %lld: invalid learning rate %g or gradient scale %g",
                        (long long)step, rate, grad_scale);
     o->rate = (float)rate;
     o->grad_scale = (float)grad_scale;
@@ -305,6 +310,7 @@ static int is_known(const struct ck_optimizer *o, const char *name)
     return 0;
 }
 
+/* Reads into a fresh array and swaps it in at the end, so that a failure changes nothing. */
 int ck_optimizer_load(struct ck_optimizer *o, const struct ck_state *s)
 {
     int rc = COKE_OK;

@@ -1,4 +1,4 @@
-/* param.h - what a network learns, and what it keeps beside it: named f32 tensors. */
+/* param.h - named f32 tensors: learned parameters and running statistics. */
 #ifndef CK_PARAM_H
 #define CK_PARAM_H
 
@@ -6,14 +6,16 @@
 
 enum { CK_PARAM_NAME = 64 };
 
+/* Owned by a network; optimizers, plans and states borrow it. Not synchronised. */
 struct ck_param {
     char name[CK_PARAM_NAME]; /* "layer1.0.conv1.weight" */
     int ndim;
-    int64_t shape[4]; /* as PyTorch has it: OIHW, [out][in], [c] */
+    int64_t shape[4]; /* as in PyTorch: OIHW, [out][in], [c] */
     int64_t size;     /* product of shape */
     float *value;     /* [size], C order */
-    float *grad; /* [size], summed over the passes of a step; NULL for running statistics */
-    uint64_t version; /* whoever changes value raises it; copies in other layouts compare it */
+    float *grad;      /* [size], summed over the plans of a step; NULL for running statistics */
+    uint64_t
+        version; /* incremented with each change of value; tells copies that they are stale */
 };
 
 #endif

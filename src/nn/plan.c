@@ -1,4 +1,4 @@
-/* plan.c - running a compiled network. */
+/* plan.c - creates and runs plans. Lifetimes and the arena are plan_build.c's business. */
 #include "nn/plan.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -14,25 +14,26 @@ struct ck_plan_request ck_plan_request_default(void)
     return (struct ck_plan_request){.dtype = CK_F32};
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
+/* Validates everything that depends on the caller; plan_build.c checks shapes. */
 static int check_request(const struct ck_net *net, const struct ck_plan_request *r)
 {
     if (r->n < 1 || r->h < 1 || r->w < 1 || r->n > 1 << 24 || r->h > INT16_MAX ||
         r->w > INT16_MAX)
-        return ck_fail(COKE_EUSAGE, "a batch of %lld images of %lldx%lld is impossible",
+        return ck_fail(COKE_EUSAGE, "a batch of %lld images of %lldx%lld is invalid",
                        (long long)r->n, (long long)r->h, (long long)r->w);
     if (r->dtype == CK_BF16 && !ck_dnn_has_bf16() && !ck_dnn_may_emulate_bf16())
         return ck_fail(COKE_EUSAGE,
-                       "bf16: this CPU has no instructions for it (AVX-512 BF16 or "
-                       "AMX); use f32");
+                       "bf16: this CPU lacks the instructions (AVX-512 BF16 or AMX); "
+                       "use f32");
     if (r->nwant < 1 || r->nwant > CK_PLAN_NODES || r->nseed > CK_PLAN_NODES)
-        return ck_fail(COKE_EUSAGE, "a plan yields 1..%d nodes, not %d", CK_PLAN_NODES,
+        return ck_fail(COKE_EUSAGE, "a plan can return 1..%d nodes, not %d", CK_PLAN_NODES,
                        r->nwant);
     for (int i = 0; i < r->nwant + r->nseed; i++) {
         int node = i < r->nwant ? r->want[i] : r->seed[i - r->nwant];
         if (node < 0 || node >= net->nnodes)
-            return ck_fail(COKE_EUSAGE, "there is no node %d", node);
+            return ck_fail(COKE_EUSAGE, "node %d does not exist", node);
     }
     for (int i = 0; i < r->nseed; i++) {
         int asked = 0, before = 0;
@@ -41,12 +42,13 @@ static int check_request(const struct ck_net *net, const struct ck_plan_request 
         for (int j = 0; j < i; j++)
             before |= r->seed[j] == r->seed[i];
         if (!asked || before)
-            return ck_fail(COKE_EUSAGE, "node %d gets %s", r->seed[i],
-                           before ? "two gradients" : "a gradient but is not asked for");
+            return ck_fail(COKE_EUSAGE, "node %d %s", r->seed[i],
+                           before ? "has two seeds" : "has a seed but is not wanted");
     }
     return COKE_OK;
 }
 
+/* Building may have measured convolutions, so the tuning file is saved here. */
 int ck_plan_new(struct ck_plan **out, struct ck_net *net, const struct ck_plan_request *r)
 {
     int rc = COKE_OK;
@@ -90,9 +92,9 @@ void ck_plan_synchronise(struct ck_plan *p, const struct ck_reduce *reduce)
     p->reduce = reduce ? *reduce : (struct ck_reduce){NULL, NULL, 0};
 }
 
-void ck_plan_watch(struct ck_plan *p, const struct ck_grad_hook *watch)
+void ck_plan_watch(struct ck_plan *p, const struct ck_grad_hook *hook)
 {
-    p->watch = watch ? *watch : (struct ck_grad_hook){NULL, NULL};
+    p->hook = hook ? *hook : (struct ck_grad_hook){NULL, NULL};
 }
 
 size_t ck_plan_bytes(const struct ck_plan *p)
@@ -100,10 +102,10 @@ size_t ck_plan_bytes(const struct ck_plan *p)
     return p->arena_bytes + p->scratch_bytes;
 }
 
-/* ---- between our layouts and plain arrays ---- */
+/* ---- conversion between internal layouts and plain arrays ---- */
 
-/* Vectors are copied. Images come here for taps and tests only, so the operation is made on the
- * spot. */
+/* Copies vectors. Images are converted for taps and tests only, so the operation is created on
+ * demand. */
 static int convert(const struct ck_plan *p, const struct ck_value *v, void *inside,
                    float *outside, int inwards)
 {
@@ -121,7 +123,7 @@ static int convert(const struct ck_plan *p, const struct ck_value *v, void *insi
     CK_TRY(ck_reorder_new(&op, inwards ? plain : v->format, inwards ? v->format : plain));
     scratch = ck_alloc_array(ck_dnn_op_scratch(op) + 1, 1);
     if (!scratch)
-        CK_FAIL(COKE_ENOMEM, "no memory to change a layout");
+        CK_LEAVE(COKE_ENOMEM);
     void *arg[CK_DNN_ARGS] = {[CK_ARG_SRC] = inwards ? (void *)outside : inside,
                               [CK_ARG_DST] = inwards ? inside : (void *)outside};
     CK_TRY(ck_dnn_op_run(op, arg, scratch));
@@ -148,12 +150,14 @@ int ck_plan_read(const struct ck_plan *p, int node, float *out)
 {
     const struct ck_value *v = &p->value[node];
     if (!v->wanted || !p->ran)
-        return ck_fail(COKE_EUSAGE, "node %d is not at hand: it was not asked for", node);
+        return ck_fail(COKE_EUSAGE, "node %d cannot be read: the plan was not asked for it",
+                       node);
     return convert(p, v, ck_buffer_data(p, v->buffer), out, 0);
 }
 
 /* ---- running ---- */
 
+/* Keeps the fastest run of each pass; 0 = none yet. */
 static void note_time(struct ck_op *op, int pass, double seconds)
 {
     if (seconds > 0 && (op->seconds[pass] == 0 || seconds < op->seconds[pass]))
@@ -164,11 +168,12 @@ static int check_threads(const struct ck_plan *p)
 {
     return ck_threads() <= p->threads
                ? COKE_OK
-               : ck_fail(COKE_EUSAGE, "the pass was made for %d threads and cannot run on %d",
+               : ck_fail(COKE_EUSAGE, "the plan was made for %d threads and cannot run on %d",
                          p->threads, ck_threads());
 }
 
-/* Before anything moves: a single value per channel, where no other process adds more. */
+/* Rejects a single value per channel before running statistics change; with several processes
+ * the count is known only after the all-reduce. */
 static int check_counts(const struct ck_plan *p)
 {
     for (int i = 0; i < p->nops && p->r.train && !p->reduce.sum; i++) {
@@ -180,6 +185,7 @@ static int check_counts(const struct ck_plan *p)
     return COKE_OK;
 }
 
+/* A failure leaves the plan without readable outputs. */
 int ck_plan_forward(struct ck_plan *p, const float *images)
 {
     int rc = COKE_OK;
@@ -202,7 +208,7 @@ static int take_seeds(struct ck_plan *p, const float *const *seed)
 {
     for (int i = 0; i < p->r.nseed; i++) {
         const struct ck_value *v = &p->value[p->r.seed[i]];
-        /* The seeds were the first gradients their values got. */
+        /* plan_build.c registers the seeds first, so grad[0] is their buffer. */
         int rc = convert(p, v, ck_buffer_data(p, v->grad[0]), (float *)(uintptr_t)seed[i], 1);
         if (rc)
             return rc;
@@ -210,6 +216,8 @@ static int take_seeds(struct ck_plan *p, const float *const *seed)
     return COKE_OK;
 }
 
+/* Recomputes all values that this backward step needs. Ops are in topological order, so that
+ * each finds its inputs recomputed. */
 static int recompute(struct ck_plan *p, int step)
 {
     for (int i = 0; i < p->nops; i++) {
@@ -223,7 +231,7 @@ static int recompute(struct ck_plan *p, int step)
     return COKE_OK;
 }
 
-/* Adds the gradients that the op does not take separately. */
+/* Adds the gradients beyond those that the op accepts separately into the first one. */
 static void add_grads(struct ck_plan *p, struct ck_op *op)
 {
     const struct ck_value *y = &p->value[op->out];
@@ -233,26 +241,28 @@ static void add_grads(struct ck_plan *p, struct ck_op *op)
         ck_add(y->dtype, n, first, ck_buffer_data(p, y->grad[i]), first);
 }
 
+/* Reports complete gradients to the hook. A convolution has one parameter; batch norm and
+ * linear layers have two. */
 static int announce(const struct ck_plan *p, const struct ck_node *node)
 {
-    if (!p->watch.ready || !node || node->param < 0)
+    if (!p->hook.ready || !node || node->param < 0)
         return COKE_OK;
-    return p->watch.ready(p->watch.arg, node->param, node->kind == CK_LAYER_CONV ? 1 : 2);
+    return p->hook.ready(p->hook.arg, node->param, node->kind == CK_LAYER_CONV ? 1 : 2);
 }
 
 int ck_plan_backward(struct ck_plan *p, const float *const *seed)
 {
     if (!p->r.backward || !p->fresh)
-        return ck_fail(COKE_EUSAGE, "no backward pass without %s",
+        return ck_fail(COKE_EUSAGE, "cannot run the backward pass without %s",
                        p->r.backward ? "a forward pass before it" : "a plan made for it");
     CK_RETURN_IF(check_threads(p));
-    p->fresh = 0; /* gradients take the place of activations */
+    p->fresh = 0; /* gradients overwrite activations */
     CK_RETURN_IF(take_seeds(p, seed));
     for (int i = p->nops - 1; i >= 0; i--) {
         struct ck_op *op = &p->op[i];
         if (!op->ndout)
             continue;
-        if (!op->class->backward) { /* the images */
+        if (!op->class->backward) { /* the input layer: gradient of the images */
             add_grads(p, op);
             continue;
         }

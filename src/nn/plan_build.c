@@ -1,4 +1,8 @@
-/* plan_build.c - compiling a network: shapes, fusion, lifetimes, the arena. */
+/* plan_build.c - compiles a network: shapes, fusion, lifetimes, arena.
+ *
+ * Runs once per plan, on one thread. Every op is described by the buffers it reads and writes
+ * and the steps in which they are live; no memory exists until allocate() has placed them
+ * all. */
 #include "nn/plan_build.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -9,6 +13,7 @@
 
 /* ---- shapes ---- */
 
+/* Output size of a window that slides over `size` pixels. */
 static int64_t slide(int64_t size, const struct ck_node *v)
 {
     return (size + 2 * v->pad - v->kernel) / v->stride + 1;
@@ -45,17 +50,18 @@ static int shape_node(struct ck_plan *p, int i)
     return COKE_OK;
 }
 
-/* Far beyond any memory, far below what overflows on the way. */
+/* The limit is far beyond any memory and far below what overflows in later products. */
 static int check_size(const struct ck_plan *p, const struct ck_value *y)
 {
     double size = (double)p->r.n * (double)(y->c + 15) * (double)y->h * (double)y->w;
     return size < 1e12 ? COKE_OK
                        : ck_fail(COKE_EUSAGE,
-                                 "a batch of %lld images of %lldx%lld is impossible (%.0f "
-                                 "numbers in one layer)",
+                                 "a batch of %lld images of %lldx%lld is invalid (%.0f "
+                                 "values in one layer)",
                                  (long long)p->r.n, (long long)p->r.h, (long long)p->r.w, size);
 }
 
+/* Sets element type, layout and size of a value. Vectors are always f32. */
 static int format_value(struct ck_plan *p, struct ck_value *y)
 {
     int64_t dims[4] = {p->r.n, y->c, y->h, y->w}, block = ck_dnn_block();
@@ -73,7 +79,8 @@ static int format_value(struct ck_plan *p, struct ck_value *y)
     return rc;
 }
 
-/* The images come in whatever layout the first convolution likes best. */
+/* Uses the layout that the first convolution prefers for the images, which have few channels
+ * and would waste most of a block. Falls back to blocks if anything else reads them. */
 static int format_input(struct ck_plan *p, int i)
 {
     const struct ck_node *first = NULL;
@@ -96,7 +103,7 @@ static int format_input(struct ck_plan *p, int i)
     struct ck_dnn_op *trial = NULL;
     struct ck_format *out = NULL;
     int64_t block = ck_dnn_block();
-    s.oc = (s.oc + block - 1) / block * block; /* as conv.c will have it */
+    s.oc = (s.oc + block - 1) / block * block; /* as conv.c pads it */
     int64_t dims[4] = {s.n, s.oc, s.oh, s.ow};
     int rc = COKE_OK;
     CK_TRY(ck_format_image(&out, p->r.dtype, dims, CK_BLOCKED));
@@ -115,10 +122,12 @@ static int same_size(struct ck_plan *p, const struct ck_node *v)
     const struct ck_value *a = &p->value[v->in[0]], *b = &p->value[v->in[1]];
     if (a->h == b->h && a->w == b->w)
         return COKE_OK;
-    return ck_fail(COKE_EUSAGE, "images of %lldx%lld and %lldx%lld cannot be added",
-                   (long long)a->h, (long long)a->w, (long long)b->h, (long long)b->w);
+    return ck_fail(COKE_EUSAGE, "cannot add images of %lldx%lld and %lldx%lld", (long long)a->h,
+                   (long long)a->w, (long long)b->h, (long long)b->w);
 }
 
+/* Marks what the wanted nodes depend on, then computes shapes input first. Nodes are in
+ * topological order, so that one sweep in each direction suffices. */
 static int shape_all(struct ck_plan *p)
 {
     int n = p->net->nnodes;
@@ -147,8 +156,9 @@ static int shape_all(struct ck_plan *p)
     return COKE_OK;
 }
 
-/* ---- operations: batch norm takes what follows it ---- */
+/* ---- operations: batch norm fuses with the addition and ReLU after it ---- */
 
+/* Read by exactly one node and not by the caller, so that it need not exist. */
 static int is_private(const struct ck_plan *p, int node)
 {
     return p->value[node].uses == 1 && !p->value[node].wanted;
@@ -159,7 +169,7 @@ static int is_private_norm(const struct ck_plan *p, int node)
     return p->net->node[node].kind == CK_LAYER_NORM && is_private(p, node);
 }
 
-/* An addition of which a batch norm takes care. */
+/* An addition that is fused into a batch norm. */
 static int is_fused_add(const struct ck_plan *p, int node)
 {
     const struct ck_node *v = &p->net->node[node];
@@ -167,6 +177,7 @@ static int is_fused_add(const struct ck_plan *p, int node)
            (is_private_norm(p, v->in[0]) || is_private_norm(p, v->in[1]));
 }
 
+/* Marks the nodes that get no op of their own because their only reader computes them. */
 static void mark_fused(const struct ck_plan *p, char *fused)
 {
     for (int i = 0; i < p->net->nnodes; i++) {
@@ -210,7 +221,9 @@ static const struct ck_op_class *class_of(enum ck_layer kind)
     return NULL;
 }
 
-/* Batch norm, the addition and the ReLU behind it, as far as they are marked. */
+/* Turns the op of a chain's last node into a batch norm with its addition and ReLU, as far as
+ * they are marked. If both sides of the addition are private batch norms, the second is fused,
+ * too. */
 static void fuse(const struct ck_plan *p, struct ck_op *op, const char *fused)
 {
     const struct ck_node *node = p->net->node;
@@ -263,7 +276,7 @@ static int make_ops(struct ck_plan *p)
     return COKE_OK;
 }
 
-/* ---- buffers and their lives ---- */
+/* ---- buffers and their lifetimes ---- */
 
 int ck_plan_backward_step(const struct ck_op *op)
 {
@@ -283,7 +296,8 @@ void ck_plan_live_until(struct ck_plan *p, int buffer, int step)
         p->buffer[buffer].span.last = step;
 }
 
-/* Outputs of the forward pass, alive until the last op that reads them. */
+/* Adds the outputs of the forward pass, live until the last op that reads them; wanted ones
+ * until after the last step. */
 static int buffer_values(struct ck_plan *p)
 {
     for (int i = 0; i < p->nops; i++) {
@@ -311,8 +325,9 @@ int ck_plan_wants_grad(const struct ck_op *op, int which)
            (p->net->node[op->in[which]].kind != CK_LAYER_INPUT || p->r.input_grad);
 }
 
-/* The op that makes the input reads its gradient; the input's own op never runs backward, but
- * its gradient must last until it is read. */
+/* The step in which the gradient of an input is consumed: the backward step of the op that
+ * produces that input. The network's input has no backward pass, but its gradient must last
+ * until the caller reads it. */
 static int reader_step(const struct ck_op *op, int which)
 {
     const struct ck_plan *p = op->plan;
@@ -322,7 +337,7 @@ static int reader_step(const struct ck_op *op, int which)
 static int add_grad(struct ck_value *x, int buffer)
 {
     if (x->ngrads == CK_VALUE_GRADS)
-        return ck_fail(COKE_EUSAGE, "a node has more than %d users", CK_VALUE_GRADS);
+        return ck_fail(COKE_EUSAGE, "a node has more than %d readers", CK_VALUE_GRADS);
     x->grad[x->ngrads++] = buffer;
     return COKE_OK;
 }
@@ -350,6 +365,7 @@ int ck_plan_pass_grad(struct ck_op *op, int which, int buffer)
     return add_grad(&op->plan->value[op->in[which]], buffer);
 }
 
+/* Must come first: take_seeds() in plan.c relies on grad[0] being the seed. */
 static int seed_grads(struct ck_plan *p)
 {
     for (int i = 0; i < p->r.nseed; i++) {
@@ -368,6 +384,8 @@ static int needs_backward(const struct ck_op *op)
     return op->class->backward != NULL && op->ndout > 0;
 }
 
+/* Walks backward, so that all gradients of an op's output are registered before the op is
+ * prepared. */
 static int buffer_grads(struct ck_plan *p)
 {
     CK_RETURN_IF(seed_grads(p));
@@ -383,10 +401,11 @@ static int buffer_grads(struct ck_plan *p)
     return COKE_OK;
 }
 
-/* ---- what the backward pass reads of the forward one ---- */
+/* ---- what the backward pass reads of the forward pass ---- */
 
-/* Value v is read in the backward step `step`. Where it is not kept, it is computed again then,
- * from what is kept or computed again itself. The backward steps come in order. */
+/* Value v is read in the backward step `step`: keep it, or recompute it then from values that
+ * are kept or recomputed themselves. Called in the order of the backward steps, so that the
+ * first call for a value sees its first use. */
 static int save(struct ck_plan *p, int v, int step)
 {
     struct ck_value *y = &p->value[v];
@@ -426,8 +445,9 @@ static int save_all(struct ck_plan *p)
     return COKE_OK;
 }
 
-/* ---- all together ---- */
+/* ---- driver ---- */
 
+/* One scratch serves all ops, because they run one after another. */
 static int allocate(struct ck_plan *p)
 {
     struct ck_span *span = ck_alloc_array((size_t)p->nbuffers, sizeof *span);
@@ -457,7 +477,7 @@ int ck_plan_build(struct ck_plan *p)
     p->value = ck_calloc_array((size_t)n, sizeof *p->value);
     p->op = ck_calloc_array((size_t)n, sizeof *p->op);
     if (!p->value || !p->op)
-        return ck_fail(COKE_ENOMEM, "no memory for a plan of %d layers", n);
+        return COKE_ENOMEM;
     for (int i = 0; i < n; i++)
         p->value[i].buffer = p->value[i].saved = -1;
     CK_RETURN_IF(shape_all(p));

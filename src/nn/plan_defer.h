@@ -1,10 +1,10 @@
-/* plan_defer.h - which results of batch norms are left to convolutions. */
+/* plan_defer.h - decides which results of batch norms are deferred to convolutions. */
 #ifndef CK_PLAN_DEFER_H
 #define CK_PLAN_DEFER_H
 
 #include "nn/plan_ops.h"
 
-/* Once all buffers are known, before they get their places. */
+/* Called once all buffers are known, before the arena is laid out. */
 void ck_plan_defer(struct ck_plan *p);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct arch_row {
     int blocks[4];
-    int bottleneck; /* three convolutions a block, the last 4 times as wide */
+    int bottleneck; /* three convolutions per block, the last 4 times as wide */
 };
 
 static const struct arch_row archs[] = {
@@ -16,7 +16,7 @@ static const struct arch_row archs[] = {
     [CK_RESNET50] = {{3, 4, 6, 3}, 1},
 };
 
-/* Convolution and batch norm number i of a block. */
+/* Adds convolution and batch norm number i of a block. */
 static int conv_norm(struct ck_net *net, const char *block, int i, int in, int64_t out,
                      int64_t kernel, int64_t stride)
 {
@@ -26,6 +26,7 @@ static int conv_norm(struct ck_net *net, const char *block, int i, int in, int64
     return ck_net_norm(net, norm, ck_net_conv(net, conv, in, out, kernel, stride, kernel / 2));
 }
 
+/* The identity, or a 1x1 convolution and batch norm where the shape changes. */
 static int shortcut(struct ck_net *net, const char *block, int in, int64_t out, int64_t stride)
 {
     char conv[CK_NET_NAME + 16], norm[CK_NET_NAME + 16];
@@ -36,6 +37,7 @@ static int shortcut(struct ck_net *net, const char *block, int in, int64_t out, 
     return ck_net_norm(net, norm, ck_net_conv(net, conv, in, out, 1, stride, 0));
 }
 
+/* The stride is in the 3x3 convolution, as in torchvision (ResNet v1.5). */
 static int add_block(struct ck_net *net, const char *block, int in, int64_t planes,
                      int64_t stride, int bottleneck)
 {
@@ -52,6 +54,7 @@ static int add_block(struct ck_net *net, const char *block, int in, int64_t plan
     return ck_net_relu(net, ck_net_add(net, x, shortcut(net, block, in, out, stride)));
 }
 
+/* Names the output of the stem "maxpool" even without a pooling, so that taps have one name. */
 static int add_stem(struct ck_net *net, const struct ck_resnet_options *o, int64_t planes)
 {
     int cifar = o->stem == CK_STEM_CIFAR;
@@ -69,7 +72,7 @@ int ck_resnet_build(struct ck_net *net, const struct ck_resnet_options *o)
     const struct arch_row *a = &archs[o->arch];
     int64_t planes = llround(64 * o->width);
     if (!(o->width > 0) || planes < 1 || o->width > 16)
-        return ck_fail(COKE_EUSAGE, "width %g: a factor between 1/64 and 16 is needed",
+        return ck_fail(COKE_EUSAGE, "width %g: the factor must be between 1/64 and 16",
                        o->width);
     int x = add_stem(net, o, planes);
     for (int stage = 0; stage < 4; stage++) {

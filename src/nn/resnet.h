@@ -11,7 +11,7 @@ struct ck_resnet_options {
     enum ck_arch arch;
     enum ck_stem stem;
     double width;     /* factor on the channels of all layers */
-    int64_t channels; /* of the images */
+    int64_t channels; /* channels of the images */
 };
 
 /* Appends input, stem and blocks, with taps bn1, maxpool (the stem's output) and layer1..4;

@@ -1,4 +1,4 @@
-/* schedule.c - the learning rate of every step. */
+/* schedule.c - the learning rate of each step. */
 #include "nn/schedule.h"
 #include "core/error.h"
 
@@ -16,9 +16,9 @@ int ck_schedule_init(struct ck_schedule *s, double rate, int64_t epochs, int64_t
     if (warmup < 0)
         warmup = ck_schedule_default_warmup(epochs);
     if (!(rate >= 0 && isfinite(rate)))
-        return ck_fail(COKE_EUSAGE, "learning rate: %g is not a number from 0 on", rate);
+        return ck_fail(COKE_EUSAGE, "learning rate: %g is not a non-negative number", rate);
     if (steps < 1)
-        return ck_fail(COKE_EUSAGE, "%lld steps an epoch: at least 1 is needed",
+        return ck_fail(COKE_EUSAGE, "%lld steps per epoch: at least 1 is needed",
                        (long long)steps);
     if (epochs <= warmup + 1)
         return ck_fail(COKE_EUSAGE,
@@ -29,10 +29,11 @@ int ck_schedule_init(struct ck_schedule *s, double rate, int64_t epochs, int64_t
     return COKE_OK;
 }
 
+/* c counts steps over all epochs; fmax avoids a rate of 0 in the first step. */
 double ck_schedule_rate(const struct ck_schedule *s, int64_t epoch, int64_t step)
 {
     double n = (double)s->steps, c = (double)epoch * n + (double)step;
-    double first = (double)(s->warmup + 1) * n; /* step of the cosine */
+    double first = (double)(s->warmup + 1) * n; /* first step of the cosine */
     if (epoch == 0)
         return 0;
     if (epoch <= s->warmup)

@@ -1,21 +1,21 @@
-/* schedule.h - the learning rate of every step. */
+/* schedule.h - the learning rate of each step. Pure functions. */
 #ifndef CK_SCHEDULE_H
 #define CK_SCHEDULE_H
 
 #include <stdint.h>
 
-/* Epoch 0, which only clusters: 0. Epochs 1..warmup: growing in a straight line. Then half a
- * cosine down to 0. */
+/* Epoch 0 (clustering only): 0. Epochs 1..warmup: linear growth. Then half a cosine down to
+ * 0. */
 struct ck_schedule {
-    double rate; /* the highest */
+    double rate; /* the peak */
     int64_t epochs, warmup;
-    int64_t steps; /* of the optimiser, an epoch */
+    int64_t steps; /* optimizer steps per epoch */
 };
 
 /* min(10, max(1, (epochs - 1) / 10)) */
 int64_t ck_schedule_default_warmup(int64_t epochs);
 
-/* warmup < 0: the default. At least one epoch must follow the warm-up. */
+/* warmup < 0: the default. At least one epoch must follow the warm-up, else COKE_EUSAGE. */
 int ck_schedule_init(struct ck_schedule *s, double rate, int64_t epochs, int64_t warmup,
                      int64_t steps);
 

@@ -1,4 +1,4 @@
-/* unit.c - rows of length 1, and the gradient through it. */
+/* unit.c - scales rows to length 1, forward and backward, in double. */
 #include "nn/unit.h"
 #include "core/workers.h"
 
@@ -6,6 +6,8 @@
 
 enum { CHUNK = 64, LANES = 4 };
 
+/* One call's arguments, read by the workers; rows are disjoint, so that any of them may alias
+ * in place. */
 struct task {
     const float *from, *unit, *grad;
     int64_t n;
@@ -14,7 +16,8 @@ struct task {
     const float *lengths;
 };
 
-/* Four sums side by side, so that an addition need not wait for the one before. */
+/* Four independent sums hide the latency of the additions. Fixed order: same bytes
+ * everywhere. */
 static double dot(const float *a, const float *b, int dim)
 {
     double sum[LANES] = {0};
@@ -27,10 +30,10 @@ static double dot(const float *a, const float *b, int dim)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* Both passes decide on the f32 length, and so alike. NaN is not short. */
+/* Both directions test the f32 length, so that they agree. NaN is not short. */
 static int is_short(float length)
 {
-    return length < CK_UNIT_LEAST;
+    return length < CK_UNIT_MIN;
 }
 
 static int64_t chunks(int64_t n)
@@ -51,7 +54,7 @@ static void forward_rows(void *arg, int64_t chunk, int worker)
         const float *x = t->from + i * t->dim;
         float *u = t->to + i * t->dim;
         double length = sqrt(dot(x, x, t->dim));
-        double inverse = 1 / (is_short((float)length) ? (double)CK_UNIT_LEAST : length);
+        double inverse = 1 / (is_short((float)length) ? (double)CK_UNIT_MIN : length);
         for (int j = 0; j < t->dim; j++)
             u[j] = (float)((double)x[j] * inverse);
         t->length[i] = (float)length;
@@ -64,6 +67,7 @@ void ck_unit_forward(const float *raw, int64_t n, int dim, float *unit, float *l
     ck_parallel(chunks(n), forward_rows, &t);
 }
 
+/* Removes the component along u, which scaling to length 1 cannot change. */
 static void backward_rows(void *arg, int64_t chunk, int worker)
 {
     const struct task *t = arg;
@@ -73,7 +77,7 @@ static void backward_rows(void *arg, int64_t chunk, int worker)
         float *out = t->to + i * t->dim;
         float length = t->lengths[i];
         double along = is_short(length) ? 0 : dot(u, g, t->dim);
-        double inverse = 1 / (double)(is_short(length) ? CK_UNIT_LEAST : length);
+        double inverse = 1 / (double)(is_short(length) ? CK_UNIT_MIN : length);
         for (int j = 0; j < t->dim; j++)
             out[j] = (float)(((double)g[j] - (double)u[j] * along) * inverse);
     }

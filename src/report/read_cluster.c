@@ -88,7 +88,7 @@ static int read_labels(struct ck_report *r, int h)
                 (long long)r->n);
     r->head[h].label = ck_alloc_array((size_t)r->n, sizeof(int32_t));
     if (!r->head[h].label)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld labels", (long long)r->n);
+        CK_LEAVE(COKE_ENOMEM);
     memcpy(r->head[h].label, map.data + npy.offset, (size_t)npy.bytes);
 done:
     ck_map_release(&map);
@@ -109,7 +109,7 @@ static int read_model(struct ck_report *r, int h)
     head->dual = ck_alloc_array(k, sizeof *head->dual);
     head->min_size = ck_alloc_array(k, sizeof *head->min_size);
     if (!head->center || !head->dual || !head->min_size)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld centers", (long long)head->k);
+        CK_LEAVE(COKE_ENOMEM);
     rc = ck_state_copy(&s, "centers", CK_F32, 2, shape, head->center);
     if (!rc)
         rc = ck_state_copy(&s, "duals", CK_F32, 1, shape, head->dual);
@@ -146,7 +146,7 @@ static int read_vectors(struct ck_report *r, const struct ck_report_request *q)
                 (long long)rows->n, rows->dim, r->source, (long long)r->n, r->dim);
     r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
     if (!r->x)
-        CK_FAIL(COKE_ENOMEM, "out of memory for %lld rows", (long long)r->rows);
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t at = 0; at < r->rows; at += BLOCK) {
         int n = (int)(r->rows - at < BLOCK ? r->rows - at : BLOCK);
         CK_TRY(rows->get(rows, r->row + at, n, r->x + at * r->dim, r->dim));

@@ -115,18 +115,19 @@ static int take_options(struct ck_report *r, const struct ck_train_options *o)
 
 static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
 {
-    size_t k = (size_t)km->k, n = (size_t)km->o.n, dim = (size_t)km->o.dim;
-    h->k = km->k;
+    size_t k = (size_t)ck_kmeans_k(km), n = (size_t)ck_kmeans_n(km);
+    size_t dim = (size_t)ck_kmeans_dim(km);
+    h->k = ck_kmeans_k(km);
     h->label = ck_alloc_array(n, sizeof *h->label);
     h->center = ck_alloc_array(k, dim * sizeof *h->center);
     h->dual = ck_alloc_array(k, sizeof *h->dual);
     h->min_size = ck_alloc_array(k, sizeof *h->min_size);
     if (!h->label || !h->center || !h->dual || !h->min_size)
-        return ck_fail(COKE_ENOMEM, "out of memory for the labels of %zu images", n);
+        return COKE_ENOMEM;
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
     CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
-    memcpy(h->min_size, km->min_size, k * sizeof *h->min_size);
+    memcpy(h->min_size, ck_kmeans_min_sizes(km), k * sizeof *h->min_size);
     return COKE_OK;
 }
 
@@ -146,7 +147,7 @@ static int take_run(struct ck_report *r, const struct ck_run *run)
                        run->weights);
     r->is_run = 1;
     r->heads = run->heads;
-    r->n = run->head[0]->o.n;
+    r->n = ck_kmeans_n(run->head[0]);
     r->dim = (int)run->encoder.o.dim;
     r->epoch = run->epoch;
     r->epochs = run->has_options ? run->o.epochs : -1;
@@ -155,9 +156,10 @@ static int take_run(struct ck_report *r, const struct ck_run *run)
     take_words(r, run);
     CK_RETURN_IF(take_options(r, &run->o));
     for (int h = 0; h < run->heads; h++) {
-        if (run->head[h]->o.n != r->n)
+        if (ck_kmeans_n(run->head[h]) != r->n)
             return ck_fail(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld",
-                           run->weights, h, (long long)run->head[h]->o.n, (long long)r->n);
+                           run->weights, h, (long long)ck_kmeans_n(run->head[h]),
+                           (long long)r->n);
         CK_RETURN_IF(copy_head(&r->head[h], run->head[h]));
     }
     return COKE_OK;
@@ -186,8 +188,7 @@ static int make_features(struct ck_report *r, const struct ck_report_request *q,
     CK_TRY(ck_use_features(run, r->data, &as_trained, &f));
     r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
     if (!r->x)
-        CK_FAIL(COKE_ENOMEM, "out of memory for the features of %lld images",
-                (long long)r->rows);
+        CK_LEAVE(COKE_ENOMEM);
     for (int64_t at = 0; at < r->rows; at += BATCH) {
         CK_TRY(ck_progress_count(q->callbacks, "features", at, r->rows, "images"));
         int64_t n = r->rows - at < BATCH ? r->rows - at : BATCH;

@@ -228,7 +228,7 @@ static int draw_map(struct ck_report *r)
     for (int h = 0; h < r->heads; h++) {
         r->head[h].spot = ck_alloc_array((size_t)r->head[h].k, 2 * sizeof(float));
         if (!r->head[h].spot)
-            CK_FAIL(COKE_ENOMEM, "out of memory for the map");
+            CK_LEAVE(COKE_ENOMEM);
         ck_pca_project(&p, r->head[h].center, r->head[h].k, r->head[h].spot);
     }
 done:

@@ -1,5 +1,5 @@
-/* checkpoint.c - a training on disk: everything that a later process needs to go on as if
- * nothing had happened. */
+/* checkpoint.c - a training on disk: everything a later process needs to resume to the same
+ * bytes as an uninterrupted run. */
 #include "train/checkpoint.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -25,6 +25,8 @@ static int add_number(struct ck_state *s, const char *key, int64_t value)
     return ck_state_add_meta(s, key, text);
 }
 
+/* Options are stored as the text that ck_options_set takes, so that rows may be added later.
+ */
 static int add_options(struct ck_state *s, const struct ck_train_options *o)
 {
     const struct ck_option_table *t = ck_train_option_table();
@@ -39,6 +41,8 @@ static int add_options(struct ck_state *s, const struct ck_train_options *o)
     return COKE_OK;
 }
 
+/* What the bytes of a training depend on besides its options. One process stores no process
+ * count, so that its checkpoints do not depend on whether the group exists. */
 static int add_circumstances(struct ck_state *s)
 {
     CK_RETURN_IF(ck_state_add_meta(s, "coke", coke_version()));
@@ -50,6 +54,7 @@ static int add_circumstances(struct ck_state *s)
     return COKE_OK;
 }
 
+/* ck_state_add_meta_number keeps every bit of a double. */
 static int add_position(struct ck_state *s, const struct ck_position *at)
 {
     CK_RETURN_IF(add_number(s, "epoch", at->epoch));
@@ -78,6 +83,7 @@ int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s)
     return add_number(state, "image.size", r->view[0].width);
 }
 
+/* The state borrows all tensors, so that nothing is copied on the way to the file. */
 int ck_checkpoint_write(const char *path, const struct ck_session *s,
                         const struct ck_position *at)
 {
@@ -86,7 +92,7 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
     int64_t n = s->data->set->n;
     CK_TRY(ck_state_add_meta(&state, "format", FORMAT));
     CK_TRY(ck_encoder_save(&s->encoder, &state));
-    CK_TRY(ck_optimizer_save(s->optim, &state));
+    CK_TRY(ck_optimizer_save(s->optimizer, &state));
     CK_TRY(ck_heads_save(&s->heads, &state));
     CK_TRY(ck_state_add(&state, "image_ids", CK_U64, 1, &n, s->data->set->id));
     CK_TRY(ck_state_add(&state, "feature_sum", CK_F64, 1, &(int64_t){s->dim}, s->feature_sum));
@@ -108,6 +114,7 @@ int ck_checkpoint_is(const struct ck_state *s)
     return format && strcmp(format, FORMAT) == 0;
 }
 
+/* Options that the file lacks, as a newer version added them, keep their defaults. */
 int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
                           const char *path)
 {
@@ -121,6 +128,7 @@ int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
     return COKE_OK;
 }
 
+/* Numbers of the metadata: written by this program, so only their presence is checked. */
 static int get_number(const struct ck_state *s, const char *path, const char *key, int64_t *out)
 {
     const char *text = ck_state_meta(s, key);
@@ -139,20 +147,7 @@ static int get_real(const struct ck_state *s, const char *path, const char *key,
     return COKE_OK;
 }
 
-/* A difference: an error, or with `anyway` a line for the log. */
-static int differ(int anyway, const struct coke_callbacks *cb, const char *path,
-                  const char *what, const char *then, const char *now)
-{
-    if (!anyway)
-        return ck_fail(COKE_EUSAGE,
-                       "%s: %s was %s and is now %s: the result would not be that of "
-                       "one run; resume-anyway continues it",
-                       path, what, then ? then : "(unknown)", now);
-    ck_say(cb, "resumed although %s was %s and is now %s", what, then ? then : "(unknown)",
-           now);
-    return COKE_OK;
-}
-
+/* A comparison of a stored state with this process; all members are borrowed. */
 struct check {
     const struct ck_state *state;
     const char *path;
@@ -160,14 +155,27 @@ struct check {
     const struct coke_callbacks *cb;
 };
 
-/* Is `then`, as the checkpoint has it, what is now? */
-static int same(const struct check *c, const char *what, const char *then, const char *now)
+/* Handles a difference: an error, or with `anyway` a line to the user. */
+static int differ(const struct check *c, const char *what, const char *then, const char *now)
+{
+    if (!c->anyway)
+        return ck_fail(COKE_EUSAGE,
+                       "%s: %s was %s and is now %s: the result would differ from that of an "
+                       "uninterrupted run; resume-anyway resumes with the difference",
+                       c->path, what, then, now);
+    ck_say(c->cb, "resumed although %s was %s and is now %s", what, then, now);
+    return COKE_OK;
+}
+
+/* what: for people; then: as in the checkpoint, NULL = absent. */
+static int compare(const struct check *c, const char *what, const char *then, const char *now)
 {
     if (then && strcmp(then, now) == 0)
         return COKE_OK;
-    return differ(c->anyway, c->cb, c->path, what, then, now);
+    return differ(c, what, then ? then : "(unknown)", now);
 }
 
+/* All options must agree but those that do not influence the result. */
 static int check_options(const struct check *c, const struct ck_train_options *o)
 {
     const struct ck_option_table *t = ck_train_option_table();
@@ -178,7 +186,7 @@ static int check_options(const struct check *c, const struct ck_train_options *o
             continue;
         snprintf(what, sizeof what, "option '%s'", name);
         CK_RETURN_IF(ck_options_get(t, o, name, value, sizeof value));
-        CK_RETURN_IF(same(c, what, ck_option_meta(&t->row[i], c->state, "option."), value));
+        CK_RETURN_IF(compare(c, what, ck_option_meta(&t->row[i], c->state, "option."), value));
     }
     return COKE_OK;
 }
@@ -188,15 +196,17 @@ static int check_circumstances(const struct check *c)
     char threads[16], processes[16];
     snprintf(threads, sizeof threads, "%d", ck_threads());
     snprintf(processes, sizeof processes, "%d", ck_group_size(ck_group()));
-    const char *then = ck_state_meta(c->state, "processes");
-    CK_RETURN_IF(same(c, "coke", ck_state_meta(c->state, "coke"), coke_version()));
-    CK_RETURN_IF(same(c, "oneDNN", ck_state_meta(c->state, "onednn"), ck_dnn_version()));
-    CK_RETURN_IF(same(c, "the instruction set", ck_state_meta(c->state, "isa"), coke_isa()));
-    CK_RETURN_IF(same(c, "the number of processes", then ? then : "1", processes));
-    return same(c, "the number of threads", ck_state_meta(c->state, "threads"), threads);
+    const struct ck_state *s = c->state;
+    const char *then = ck_state_meta(s, "processes"); /* absent = one */
+    CK_RETURN_IF(compare(c, "coke", ck_state_meta(s, "coke"), coke_version()));
+    CK_RETURN_IF(compare(c, "oneDNN", ck_state_meta(s, "onednn"), ck_dnn_version()));
+    CK_RETURN_IF(compare(c, "the instruction set", ck_state_meta(s, "isa"), coke_isa()));
+    CK_RETURN_IF(compare(c, "the number of processes", then ? then : "1", processes));
+    return compare(c, "the number of threads", ck_state_meta(s, "threads"), threads);
 }
 
-/* The images must be the same ones in the same places: labels belong to places. */
+/* The data set must hold the same images in the same order, since labels are stored by index.
+ * Not even `anyway` resumes with others. */
 static int check_images(const struct check *c, const struct ck_dataset *set)
 {
     const struct ck_tensor *t = ck_state_find(c->state, "image_ids");
@@ -213,8 +223,8 @@ static int check_images(const struct check *c, const struct ck_dataset *set)
     CK_TRY(ck_dataset_compare(set, ids, n, &change, NULL));
     if (change.added || change.removed || change.moved)
         CK_FAIL(COKE_EUSAGE,
-                "%s belongs to other images than %s: %lld are new, %lld are gone, %lld stand "
-                "elsewhere; labels would go to the wrong ones",
+                "%s belongs to other images than %s: %lld added, %lld removed, %lld moved; "
+                "labels would be assigned to the wrong images",
                 c->path, set->source, (long long)change.added, (long long)change.removed,
                 (long long)change.moved);
 done:
@@ -233,6 +243,7 @@ static int read_position(const struct ck_state *s, const char *path, struct ck_p
     return get_real(s, path, "last_loss", &at->last_loss);
 }
 
+/* ck_net_load refuses tensors it does not know, so those of others are left out here. */
 int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path)
 {
     struct ck_state own = {0};
@@ -254,7 +265,7 @@ static int load_sum(struct ck_session *s, const struct ck_state *all, const char
 {
     const struct ck_tensor *t = ck_state_find(all, "feature_sum");
     if (!t || t->dtype != CK_F64 || ck_tensor_elements(t) != s->dim)
-        return ck_fail(COKE_EFORMAT, "%s: 'feature_sum' is missing or of another size", path);
+        return ck_fail(COKE_EFORMAT, "%s: 'feature_sum' is missing or has another size", path);
     memcpy(s->feature_sum, t->data, (size_t)s->dim * sizeof(double));
     return COKE_OK;
 }
@@ -267,17 +278,18 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
     int rc = COKE_OK;
     CK_TRY(ck_safetensors_read(path, &state));
     if (!ck_checkpoint_is(&state))
-        CK_FAIL(COKE_EFORMAT, "%s is no checkpoint of a training", path);
+        CK_FAIL(COKE_EFORMAT, "%s is not a training checkpoint", path);
     CK_TRY(check_options(&c, &s->o));
     CK_TRY(check_circumstances(&c));
     CK_TRY(check_images(&c, s->data->set));
     CK_TRY(read_position(&state, path, at));
     CK_TRY(ck_checkpoint_encoder(&state, &s->encoder.net, path));
     CK_TRY(load_sum(s, &state, path));
-    CK_TRY(ck_optimizer_load(s->optim, &state));
+    CK_TRY(ck_optimizer_load(s->optimizer, &state));
     CK_TRY(ck_heads_load(&s->heads, &state));
-    int whole = at->step == s->steps; /* the epoch is done but for its end */
-    CK_TRY(coke_loader_seek(s->loader, at->epoch + whole, whole ? 0 : at->step));
+    /* Saved between the last step and the end of its epoch: the next batch is epoch + 1's. */
+    int complete = at->step == s->steps;
+    CK_TRY(coke_loader_seek(s->loader, at->epoch + complete, complete ? 0 : at->step));
 done:
     ck_state_release(&state);
     return rc;

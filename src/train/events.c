@@ -1,4 +1,5 @@
-/* events.c - what TensorBoard shows of a training. */
+/* events.c - what TensorBoard shows of a training: tags "step/...", "epoch/...", "monitor/..."
+ * and "headH-kK/...". */
 #include "train/events.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
+/* Seconds since 1970: event files carry them, so they differ from run to run. */
 static double wall(void)
 {
     struct timespec t;
@@ -27,6 +29,7 @@ int ck_events_step(struct ck_tfevents *t, const struct ck_step *s, int64_t step)
     return ck_tfevents_scalar(t, now, step, "step/rate", s->rate);
 }
 
+/* One scalar per measure of the head. */
 static int add_head(struct ck_tfevents *t, const struct ck_head_health *h, int head,
                     int64_t step)
 {
@@ -50,22 +53,24 @@ static int add_head(struct ck_tfevents *t, const struct ck_head_health *h, int h
     return rc;
 }
 
+/* Histograms of cluster sizes and duals. */
 static int add_spread(struct ck_tfevents *t, const struct coke_kmeans *km, int head,
                       int64_t step)
 {
     char tag[96];
     int rc = COKE_OK;
-    double *x = ck_alloc_array((size_t)km->k, sizeof *x);
+    int64_t k = ck_kmeans_k(km);
+    double *x = ck_alloc_array((size_t)k, sizeof *x);
     if (!x)
         return COKE_ENOMEM;
-    for (int64_t c = 0; c < km->k; c++)
-        x[c] = (double)km->count[c];
-    snprintf(tag, sizeof tag, "head%d-k%lld/sizes", head, (long long)km->k);
-    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, km->k));
-    for (int64_t c = 0; c < km->k; c++)
-        x[c] = (double)km->duals.rho[c];
-    snprintf(tag, sizeof tag, "head%d-k%lld/duals", head, (long long)km->k);
-    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, km->k));
+    for (int64_t c = 0; c < k; c++)
+        x[c] = (double)ck_kmeans_counts(km)[c];
+    snprintf(tag, sizeof tag, "head%d-k%lld/sizes", head, (long long)k);
+    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, k));
+    for (int64_t c = 0; c < k; c++)
+        x[c] = (double)ck_kmeans_duals(km)[c];
+    snprintf(tag, sizeof tag, "head%d-k%lld/duals", head, (long long)k);
+    CK_TRY(ck_tfevents_histogram(t, wall(), step, tag, x, k));
 done:
     ck_free(x);
     return rc;
@@ -99,6 +104,7 @@ done:
     return rc;
 }
 
+/* TensorBoard takes images as PNG. */
 int ck_events_exemplars(struct ck_tfevents *t, const struct ck_image *sheet, int head,
                         int64_t k, int64_t step)
 {

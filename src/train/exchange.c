@@ -1,4 +1,4 @@
-/* exchange.c - encoders to and from the files of other programs. */
+/* exchange.c - exports and imports encoders to and from the files of other programs. */
 #include "train/exchange.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what both have in common ---- */
+/* ---- common ---- */
 
-/* Metadata that say what images an encoder takes. */
+/* Copies the metadata that describe the images an encoder takes. */
 static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
 {
     int rc = COKE_OK;
@@ -25,6 +25,7 @@ static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
     return rc;
 }
 
+/* weights: the path that was read. */
 static void describe(struct coke_exchanged *out, const struct ck_encoder_options *o,
                      const struct ck_state *s, const char *weights)
 {
@@ -36,7 +37,7 @@ static void describe(struct coke_exchanged *out, const struct ck_encoder_options
     snprintf(out->weights, sizeof out->weights, "%s", weights);
 }
 
-/* An encoder of ours in *r, and the metadata of its file in *meta. */
+/* Opens an encoder of this program in *r, and the metadata of its file in *meta. */
 static int open_own(const char *path, int best, struct ck_run *r, struct ck_state *meta)
 {
     CK_RETURN_IF(ck_safetensors_read(path, meta));
@@ -59,20 +60,18 @@ static int check_export(const struct ck_export_options *o, const char *path)
     size_t n = strlen(path);
     if (o->format < 0 || o->format > COKE_EXPORT_DETECTRON2 || o->part < 0 ||
         o->part > COKE_PART_ALL || o->names < 0 || o->names > COKE_NAMES_AUTHORS)
-        return ck_fail(COKE_EUSAGE,
-                       "export: format %d, part %d or names %d is none of those there "
-                       "are",
-                       o->format, o->part, o->names);
+        return ck_fail(COKE_EUSAGE, "export: invalid format %d, part %d or names %d", o->format,
+                       o->part, o->names);
     if (o->names == COKE_NAMES_AUTHORS && o->format > COKE_EXPORT_PTH)
-        return ck_fail(COKE_EUSAGE, "names: ONNX and Detectron2 have names of their own");
+        return ck_fail(COKE_EUSAGE, "names: ONNX and Detectron2 prescribe their own names");
     if (o->format == COKE_EXPORT_DETECTRON2 && n > 4 && strcmp(path + n - 4, ".pkl") == 0)
         return ck_fail(COKE_EUSAGE,
-                       "%s: Detectron2 takes a .pkl for a plain pickle; name the file .pth",
+                       "%s: Detectron2 reads a .pkl as a plain pickle; name the file .pth",
                        path);
     return COKE_OK;
 }
 
-/* The final weights of a run that is done, the last ones of one that is not. */
+/* The final weights of a complete run, else its last checkpoint. */
 static int open_source(struct export *x, const char *source)
 {
     char path[CK_RUN_PATH];
@@ -85,10 +84,11 @@ static int open_source(struct export *x, const char *source)
         return rc ? rc : ck_safetensors_read(x->run.weights, &x->meta);
     }
     if (x->o->best)
-        return ck_fail(COKE_EUSAGE, "best: %s is no folder of a training", source);
+        return ck_fail(COKE_EUSAGE, "best: %s is not a run folder", source);
     return open_own(source, 0, &x->run, &x->meta);
 }
 
+/* Detectron2 builds its ResNets with a fixed stem. */
 static int check_detectron2(const struct export *x)
 {
     if (x->o->format != COKE_EXPORT_DETECTRON2 || x->encoder.stem == COKE_STEM_IMAGENET)
@@ -98,18 +98,19 @@ static int check_detectron2(const struct export *x)
                    x->run.weights);
 }
 
+/* Fills x->out: tensors under the names of the format, and metadata. */
 static int make_output(struct export *x)
 {
     int heads = x->o->part == COKE_PART_ALL;
     enum ck_naming naming = x->o->format == COKE_EXPORT_DETECTRON2 ? CK_NAMES_DETECTRON2
                             : x->o->names == COKE_NAMES_AUTHORS    ? CK_NAMES_AUTHORS
                                                                    : CK_NAMES_TORCHVISION;
-    if (x->o->format != COKE_EXPORT_ONNX) /* which takes them from the network itself */
+    if (x->o->format != COKE_EXPORT_ONNX) /* which reads them from the network itself */
         CK_RETURN_IF(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
     if (naming == CK_NAMES_TORCHVISION)
         CK_RETURN_IF(ck_encoder_save_options(&x->encoder, &x->out));
     CK_RETURN_IF(copy_image_meta(&x->meta, &x->out));
-    /* Programs that keep tensors of several libraries ask for this word: PyTorch's layout. */
+    /* Loaders of several libraries expect this word: tensors in PyTorch's layout. */
     if (x->o->format == COKE_EXPORT_SAFETENSORS)
         CK_RETURN_IF(ck_state_add_meta(&x->out, "format", "pt"));
     return COKE_OK;
@@ -135,6 +136,7 @@ static int write_output(const struct export *x, struct ck_writer *w)
     }
 }
 
+/* Checks options and target first, so that a wrong path costs no work. */
 int ck_exchange_export(const char *source, const char *path, const struct ck_export_options *o,
                        int force, struct coke_exchanged *out)
 {
@@ -173,15 +175,16 @@ done:
 
 struct import {
     const char *source;
-    struct ck_state file; /* as it was read */
-    struct ck_run run;    /* of a file of ours */
-    struct ck_state own;  /* that as tensors */
+    struct ck_state file; /* as read */
+    struct ck_run run;    /* if the file is of this program, */
+    struct ck_state own;  /* and its tensors */
     struct coke_encoder encoder;
     int encoder_ready;
     struct ck_state out;
 };
 
-/* The tensors of a foreign file, or of the encoder in a file of ours. */
+/* The tensors of a foreign file, or of the encoder in a file of this program. *out points into
+ * *m. */
 static int find_tensors(struct import *m, const struct ck_state **out)
 {
     *out = &m->file;
@@ -193,7 +196,8 @@ static int find_tensors(struct import *m, const struct ck_state **out)
     return COKE_OK;
 }
 
-/* Networks for large colour pictures are trained on ImageNet, with its mean and deviation. */
+/* Without metadata, networks for large color images are assumed to be trained on ImageNet, with
+ * its mean and standard deviation. */
 static int add_image_meta(struct import *m)
 {
     int rc = copy_image_meta(&m->file, &m->out);
@@ -216,7 +220,7 @@ int ck_exchange_import(const char *source, const char *path, const struct ck_imp
         return COKE_ENOMEM;
     m->source = source;
     if (o->part < 0 || o->part > COKE_PART_ALL)
-        CK_FAIL(COKE_EUSAGE, "import: part %d is none of those there are", o->part);
+        CK_FAIL(COKE_EUSAGE, "import: invalid part %d", o->part);
     CK_TRY(ck_file_check_target(path, force));
     CK_TRY(ck_weights_read(source, &m->file));
     CK_TRY(ck_run_refuse(&m->file, source));

@@ -21,8 +21,8 @@ struct ck_heads {
     int n, dim;
     int64_t images, batch;
     int keep_best, current_centers;
-    struct coke_multihead *multi;
-    struct coke_kmeans *head[COKE_MAX_HEADS]; /* in multi */
+    struct coke_multihead *multi; /* owns the heads; NULL while they are made */
+    struct coke_kmeans *head[COKE_MAX_HEADS];
     int32_t *label, *old;                     /* [n][batch] of this step and before it */
     struct ck_targets target[COKE_MAX_HEADS]; /* of this step's loss */
     int32_t *target_label;                    /* memory of the targets */
@@ -37,12 +37,15 @@ struct ck_heads {
 int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t images);
 void ck_heads_release(struct ck_heads *h);
 
-/* Targets of the images ids [n]: what the last epoch left. In epoch 0 and for current labels
- * they are made by ck_heads_update. */
-void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int current);
-/* One step of all clusterings: x [n][dim]. share: who labels what; NULL = this process all. */
+/* Targets of the images ids [n], which begin at index `first` of the batch of all ranks: the
+ * labels of the last epoch. In epoch 0 and for current labels ck_heads_update makes the targets
+ * instead, of the whole batch. */
+void ck_heads_read(struct ck_heads *h, const int64_t *ids, int64_t n, int64_t first,
+                   int current);
+/* One step of all heads: x [n][dim] and ids [n], the batch of all processes. current: its labels
+ * become the targets. share: the processes that divide the work, NULL = alone. Collective. */
 int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
-                    int current, const struct ck_label_share *share);
+                    int current, const struct ck_share *share);
 int ck_heads_epoch_end(struct ck_heads *h);
 
 /* What one head looks like at the end of an epoch; call before ck_heads_epoch_end. */
@@ -57,9 +60,16 @@ struct ck_head_health {
 };
 int ck_heads_health(const struct ck_heads *h, int i, struct ck_head_health *out);
 
+/* ---- heads_state.c ---- */
+
+/* Tensors are borrowed from h. */
 int ck_heads_save(const struct ck_heads *h, struct ck_state *s);
 int ck_heads_load(struct ck_heads *h, const struct ck_state *s);
 /* Head i alone, without a training around it; *out is NULL where the state has none. */
 int ck_heads_restore_one(const struct ck_state *s, int i, struct coke_kmeans **out);
+
+/* Used by it: takes over fresh [n] in place of the heads, which are freed; on failure they stay
+ * as they are. */
+int ck_heads_replace(struct ck_heads *h, struct coke_kmeans *const *fresh);
 
 #endif

@@ -1,4 +1,4 @@
-/* journal.c - what a training leaves to read: metrics.jsonl and timing.jsonl. */
+/* journal.c - the records of a training: metrics.jsonl and timing.jsonl. */
 #include "train/journal.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -15,6 +15,7 @@
 
 /* ---- files ---- */
 
+/* The caller frees the path. */
 static char *join_path(const char *run, const char *name)
 {
     size_t n = strlen(run) + strlen(name) + 2;
@@ -24,6 +25,7 @@ static char *join_path(const char *run, const char *name)
     return path;
 }
 
+/* Opens for writing at offset `bytes`, the end of the file from now on; -1 = append. */
 static int open_at(const char *path, int64_t bytes, int *fd)
 {
     struct stat st;
@@ -33,7 +35,7 @@ static int open_at(const char *path, int64_t bytes, int *fd)
     if (bytes < 0)
         bytes = st.st_size;
     if (st.st_size < bytes)
-        return ck_fail(COKE_EFORMAT, "%s has %lld bytes, the checkpoint knows of %lld", path,
+        return ck_fail(COKE_EFORMAT, "%s has %lld bytes, the checkpoint recorded %lld", path,
                        (long long)st.st_size, (long long)bytes);
     if (ftruncate(*fd, bytes) != 0 || lseek(*fd, bytes, SEEK_SET) != bytes)
         return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
@@ -51,6 +53,7 @@ int ck_journal_open(struct ck_journal *j, const char *run, int64_t metrics_bytes
     return open_at(j->timing_path, -1, &j->timing);
 }
 
+/* Also for a journal that was never opened (zeroed, descriptors -1). */
 void ck_journal_close(struct ck_journal *j)
 {
     if (j->metrics_path && j->metrics >= 0)
@@ -62,6 +65,7 @@ void ck_journal_close(struct ck_journal *j)
     memset(j, 0, sizeof *j);
 }
 
+/* timing.jsonl is not synced: no checkpoint refers to it. */
 int ck_journal_sync(struct ck_journal *j)
 {
     if (fsync(j->metrics) != 0)
@@ -88,6 +92,7 @@ static int add_metrics(struct ck_journal *j, struct ck_json *line)
 
 /* ---- lines ---- */
 
+/* One object per line; add_line ends it. */
 static void begin(struct ck_json *line)
 {
     ck_json_init_style(line, CK_JSON_LINE);
@@ -105,6 +110,7 @@ int ck_journal_step(struct ck_journal *j, const struct ck_step *s)
     return add_metrics(j, &l);
 }
 
+/* One object of the array "heads". */
 static void put_head(struct ck_json *l, const struct ck_head_health *h)
 {
     ck_json_begin_object(l, NULL);
@@ -128,7 +134,7 @@ static void put_head(struct ck_json *l, const struct ck_head_health *h)
     ck_json_end(l);
 }
 
-/* Bytes that the first process sent, and how long it waited for others. */
+/* Bytes that the first process sent, and seconds that it waited for the others. */
 static void put_talk(struct ck_json *l, const struct ck_epoch_report *r)
 {
     ck_json_put_int(l, "processes", r->processes);

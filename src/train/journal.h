@@ -1,5 +1,7 @@
-/* journal.h - what a training leaves to read: metrics.jsonl, with nothing in it that depends on
- * the clock, and timing.jsonl with the rest. */
+/* journal.h - the records of a training: metrics.jsonl, which is the same bytes in every run of
+ * the same options, and timing.jsonl with everything that depends on the clock.
+ *
+ * Only the writer of a group calls it. One JSON object per line. */
 #ifndef CK_JOURNAL_H
 #define CK_JOURNAL_H
 
@@ -11,32 +13,34 @@ struct ck_journal {
     int64_t metrics_bytes;
 };
 
-/* Opens the files of a run directory to be continued after metrics_bytes bytes; a longer file
- * is cut, a shorter one is an error. */
+/* Opens or creates the files of a run folder. metrics.jsonl continues after metrics_bytes, the
+ * length that the checkpoint recorded: a longer file is truncated, a shorter one is an error.
+ * timing.jsonl is appended to. Call ck_journal_close in any case. */
 int ck_journal_open(struct ck_journal *j, const char *run, int64_t metrics_bytes);
 void ck_journal_close(struct ck_journal *j);
-/* All that was written is on the disk. */
+/* Returns once metrics.jsonl is on disk. */
 int ck_journal_sync(struct ck_journal *j);
 
+/* Append a line: of a step to the metrics, of an epoch to both files. */
 int ck_journal_step(struct ck_journal *j, const struct ck_step *s);
 struct ck_epoch_report;
 int ck_journal_epoch(struct ck_journal *j, const struct ck_epoch_report *r);
 
-/* What an epoch came to. */
+/* The results of an epoch. */
 struct ck_epoch_report {
     int64_t epoch, images;
     double loss, rate, alpha;
-    double feature_mean; /* length of the mean projection: 1 = all images look the same */
+    double feature_mean; /* length of the mean projection: 1 = the same for all images */
     int heads;
     struct ck_head_health health[COKE_MAX_HEADS];
-    int monitored;
+    int monitored; /* the next five are known */
     double knn20, knn200;
-    int matched; /* the head that the next are of, -1 = none has as many clusters as classes */
+    int matched; /* head of the next three, -1 = none has as many clusters as classes */
     double accuracy, nmi, ari;
-    double seconds, waited, saving; /* of the clock: not for metrics.jsonl */
+    double seconds, waited, saving; /* wall time: only for timing.jsonl */
     int processes;
-    struct ck_group_stats talk; /* of the first process */
-    int64_t timed;              /* images in these seconds: after a resume not all */
+    struct ck_group_stats talk; /* communication of the first process */
+    int64_t timed; /* images run in `seconds`: after a resume not all of the epoch */
 };
 
 #endif

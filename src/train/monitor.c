@@ -1,4 +1,4 @@
-/* monitor.c - a look at the features every few epochs. */
+/* monitor.c - periodic k-NN and clustering evaluation of the features during a training. */
 #include "train/monitor.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -10,14 +10,15 @@
 #include "eval/features.h"
 #include "eval/knn.h"
 
-enum { BANK = 4000, ASKED = 1000, BATCH = 100, SHOWN = 16, NEAREST = 10 };
+/* Images in the k-NN bank and queries; images per forward pass; rows and columns of a sheet. */
+enum { BANK = 4000, QUERIES = 1000, BATCH = 100, SHOWN = 16, NEAREST = 10 };
 
 struct ck_monitor {
-    struct ck_session *s;
+    struct ck_session *s; /* borrowed */
     struct ck_features *features;
-    int64_t n, bank;    /* the first `bank` of the n images vote, the others are asked */
-    int64_t *index;     /* [n] */
-    int32_t *truth;     /* [n], -1 = not known */
+    int64_t n, bank;    /* the first `bank` of the n images are the bank, the rest queries */
+    int64_t *index;     /* [n] in the data set */
+    int32_t *truth;     /* [n] class, -1 = unknown */
     int32_t *label;     /* [n] of head `shown` */
     uint8_t *bad;       /* [n] images that could not be read */
     float *x, *proj;    /* [n][dim] */
@@ -33,24 +34,27 @@ int ck_monitor_has_classes(const struct ck_monitor *w)
 static int find_head(const struct ck_session *s)
 {
     for (int h = 0; h < s->heads.n; h++)
-        if (s->heads.head[h]->k == s->data->set->classes)
+        if (ck_kmeans_k(s->heads.head[h]) == s->data->set->classes)
             return h;
     return -1;
 }
 
+/* A random sample by the seed: the same images in every epoch and after a resume. Of a small
+ * data set a fifth are queries. */
 static void choose_images(struct ck_monitor *w)
 {
     const struct ck_dataset *set = w->s->data->set;
     struct ck_perm perm;
     ck_perm_init(&perm, (uint64_t)w->s->o.loader.view.seed, CK_RNG_SAMPLE, 1, (uint64_t)set->n);
-    w->n = set->n < BANK + ASKED ? set->n : BANK + ASKED;
-    w->bank = set->n < BANK + ASKED ? set->n - set->n / 5 : BANK;
+    w->n = set->n < BANK + QUERIES ? set->n : BANK + QUERIES;
+    w->bank = set->n < BANK + QUERIES ? set->n - set->n / 5 : BANK;
     for (int64_t i = 0; i < w->n; i++) {
         w->index[i] = (int64_t)ck_perm_at(&perm, (uint64_t)i);
         w->truth[i] = set->label ? set->label[w->index[i]] : -1;
     }
 }
 
+/* The buffers are allocated once, for the life of the training. */
 int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
 {
     int rc = COKE_OK;
@@ -66,13 +70,13 @@ int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
     w->shown = w->matched < 0 ? 0 : w->matched;
     CK_TRY(ck_features_new(&w->features, &s->encoder, s->data, ck_loader_recipe(s->loader),
                            BATCH));
-    size_t most = BANK + ASKED, dim = (size_t)ck_features_dim(w->features);
-    w->index = ck_alloc_array(most, sizeof *w->index);
-    w->truth = ck_alloc_array(most, sizeof *w->truth);
-    w->label = ck_alloc_array(most, sizeof *w->label);
-    w->bad = ck_alloc_array(most, sizeof *w->bad);
-    w->x = ck_alloc_array(most * dim, sizeof *w->x);
-    w->proj = ck_alloc_array(most * (size_t)s->dim, sizeof *w->proj);
+    size_t max = BANK + QUERIES, dim = (size_t)ck_features_dim(w->features);
+    w->index = ck_alloc_array(max, sizeof *w->index);
+    w->truth = ck_alloc_array(max, sizeof *w->truth);
+    w->label = ck_alloc_array(max, sizeof *w->label);
+    w->bad = ck_alloc_array(max, sizeof *w->bad);
+    w->x = ck_alloc_array(max * dim, sizeof *w->x);
+    w->proj = ck_alloc_array(max * (size_t)s->dim, sizeof *w->proj);
     if (!w->index || !w->truth || !w->label || !w->bad || !w->x || !w->proj)
         CK_LEAVE(COKE_ENOMEM);
     choose_images(w);
@@ -97,7 +101,8 @@ void ck_monitor_free(struct ck_monitor *w)
     ck_free(w);
 }
 
-static int ask_neighbours(struct ck_monitor *w, struct ck_epoch_report *r)
+/* k-NN accuracy of the queries, with 20 and 200 neighbours. */
+static int compute_knn(struct ck_monitor *w, struct ck_epoch_report *r)
 {
     struct ck_knn_job job = ck_knn_job_default();
     struct ck_knn_result result;
@@ -116,6 +121,7 @@ static int ask_neighbours(struct ck_monitor *w, struct ck_epoch_report *r)
     return rc;
 }
 
+/* ACC, NMI and ARI of head `matched`, which has as many clusters as there are classes. */
 static int compare_clusters(struct ck_monitor *w, struct ck_epoch_report *r)
 {
     struct ck_agreement a;
@@ -129,6 +135,7 @@ static int compare_clusters(struct ck_monitor *w, struct ck_epoch_report *r)
     return COKE_OK;
 }
 
+/* Images that cannot be read are skipped: a training continues with its other images too. */
 int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r)
 {
     r->monitored = ck_monitor_has_classes(w);
@@ -138,20 +145,21 @@ int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r)
         coke_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
     for (int64_t i = 0; i < w->n; i++)
         if (w->bad[i])
-            w->truth[i] = w->label[i] = -1; /* neither votes, nor is asked, nor shown */
+            w->truth[i] = w->label[i] = -1; /* left out of bank, queries and sheet */
     if (r->monitored)
-        CK_RETURN_IF(ask_neighbours(w, r));
+        CK_RETURN_IF(compute_knn(w, r));
     if (w->matched >= 0)
         CK_RETURN_IF(compare_clusters(w, r));
     return COKE_OK;
 }
 
+/* Uses labels and projections of the last ck_monitor_evaluate. */
 int ck_monitor_show(struct ck_monitor *w, struct ck_image *out, int *head)
 {
     const struct ck_heads *heads = &w->s->heads;
     struct ck_exemplars e = {0};
     struct ck_exemplar_job job = {.n = w->n,
-                                  .k = heads->head[w->shown]->k,
+                                  .k = ck_kmeans_k(heads->head[w->shown]),
                                   .dim = w->s->dim,
                                   .center = heads->center[w->shown],
                                   .label = w->label,

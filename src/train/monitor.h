@@ -1,4 +1,5 @@
-/* monitor.h - a look at the features every few epochs. */
+/* monitor.h - periodic k-NN and clustering evaluation of the features during a training. Only
+ * the writer of a group has one. */
 #ifndef CK_MONITOR_H
 #define CK_MONITOR_H
 
@@ -6,16 +7,20 @@
 
 struct ck_monitor;
 
-/* *out is NULL when the options want no looks. */
+/* Borrows s, which must outlive it, and chooses its images once, so that epochs compare. *out
+ * is NULL if the options turn it off (monitor 0). */
 int ck_monitor_new(struct ck_monitor **out, struct ck_session *s);
 void ck_monitor_free(struct ck_monitor *w);
-int ck_monitor_has_classes(const struct ck_monitor *w); /* w may be NULL */
+/* Are classes known, so that k-NN can be computed? w may be NULL. */
+int ck_monitor_has_classes(const struct ck_monitor *w);
 
-/* Where labels are known, k-NN of images held out from a bank of others, and how the clusters
- * of the head with as many of them as there are classes agree with these. */
+/* Fills the evaluation in *r. With known classes: k-NN accuracy of images held out from a bank
+ * of others; and ACC, NMI and ARI of the head with as many clusters as there are classes, if
+ * there is one. Runs the encoder in evaluation mode; changes nothing in the session. */
 int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r);
 
-/* After a look: clusters of that head, or of the first, a row of their nearest images each. */
+/* After ck_monitor_evaluate: a sheet of clusters of that head, or of the first one, one row of
+ * the nearest images each. The caller releases *out. */
 int ck_monitor_show(struct ck_monitor *w, struct ck_image *out, int *head);
 
 #endif

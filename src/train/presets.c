@@ -1,4 +1,4 @@
-/* presets.c - the paper's runs and small ones, as options. */
+/* presets.c - the runs of the paper and smaller ones, as options in text form. */
 #include "core/error.h"
 #include "train/train_options.h"
 
@@ -13,8 +13,8 @@
     "temperature=0.05 alpha=0.2 beta=0.5 optimizer=sgd rate=0.2 batch=128 ratio=0.9 eta=0.1 "  \
     "eta-mode=shared weight-decay=1e-6"
 
-/* Few epochs of a small network: docs/training.md has why, docs/results.md what else was tried.
- */
+/* Few epochs of a small network: docs/training.md explains the choice, docs/results.md compares
+ * others. */
 #define SMALL                                                                                  \
     " recipe=cifar-small arch=resnet18 stem=cifar width=0.25 zero-residual=on dim=64 "         \
     "projector=mlp3 predictor=on temperature=0.2 alpha=1 beta=0.5 optimizer=sgd rate=0.2 "     \
@@ -62,6 +62,7 @@ const char *ck_train_preset_about(int i)
     return i >= 0 && i < PRESETS ? presets[i].about : NULL;
 }
 
+/* text: "name=value name=value ...", all of it valid. */
 static int apply(struct ck_train_options *o, const char *text)
 {
     const struct ck_option_table *t = ck_train_option_table();
@@ -88,5 +89,5 @@ int ck_train_preset(struct ck_train_options *o, const char *name)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
                  presets[i].name);
     }
-    return ck_fail(COKE_EUSAGE, "there is no preset '%s'; there are %s", name, names);
+    return ck_fail(COKE_EUSAGE, "unknown preset '%s'; the presets are %s", name, names);
 }

@@ -2,7 +2,9 @@
 #include "train/ranks.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/share.h"
 #include "dist/agree.h"
+#include "dist/group_share.h"
 #include "nn/dnn.h"
 
 #include <stdio.h>
@@ -16,17 +18,15 @@ enum {
     PIECE_LEAST = 1 << 13,  /* unless a process's piece of it would be smaller than this */
 };
 
-int ck_ranks_init(struct ck_ranks *r, int heads, int64_t most)
+int ck_ranks_init(struct ck_ranks *r)
 {
     memset(r, 0, sizeof *r);
     r->group = ck_group();
     r->rank = ck_group_rank(r->group);
     r->size = ck_group_size(r->group);
-    size_t packed = r->size > 1 ? (size_t)heads * (size_t)most : 1;
     r->count = ck_calloc_array((size_t)r->size, sizeof *r->count);
     r->bytes = ck_calloc_array((size_t)r->size, sizeof *r->bytes);
-    r->packed = ck_alloc_array(packed, sizeof *r->packed);
-    return r->count && r->bytes && r->packed ? COKE_OK : COKE_ENOMEM;
+    return r->count && r->bytes ? COKE_OK : COKE_ENOMEM;
 }
 
 void ck_ranks_release(struct ck_ranks *r)
@@ -34,7 +34,6 @@ void ck_ranks_release(struct ck_ranks *r)
     ck_buckets_free(r->buckets);
     ck_free(r->count);
     ck_free(r->bytes);
-    ck_free(r->packed);
     memset(r, 0, sizeof *r);
 }
 
@@ -67,7 +66,7 @@ int ck_ranks_add_net(struct ck_ranks *r, const struct ck_net *net)
         span[n - 1 - i] = (struct ck_span_f32){net->param[i].grad, net->param[i].size};
     CK_TRY(ck_buckets_new(&r->buckets, r->group, span, n, room));
     r->params = n;
-    r->watch = (struct ck_grad_hook){note_ready, r};
+    r->hook = (struct ck_grad_hook){note_ready, r};
 done:
     ck_free(span);
     return rc;
@@ -83,7 +82,7 @@ static char *describe(const struct ck_train_options *o, const struct coke_datase
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_agree_put_options(f, ck_train_option_table(), o, ck_train_option_is_free);
+    ck_share_put_options(f, ck_train_option_table(), o, ck_train_option_is_free);
     fprintf(f, "oneDNN\t%s\n", ck_dnn_version());
     fprintf(f, "the number of images\t%lld\n", (long long)data->set->n);
     fprintf(f, "the list of images\t%016llx\n",
@@ -126,27 +125,9 @@ int ck_ranks_gather(struct ck_ranks *r, void *all, size_t size)
     return ck_group_gather(r->group, (char *)all + (size_t)r->first * size, all, r->bytes);
 }
 
-/* All heads' labels of a process travel together: [rank][head][images]. */
-static int gather_labels(void *arg, int32_t *label, int heads, int64_t total)
+struct ck_share ck_ranks_share(struct ck_ranks *r)
 {
-    struct ck_ranks *r = arg;
-    int64_t mine = r->count[r->rank], at = 0;
-    int32_t *own = r->packed + heads * r->first;
-    for (int h = 0; h < heads; h++)
-        memcpy(own + h * mine, label + h * total + r->first, (size_t)mine * sizeof *own);
-    for (int i = 0; i < r->size; i++)
-        r->bytes[i] = r->count[i] * heads * (int64_t)sizeof *own;
-    CK_RETURN_IF(ck_group_gather(r->group, own, r->packed, r->bytes));
-    for (int i = 0; i < r->size; at += r->count[i], i++)
-        for (int h = 0; h < heads; h++)
-            memcpy(label + h * total + at, r->packed + heads * at + h * r->count[i],
-                   (size_t)r->count[i] * sizeof *label);
-    return COKE_OK;
-}
-
-struct ck_label_share ck_ranks_share(struct ck_ranks *r)
-{
-    return (struct ck_label_share){r->first, r->count[r->rank], gather_labels, r};
+    return ck_group_share(r->group);
 }
 
 static int sum_statistics(void *arg, double *v, int64_t n)

@@ -2,7 +2,7 @@
 #ifndef CK_RANKS_H
 #define CK_RANKS_H
 
-#include "cluster/multihead.h"
+#include "core/share.h"
 #include "data/fetch.h"
 #include "dist/bucket.h"
 #include "nn/plan.h"
@@ -17,14 +17,12 @@ struct ck_ranks {
     int64_t total;
     int64_t largest; /* count of a process */
     int64_t *bytes;  /* [size] */
-    int32_t *packed; /* [heads * most] labels on their way */
     struct ck_buckets *buckets;
-    struct ck_grad_hook watch; /* tells the buckets what is ready */
+    struct ck_grad_hook hook; /* tells the buckets what is ready */
     int params;
 };
 
-/* most: images of a whole batch. */
-int ck_ranks_init(struct ck_ranks *r, int heads, int64_t most);
+int ck_ranks_init(struct ck_ranks *r);
 /* Gradients of the network's parameters will be summed up. */
 int ck_ranks_add_net(struct ck_ranks *r, const struct ck_net *net);
 void ck_ranks_release(struct ck_ranks *r);
@@ -38,7 +36,7 @@ int ck_ranks_check(struct ck_ranks *r, const struct ck_train_options *o,
 int ck_ranks_count(struct ck_ranks *r, int64_t n);
 /* Parts of `size` bytes an image, in their place in all [total], come together. */
 int ck_ranks_gather(struct ck_ranks *r, void *all, size_t size);
-struct ck_label_share ck_ranks_share(struct ck_ranks *r);
+struct ck_share ck_ranks_share(struct ck_ranks *r);
 struct ck_reduce ck_ranks_reduce(struct ck_ranks *r, int absent);
 
 /* The strongest wish of all: to stop, to save, none. */

@@ -1,4 +1,5 @@
-/* run_files.c - what a training left behind, for those who come after it. */
+/* run_files.c - the files of a run folder: opening a trained encoder, and the names, links and
+ * lock that a training keeps there. */
 #include "train/run_files.h"
 #include "core/error.h"
 #include "data/data_options.h"
@@ -17,6 +18,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- what a training writes ---- */
 
 int ck_run_write_config(const char *run, const struct ck_train_options *o)
 {
@@ -45,7 +48,7 @@ done:
 int ck_run_write_json(const char *run, const struct ck_dataset *set)
 {
     char path[CK_RUN_PATH];
-    /* A path stays right when the reader stands in another folder; "synthetic:" is none. */
+    /* An absolute path holds for readers in other folders; "synthetic:" is not a path. */
     char *whole = realpath(set->source, NULL);
     struct ck_json j;
     int rc = COKE_OK;
@@ -64,7 +67,7 @@ done:
 
 /* ---- names ---- */
 
-/* A file system without locks is trusted. */
+/* Polls, because flock cannot wait for a limited time. */
 int ck_run_lock(const char *run, int seconds, int *fd)
 {
     const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
@@ -81,13 +84,15 @@ int ck_run_lock(const char *run, int seconds, int *fd)
         close(*fd);
         *fd = -1;
         return ck_fail(COKE_EUSAGE,
-                       "%s: another training is writing there; wait for it, or name another "
-                       "folder",
+                       "%s: another training is writing there; wait for it, or choose "
+                       "another folder",
                        run);
     }
     return COKE_OK;
 }
 
+/* A hard link, so that removing old checkpoints leaves it whole. Made under a temporary name
+ * and renamed: `to` exists at all times. */
 int ck_run_link(const char *run, const char *from, const char *to)
 {
     char a[CK_RUN_PATH], b[CK_RUN_PATH], temp[CK_RUN_PATH];
@@ -112,13 +117,13 @@ static int is_weights(const struct dirent *e)
            strcmp(e->d_name, "final.safetensors") == 0;
 }
 
-/* What ck_writer writes before it has its name. */
+/* Temporary files of ck_writer, before they are renamed. */
 static int is_unfinished(const struct dirent *e)
 {
     return strncmp(e->d_name, ".coke-", 6) == 0 && strstr(e->d_name, ".tmp");
 }
 
-/* Removes the files that `is` names but for the last `keep`. */
+/* Removes the files that `is` accepts, but for the last `keep` by name. */
 static void remove_files(const char *run, int (*is)(const struct dirent *), int64_t keep)
 {
     struct dirent **list;
@@ -136,7 +141,7 @@ static void remove_files(const char *run, int (*is)(const struct dirent *), int6
 
 void ck_run_remove_old(const char *run, int64_t keep)
 {
-    remove_files(run, is_checkpoint, keep); /* their names sort by age */
+    remove_files(run, is_checkpoint, keep); /* names sort by age */
 }
 
 void ck_run_remove_all(const char *run)
@@ -159,7 +164,7 @@ static int has_file(const char *folder, const char *name)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Weights are a sure sign; options alone may be those of --config that somebody put there. */
+/* A checkpoint decides; a config.json alone may be a file for --config. */
 enum ck_folder ck_folder_kind(const char *path)
 {
     if (has_file(path, "last.safetensors"))
@@ -169,20 +174,21 @@ enum ck_folder ck_folder_kind(const char *path)
     return has_file(path, "config.json") ? CK_FOLDER_RUN : CK_FOLDER_OTHER;
 }
 
+/* Says why a folder has no weights: wrong folder, too early, or of `coke cluster`. */
 static int fail_without_weights(const char *path, const char *name)
 {
-    static const char *const why[] = {[CK_FOLDER_OTHER] = "it is no folder of a training",
-                                      [CK_FOLDER_RUN] = "no training has saved there yet",
-                                      [CK_FOLDER_CLUSTERING] =
-                                          "it is a clustering of vectors, without an encoder"};
+    static const char *const why[] = {
+        [CK_FOLDER_OTHER] = "it is not a run folder",
+        [CK_FOLDER_RUN] = "the training has not saved a checkpoint yet",
+        [CK_FOLDER_CLUSTERING] = "it is a clustering of vectors, without an encoder"};
     if (has_file(path, "last.safetensors"))
-        return ck_fail(COKE_EFORMAT, "%s has no %s.safetensors: no epoch was judged yet", path,
-                       name);
+        return ck_fail(COKE_EFORMAT, "%s has no %s.safetensors: no epoch was evaluated yet",
+                       path, name);
     return ck_fail(COKE_EFORMAT, "%s has no %s.safetensors: %s", path, name,
                    why[ck_folder_kind(path)]);
 }
 
-/* The file in a run directory, or the path itself. */
+/* Sets r->weights: the file in a run folder, or the path itself. */
 static int find_weights(struct ck_run *r, const char *path, int best, int *is_run)
 {
     struct stat st;
@@ -203,6 +209,7 @@ static int find_weights(struct ck_run *r, const char *path, int best, int *is_ru
     return fail_without_weights(path, best ? "best" : "last");
 }
 
+/* The clusterings of a checkpoint; an encoder file has none. */
 static int read_heads(struct ck_run *r, const struct ck_state *s)
 {
     int rc = COKE_OK;
@@ -212,9 +219,9 @@ static int read_heads(struct ck_run *r, const struct ck_state *s)
             return ck_fail_prefix(rc, "%s: head %d: ", r->weights, i);
         if (!r->head[i])
             break;
-        if (r->head[i]->o.dim != r->encoder.o.dim)
+        if (ck_kmeans_dim(r->head[i]) != r->encoder.o.dim)
             CK_FAIL(COKE_EFORMAT, "%s: head %d has %d dimensions, the encoder has %d",
-                    r->weights, i, (int)r->head[i]->o.dim, (int)r->encoder.o.dim);
+                    r->weights, i, ck_kmeans_dim(r->head[i]), (int)r->encoder.o.dim);
         r->heads++;
     }
 done:
@@ -230,7 +237,7 @@ static int read_encoder(struct ck_run *r, const struct ck_state *s)
     return ck_checkpoint_encoder(s, &r->encoder.net, r->weights);
 }
 
-/* Runs of a library user may have no run.json. */
+/* run.json may be missing: the encoder works without it. */
 static int read_source(struct ck_run *r, const char *run)
 {
     char path[CK_RUN_PATH];
@@ -241,8 +248,7 @@ static int read_source(struct ck_run *r, const char *run)
     return ck_json_read_text(path, "data", r->data, sizeof r->data);
 }
 
-/* Numbers with commas between them; how many, at most CK_MAX_CHANNELS, 0 where it is no list.
- */
+/* Parses up to CK_MAX_CHANNELS numbers separated by commas; returns how many, 0 = invalid. */
 static int read_list(const char *text, float *out)
 {
     int n = 0;
@@ -256,7 +262,7 @@ static int read_list(const char *text, float *out)
     return n;
 }
 
-/* What ck_checkpoint_add_images noted; files from elsewhere may have none of it. */
+/* Reads what ck_checkpoint_add_images wrote; files of other programs may lack it. */
 static int read_images(struct ck_run *r, const struct ck_state *s)
 {
     const char *size = ck_state_meta(s, "image.size"), *mean = ck_state_meta(s, "image.mean");
@@ -270,7 +276,7 @@ static int read_images(struct ck_run *r, const struct ck_state *s)
         good = isfinite(r->mean[c]) && r->std[c] > 0 && isfinite(r->std[c]);
     if (!good || r->view_size < 0 || r->view_size > 4096)
         return ck_fail(COKE_EFORMAT,
-                       "%s: its metadata image.size, image.mean and image.std are not those of "
+                       "%s: metadata image.size, image.mean or image.std is invalid for "
                        "images with %lld channels",
                        r->weights, (long long)r->encoder.o.channels);
     return COKE_OK;
@@ -283,9 +289,9 @@ int ck_run_refuse(const struct ck_state *s, const char *path)
         return COKE_OK;
     if (ck_state_meta(s, "encoder.arch"))
         return ck_fail(COKE_EFORMAT,
-                       "%s is a '%s' file, which this version of coke does not know", path,
+                       "%s is a '%s' file, which this version of coke cannot read", path,
                        format);
-    return ck_fail(COKE_EFORMAT, "%s is a '%s' file: no encoder is in it", path, format);
+    return ck_fail(COKE_EFORMAT, "%s is a '%s' file without an encoder", path, format);
 }
 
 int ck_run_open(struct ck_run *r, const char *path, int best)

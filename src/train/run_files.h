@@ -1,4 +1,5 @@
-/* run_files.h - what a training left behind, for those who come after it. */
+/* run_files.h - the files of a run folder: opening a trained encoder, and the names, links and
+ * lock that a training keeps there. docs/formats.md describes them. */
 #ifndef CK_RUN_FILES_H
 #define CK_RUN_FILES_H
 
@@ -8,15 +9,16 @@
 
 enum { CK_RUN_PATH = 4096 };
 
+/* A trained encoder with what its file and folder tell about it. Owns encoder and heads. */
 struct ck_run {
     char weights[CK_RUN_PATH]; /* the file that was read */
-    char data[CK_RUN_PATH];    /* the images it was trained on, as the training was given them;
-                                * "" = not known */
-    int64_t view_size;         /* side of the (large) views in training; 0 = not known */
-    int normed;                /* channels of mean and std; 0 = not known */
-    float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS]; /* taken from the pixels in training */
-    int64_t epoch;   /* epochs that are done; -1 = not known */
-    int has_options; /* o is that of the training; else the defaults but for o.encoder */
+    char data[CK_RUN_PATH];    /* source of the training images, as the user named it;
+                                * "" = unknown */
+    int64_t view_size;         /* side of the (large) views in training; 0 = unknown */
+    int normed;                /* channels of mean and std; 0 = unknown */
+    float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS]; /* of the pixels in training */
+    int64_t epoch;                                     /* complete epochs; -1 = unknown */
+    int has_options; /* o is of the training; else defaults except o.encoder */
     struct ck_train_options o;
     struct coke_encoder encoder;
     int encoder_ready;
@@ -24,38 +26,41 @@ struct ck_run {
     struct coke_kmeans *head[COKE_MAX_HEADS];
 };
 
-/* path: a run directory, whose last checkpoint is taken (best: the best one), also of a
- * training that still runs; or the file of an encoder or a checkpoint. Loading is strict. */
+/* path: a run folder, of which the last checkpoint is read (best: the best one), also while the
+ * training runs; or the file of an encoder or checkpoint. Missing or additional tensors are
+ * errors. After a failure *r is closed. */
 int ck_run_open(struct ck_run *r, const char *path, int best);
 void ck_run_close(struct ck_run *r);
 
-/* COKE_EFORMAT for files of ours that hold no encoder, such as models of k-means, and for those
- * of a format that came later. */
+/* Fails with COKE_EFORMAT for files of this program without an encoder, such as k-means models,
+ * and for formats of later versions. Other files pass. */
 int ck_run_refuse(const struct ck_state *s, const char *path);
 
-/* What a folder is, by the names of the files in it. */
+/* The kind of a folder, by the names of the files in it. */
 enum ck_folder {
     CK_FOLDER_OTHER,
-    CK_FOLDER_RUN,       /* of 'coke train'; it may have saved nothing yet */
+    CK_FOLDER_RUN,       /* of 'coke train', possibly before its first checkpoint */
     CK_FOLDER_CLUSTERING /* of 'coke cluster' */
 };
 enum ck_folder ck_folder_kind(const char *path);
 
-/* One training at a time writes a run: waits so many seconds for another to end. The lock ends
- * with the file descriptor, or the process, however it ends. */
+/* Locks the run folder against other trainings; waits up to `seconds` for one that is ending.
+ * The lock is released when *fd is closed or the process ends, even if it is killed. File
+ * systems without locks are accepted unlocked. */
 int ck_run_lock(const char *run, int seconds, int *fd);
 
-/* config.json: the options, as --config takes them. run.json: where the images are. */
+/* config.json: the options, as --config reads them. run.json: source and size of the data set.
+ * Both are written atomically and replace older ones. */
 int ck_run_write_config(const char *run, const struct ck_train_options *o);
 int ck_run_write_json(const char *run, const struct ck_dataset *set);
 
-/* A second name for a file of the run, put in place of what had it before. */
+/* Gives the file `from` of the run the second name `to`, atomically replacing an older one. */
 int ck_run_link(const char *run, const char *from, const char *to);
-/* Checkpoints but for the newest `keep`; and all weights of a run that is overwritten: they
- * would pass for those of the new one. */
+/* Remove all checkpoints but the newest `keep`; or all weights of a run to overwrite, so that
+ * they are not taken for those of the new one. Best effort. */
 void ck_run_remove_old(const char *run, int64_t keep);
 void ck_run_remove_all(const char *run);
-/* Files that a process was writing when it was killed: as large as a checkpoint. */
+/* Removes temporary files of a killed process, which may be as large as a checkpoint. */
 void ck_run_remove_unfinished(const char *run);
 
 #endif

@@ -1,4 +1,5 @@
-/* run_use.c - a trained encoder on images: which weights, and what it sees of an image. */
+/* run_use.c - applies a trained encoder to images: which weights, and how images are prepared.
+ */
 #include "train/run_use.h"
 #include "core/error.h"
 #include "core/option.h"
@@ -12,8 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- weights from elsewhere ---- */
+/* ---- weights of other programs ---- */
 
+/* As ck_run_open, for a file that holds only a backbone: no options, epoch or heads. */
 static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *path)
 {
     struct ck_foreign_options o = {.heads = 1, .ignore = "fc."};
@@ -32,8 +34,8 @@ done:
     return rc;
 }
 
-/* COKE_OK with *ours = 1 for folders. */
-static int look(const char *path, struct ck_state *s, int *ours)
+/* Reads a file into *s; *ours: it is a folder, or has the metadata of this program. */
+static int inspect(const char *path, struct ck_state *s, int *ours)
 {
     struct stat st;
     if (stat(path, &st) != 0)
@@ -52,10 +54,11 @@ int ck_use_open(struct ck_run *r, const char *path, const struct ck_use_options 
     int ours = 1, rc = COKE_OK;
     memset(r, 0, sizeof *r);
     CK_TRY(ck_options_check(ck_use_option_table(), o));
-    CK_TRY(look(path, &s, &ours));
+    CK_TRY(inspect(path, &s, &ours));
     CK_TRY(ck_run_refuse(&s, path));
     if (o->best && s.ntensors)
-        CK_FAIL(COKE_EUSAGE, "best: %s is one file, only a run folder has several", path);
+        CK_FAIL(COKE_EUSAGE, "best: %s is a file; only run folders have a best checkpoint",
+                path);
     CK_TRY(ours ? ck_run_open(r, path, o->best) : open_foreign(r, &s, path));
 done:
     ck_state_release(&s);
@@ -71,15 +74,15 @@ int ck_use_is_run(const char *path)
         return 0;
     if (S_ISDIR(st.st_mode))
         return ck_folder_kind(path) == CK_FOLDER_RUN;
-    int is_run = look(path, &s, &ours) == COKE_OK &&
+    int is_run = inspect(path, &s, &ours) == COKE_OK &&
                  (ck_checkpoint_is(&s) || ck_state_meta(&s, "encoder.arch"));
     ck_state_release(&s);
     return is_run;
 }
 
-/* ---- what it sees ---- */
+/* ---- images ---- */
 
-/* Up to this side pictures are seen as they are, if the training does not say otherwise. */
+/* Images up to this side keep their size, unless the training says otherwise. */
 enum { SMALL_PICTURE = 64, SMALL_BATCH = 64, LARGE_BATCH = 16 };
 
 int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
@@ -90,8 +93,8 @@ int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
     int64_t channels = r->encoder.o.channels;
     if (d->set->n < 0)
         return ck_fail(COKE_EUSAGE,
-                       "%s can only be read once, in order, which will not do here; unpack it, "
-                       "or pack it into shards",
+                       "%s can only be read once, in order, and random access is needed here; "
+                       "unpack it, or pack it into shards",
                        d->set->source);
     if (d->channels != channels)
         return ck_fail(COKE_EUSAGE,
@@ -124,7 +127,7 @@ int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_us
     *out = NULL;
     CK_RETURN_IF(ck_use_recipe(r, d, o, &like));
     int64_t batch = like.view[0].width <= SMALL_PICTURE ? SMALL_BATCH : LARGE_BATCH;
-    while (batch < 4 * ck_threads()) /* decoding wants something for everyone to do */
+    while (batch < 4 * ck_threads()) /* enough images for every decoding thread */
         batch *= 2;
     return ck_features_new(out, &r->encoder, d, &like, batch);
 }

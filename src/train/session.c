@@ -1,18 +1,23 @@
-/* session.c - builds and owns the parts of a training. */
+/* session.c - builds and owns the parts of a training.
+ *
+ * The order in ck_session_init matters: the ranks compare options and data before anything is
+ * built from them, the loader knows steps and views, and the encoder comes before what holds
+ * its parameters (optimizer, buckets). */
 #include "train/session.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "data/loader.h"
-#include "io/hash.h"
 
 #include <string.h>
 
+/* What ck_train_options_check cannot know: the sizes of the data set and the group. */
 static int check_against_data(const struct ck_train_options *o, const struct coke_dataset *d)
 {
     int64_t n = d->set->n;
     int size = ck_group_size(ck_group());
     if (o->loader.batch < size)
-        return ck_fail(COKE_EUSAGE, "batch: %lld images cannot be shared by %d processes",
+        return ck_fail(COKE_EUSAGE, "batch: %lld images are too few for %d processes",
                        (long long)o->loader.batch, size);
     if (o->loader.batch > n)
         return ck_fail(COKE_EUSAGE, "batch: %lld is more than the %lld images of %s",
@@ -24,35 +29,38 @@ static int check_against_data(const struct ck_train_options *o, const struct cok
     return COKE_OK;
 }
 
+/* Channels follow from the data and the seed is that of the training, whatever the options of
+ * the encoder say. The optimizer borrows the parameters of the encoder. */
 static int make_encoder(struct ck_session *s)
 {
     s->o.encoder.channels = s->data->channels;
     s->o.encoder.seed = s->o.loader.view.seed;
     CK_RETURN_IF(ck_encoder_init(&s->encoder, &s->o.encoder));
     s->encoder_ready = 1;
-    return ck_optimizer_new(&s->optim, s->encoder.net.param, s->encoder.net.nparams,
+    return ck_optimizer_new(&s->optimizer, s->encoder.net.param, s->encoder.net.nparams,
                             &s->o.optimizer);
 }
 
-/* As large as the largest view. */
+/* A zero image, as large as the largest view. */
 static float *make_blank(const struct ck_recipe *r)
 {
-    size_t most = 0;
+    size_t largest = 0;
     for (int v = 0; v < r->views; v++) {
         size_t pixels = (size_t)r->view[v].width * (size_t)r->view[v].height;
-        most = pixels > most ? pixels : most;
+        largest = pixels > largest ? pixels : largest;
     }
-    return ck_calloc_array(most, (size_t)r->channels * sizeof(float));
+    return ck_calloc_array(largest, (size_t)r->channels * sizeof(float));
 }
 
+/* All buffers of a step, so that steps allocate nothing. */
 static int make_buffers(struct ck_session *s)
 {
-    size_t rows = (size_t)s->views * (size_t)s->share * (size_t)s->dim;
+    size_t rows = (size_t)s->views * (size_t)s->max_local * (size_t)s->dim;
     s->proj = ck_alloc_array(rows, sizeof(float));
     s->grad_proj = ck_alloc_array(rows, sizeof(float));
-    s->features = ck_alloc_array((size_t)s->most * (size_t)s->dim, sizeof(float));
+    s->features = ck_alloc_array((size_t)s->max_batch * (size_t)s->dim, sizeof(float));
     s->feature_sum = ck_calloc_array((size_t)s->dim, sizeof(double));
-    s->ids = ck_alloc_array((size_t)s->most, sizeof *s->ids);
+    s->ids = ck_alloc_array((size_t)s->max_batch, sizeof *s->ids);
     if (!s->proj || !s->grad_proj || !s->features || !s->feature_sum || !s->ids)
         return COKE_ENOMEM;
     if (s->ranks.size > 1) {
@@ -67,13 +75,20 @@ static int make_buffers(struct ck_session *s)
     return s->pred && s->grad_pred ? COKE_OK : COKE_ENOMEM;
 }
 
+/* Sized for the largest part of a batch, which is all of this rank's images. */
 static int make_loss(struct ck_session *s)
 {
     int64_t k[COKE_MAX_HEADS];
     for (int i = 0; i < s->o.k.n; i++)
         k[i] = s->o.k.v[i];
-    struct ck_loss_shape shape = {s->views, s->share, s->dim, s->o.k.n, k};
+    struct ck_loss_shape shape = {s->views, s->max_local, s->dim, s->o.k.n, k};
     return ck_loss_new(&s->loss, &shape, &s->o.loss);
+}
+
+static enum ck_clusters_move choose_move(const struct ck_train_options *o)
+{
+    int current = o->labels == COKE_CURRENT || o->centers == COKE_CURRENT;
+    return current ? CK_MOVE_BEFORE_LOSS : CK_MOVE_AFTER_LOSS;
 }
 
 int ck_session_init(struct ck_session *s, struct coke_dataset *data,
@@ -84,18 +99,20 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     s->data = data;
     s->dim = (int)o->encoder.dim;
     CK_RETURN_IF(ck_train_options_check(o));
-    s->most = o->loader.batch + 1; /* one image may join the last batch */
-    CK_RETURN_IF(ck_ranks_init(&s->ranks, o->k.n, s->most));
+    s->max_batch = o->loader.batch + 1; /* the last batch may take one image more */
+    CK_RETURN_IF(ck_ranks_init(&s->ranks));
     CK_RETURN_IF(ck_ranks_check(&s->ranks, o, data));
     CK_RETURN_IF(check_against_data(o, data));
     s->o.loader.rank = s->ranks.rank;
     s->o.loader.ranks = s->ranks.size;
-    s->share = (s->most + s->ranks.size - 1) / s->ranks.size;
+    s->max_local = (s->max_batch + s->ranks.size - 1) / s->ranks.size;
     CK_RETURN_IF(coke_loader_new(&s->loader, data, &s->o.loader));
     s->steps = coke_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
     s->large = s->views > 1 ? 2 : 1;
-    CK_RETURN_IF(ck_schedule_init(&s->sched, ck_train_rate(o), o->epochs, o->warmup, s->steps));
+    s->move = choose_move(o);
+    CK_RETURN_IF(
+        ck_schedule_init(&s->schedule, ck_train_rate(o), o->epochs, o->warmup, s->steps));
     CK_RETURN_IF(make_encoder(s));
     CK_RETURN_IF(ck_ranks_add_net(&s->ranks, &s->encoder.net));
     CK_RETURN_IF(ck_heads_init(&s->heads, &s->o, data->set->n));
@@ -103,15 +120,17 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     return make_buffers(s);
 }
 
+/* Also after a failed ck_session_init: what was not built is NULL. The loader goes first, since
+ * its threads use the data set. */
 void ck_session_release(struct ck_session *s)
 {
     coke_loader_free(s->loader);
-    for (int p = 0; p < CK_PASSES; p++)
+    for (int p = 0; p < CK_PLAN_SETS; p++)
         for (int v = 0; v < COKE_MAX_VIEWS; v++)
-            ck_plan_free(s->passes[p].plan[v]);
+            ck_plan_free(s->plans[p].plan[v]);
     ck_loss_free(s->loss);
     ck_heads_release(&s->heads);
-    ck_optimizer_free(s->optim);
+    ck_optimizer_free(s->optimizer);
     if (s->encoder_ready)
         ck_encoder_release(&s->encoder);
     ck_free(s->proj);
@@ -141,6 +160,7 @@ uint64_t ck_session_hash(const struct ck_session *s)
 
 /* ---- plans ---- */
 
+/* Compiles the encoder for view v of n images. */
 static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, int64_t n,
                      struct ck_plan **out)
 {
@@ -156,15 +176,17 @@ static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, in
     return ck_plan_new(out, &s->encoder.net, &r);
 }
 
-int ck_session_passes(struct ck_session *s, const struct coke_batch *b, int64_t n,
-                      struct ck_passes **out)
+/* Batch sizes are few: the full batch, the last one, and with accumulation or several ranks one
+ * size more of each. A failed compilation leaves the set empty. */
+int ck_session_plans(struct ck_session *s, const struct coke_batch *b, int64_t n,
+                     struct ck_plans **out)
 {
-    struct ck_passes *oldest = &s->passes[0];
-    s->clock++;
-    for (int p = 0; p < CK_PASSES; p++) {
-        struct ck_passes *at = &s->passes[p];
+    struct ck_plans *oldest = &s->plans[0];
+    s->plan_clock++;
+    for (int p = 0; p < CK_PLAN_SETS; p++) {
+        struct ck_plans *at = &s->plans[p];
         if (at->n == n) {
-            at->used = s->clock;
+            at->used = s->plan_clock;
             *out = at;
             return COKE_OK;
         }
@@ -178,7 +200,7 @@ int ck_session_passes(struct ck_session *s, const struct coke_batch *b, int64_t 
     for (int v = 0; v < s->views; v++)
         CK_RETURN_IF(make_plan(s, b, v, n, &oldest->plan[v]));
     oldest->n = n;
-    oldest->used = s->clock;
+    oldest->used = s->plan_clock;
     *out = oldest;
     return COKE_OK;
 }

@@ -1,4 +1,8 @@
-/* session.h - everything a training owns, built once and put together in step.c. */
+/* session.h - everything a training owns, built once; step.c runs the batches.
+ *
+ * One thread drives a session, the one that called ck_session_init: it calls the loader, the
+ * steps and the collectives of the group. Steps use the OpenMP team of the process, and the
+ * loader has threads of its own. */
 #ifndef CK_SESSION_H
 #define CK_SESSION_H
 
@@ -11,59 +15,70 @@
 #include "train/heads.h"
 #include "train/ranks.h"
 
-/* The network compiled for one number of images, a plan for each view. */
-struct ck_passes {
-    int64_t n; /* 0 = free */
-    int64_t used;
+/* The encoder compiled for n images: one plan per view, because all views of a part are in
+ * flight between their forward and backward passes. */
+struct ck_plans {
+    int64_t n;    /* 0 = none compiled */
+    int64_t used; /* ck_session.plan_clock at the last use */
     struct ck_plan *plan[COKE_MAX_VIEWS];
 };
 
-enum { CK_PASSES = 4 };
+enum { CK_PLAN_SETS = 4 };
+
+/* When a learning step moves the clusters. Labels or centers of the current step must exist
+ * before the loss reads them; those of the last epoch are read first and then replaced. */
+enum ck_clusters_move { CK_MOVE_AFTER_LOSS, CK_MOVE_BEFORE_LOSS };
 
 struct ck_session {
     struct ck_train_options o;
-    struct coke_dataset *data; /* borrowed */
+    struct coke_dataset *data; /* borrowed: must outlive the session */
     struct ck_ranks ranks;
     struct coke_loader *loader;
     struct coke_encoder encoder;
-    int encoder_ready;
-    struct ck_optimizer *optim;
-    struct ck_schedule sched;
+    int encoder_ready; /* encoder must be released */
+    struct ck_optimizer *optimizer;
+    struct ck_schedule schedule;
     struct ck_heads heads;
+    enum ck_clusters_move move;
     struct ck_loss *loss;
-    int views, large; /* large: the first one or two, which also cluster */
+    int views, large; /* large: the first one or two views, whose features are clustered */
     int dim;
-    int64_t most;  /* images of a batch, at most, */
-    int64_t share; /* and of this process's part of it */
-    int64_t steps; /* an epoch */
-    int64_t clock; /* counts uses of passes */
-    struct ck_passes passes[CK_PASSES];
-    float *proj, *pred;           /* [views][n][dim] */
-    float *grad_proj, *grad_pred; /* the same */
-    float *features;              /* [n][dim] what is clustered: of the whole batch */
-    int64_t *ids;                 /* [n] the images of the whole batch */
-    double *feature_sum;          /* [dim] of this epoch */
-    float *blank;                 /* an image for processes that have none; NULL = alone */
+    int64_t max_batch; /* images of a batch of all ranks, at most */
+    int64_t max_local; /* images of this process's part of a batch, at most */
+    int64_t steps;     /* per epoch */
+    struct ck_plans plans[CK_PLAN_SETS];
+    int64_t plan_clock; /* counts uses of plans */
+    /* Buffers of a step. */
+    float *proj, *pred;           /* [views][part][dim]; pred NULL = no predictor */
+    float *grad_proj, *grad_pred; /* the same shapes */
+    float *features;              /* [max_batch][dim] to cluster, of all ranks */
+    int64_t *ids;                 /* [max_batch] images of the batch of all ranks */
+    float *blank;        /* a zero image for ranks without images; NULL = one process */
+    double *feature_sum; /* [dim] over this epoch; the loop resets it, checkpoints keep it */
 };
 
 /* What a step did. */
 struct ck_step {
-    int64_t epoch, step, images; /* of all processes */
-    double rate, loss;
+    int64_t epoch, step, images; /* images of all ranks */
+    double rate, loss;           /* loss: mean over the images of all ranks */
 };
 
+/* Validates the options against the data and the group and builds all parts. Collective. Call
+ * ck_session_release in any case: after a failure *s holds what was built so far. */
 int ck_session_init(struct ck_session *s, struct coke_dataset *data,
                     const struct ck_train_options *o);
 void ck_session_release(struct ck_session *s);
 
-/* The plans for batches of n images; those not used for longest make room. */
-int ck_session_passes(struct ck_session *s, const struct coke_batch *b, int64_t n,
-                      struct ck_passes **out);
+/* The plans for n images of the sizes of b, compiled unless cached; the least recently used set
+ * makes room. *out belongs to the session and is valid until the next call. */
+int ck_session_plans(struct ck_session *s, const struct coke_batch *b, int64_t n,
+                     struct ck_plans **out);
 
-/* The same on all processes, as long as nothing goes wrong. */
+/* Hash of the weights, running statistics and clusterings, which must agree on all ranks. */
 uint64_t ck_session_hash(const struct ck_session *s);
 
-/* step.c: one batch. */
+/* step.c: runs one batch of the loader. Collective: every rank passes its part of the batch,
+ * which may have no images. After a failure the session can only be released. */
 int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_step *out);
 
 #endif

@@ -45,8 +45,9 @@ int ck_train_options_check(const struct ck_train_options *o);
 /* May change between two processes of one training. */
 int ck_train_option_is_free(const char *name);
 
-double ck_train_rate(const struct ck_train_options *o); /* the peak */
-/* The step of the duals of head h for n instances. */
+/* The peak learning rate, and the step of the duals of head h for n images: as given, or chosen
+ * from other options. */
+double ck_train_rate(const struct ck_train_options *o);
 double ck_train_eta(const struct ck_train_options *o, int64_t n, int h);
 /* The weight of the label in the targets of epoch `epoch`. */
 double ck_train_alpha(const struct ck_train_options *o, int64_t epoch);

@@ -7,10 +7,10 @@
  * comm_driver differ RANK     that process holds something else, and takes a second to say so:
  *                             no one prints that it went on */
 #include "coke.h"
+#include "core/hash.h"
 #include "core/rng.h"
 #include "dist/bucket.h"
 #include "dist/agree.h"
-#include "io/hash.h"
 
 #include <math.h>
 #include <signal.h>

@@ -9,11 +9,11 @@
  * cluster was ahead of the second), and -grad.npy, the gradients of all weights one after the
  * other. cluster puts features in place of the network's that depend on the image and the epoch
  * only, and writes labelsH.npy, dualsH.npy and centersH.npy as they are at the end. */
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/rng.h"
 #include "data/loader.h"
 #include "dist/agree.h"
-#include "io/hash.h"
 #include "io/npy.h"
 #include "train/session.h"
 
@@ -70,11 +70,11 @@ static void remember(void)
     for (int h = 0; h < s.heads.n; h++) {
         const struct coke_kmeans *km = s.heads.head[h];
         if (!before[h].center) {
-            before[h].center = array(km->k * km->ld, sizeof(float));
-            before[h].rho = array(km->k, sizeof(float));
+            before[h].center = array(ck_kmeans_k(km) * s.dim, sizeof(float));
+            before[h].rho = array(ck_kmeans_k(km), sizeof(float));
         }
-        memcpy(before[h].center, km->cur, (size_t)(km->k * km->ld) * sizeof(float));
-        memcpy(before[h].rho, km->duals.rho, (size_t)km->k * sizeof(float));
+        ck_kmeans_copy_centers(km, CK_CENTERS_CURRENT, before[h].center);
+        memcpy(before[h].rho, ck_kmeans_duals(km), (size_t)ck_kmeans_k(km) * sizeof(float));
     }
 }
 
@@ -82,10 +82,10 @@ static float margin_of(int h, const float *x)
 {
     const struct coke_kmeans *km = s.heads.head[h];
     double best = -1e300, second = -1e300;
-    for (int64_t k = 0; k < km->k; k++) {
+    for (int64_t k = 0; k < ck_kmeans_k(km); k++) {
         double score = (double)before[h].rho[k];
         for (int j = 0; j < s.dim; j++)
-            score += (double)x[j] * (double)before[h].center[k * km->ld + j];
+            score += (double)x[j] * (double)before[h].center[k * s.dim + j];
         second = fmax(second, fmin(best, score));
         best = fmax(best, score);
     }
@@ -161,7 +161,7 @@ static void cluster(const struct coke_batch *b)
     struct ck_ranks *r = &s.ranks;
     if (ck_ranks_count(r, b->n))
         stop("count");
-    struct ck_label_share share = ck_ranks_share(r);
+    struct ck_share share = ck_ranks_share(r);
     for (int64_t i = 0; i < b->n; i++) {
         s.ids[r->first + i] = b->index[i];
         make_feature(b->index[i], b->epoch, s.features + (r->first + i) * s.dim);
@@ -181,8 +181,8 @@ static void put_clusters(void)
         if (coke_kmeans_copy(km, COKE_KM_LABELS, label, n))
             stop("labels");
         put(NULL, "labels", h, CK_I32, n, label);
-        put(NULL, "duals", h, CK_F32, km->k, km->duals.rho);
-        put(NULL, "centers", h, CK_F32, km->k * s.dim, s.heads.center[h]);
+        put(NULL, "duals", h, CK_F32, ck_kmeans_k(km), ck_kmeans_duals(km));
+        put(NULL, "centers", h, CK_F32, ck_kmeans_k(km) * s.dim, s.heads.center[h]);
         ck_free(label);
     }
 }

@@ -54,7 +54,8 @@ static void save_centers(const struct ck_session *s, const char *folder)
         FILE *f = fopen(path, "wb");
         if (!f)
             stop(path);
-        fwrite(s->heads.center[h], sizeof(float), (size_t)(s->heads.head[h]->k * s->dim), f);
+        fwrite(s->heads.center[h], sizeof(float),
+               (size_t)(ck_kmeans_k(s->heads.head[h]) * s->dim), f);
         fclose(f);
     }
 }
@@ -67,8 +68,8 @@ static void record(const struct ck_session *s, const struct ck_step *step, FILE 
             double label = s->heads.label[h * step->images + i];
             fwrite(&label, sizeof label, 1, out);
         }
-        for (int64_t k = 0; k < s->heads.head[h]->k; k++) {
-            double rho = (double)s->heads.head[h]->duals.rho[k];
+        for (int64_t k = 0; k < ck_kmeans_k(s->heads.head[h]); k++) {
+            double rho = (double)ck_kmeans_duals(s->heads.head[h])[k];
             fwrite(&rho, sizeof rho, 1, out);
         }
     }

@@ -1,4 +1,4 @@
-/* golden_main.c - the golden tests: traces | tables | losses | optim | nets |
+/* golden_main.c - the golden tests: traces | tables | losses | optim | nets | gradients |
  * metrics | comparator [isa].
  *
  * One test per recording found in $COKE_GOLDEN (tests/golden by default). Exit code 77: this
@@ -167,6 +167,16 @@ static void equals_its_recording(void **state)
     golden_free(c);
 }
 
+static void gradients_are_near_double(void **state)
+{
+    struct golden_case *c = load(*state);
+    struct golden_report r;
+    if (golden_check_gradients(c, &r))
+        fail_msg("%s: %s", c->name, r.text);
+    print_message("             at most %.2g of their length apart\n", r.apart);
+    golden_free(c);
+}
+
 /* ---- can it fail at all? ---- */
 
 /* A number that is compared: marked rows and the labels of free slots are not. */
@@ -275,6 +285,10 @@ static int collect(const char *what, struct CMUnitTest *t)
                     interrupted_trace_ends_with_the_same_bytes);
         }
     }
+    int nets = strcmp(what, "gradients") == 0 ? golden_list(GOLDEN_NET, name) : 0;
+    for (int i = 0; i < nets; i++)
+        add(t, &n, "its gradients are near double arithmetic", name[i],
+            gradients_are_near_double);
     if (comparator)
         add(t, &n, "takes no NaN", strdup("comparison"), comparison_takes_no_nan);
     return n;

@@ -92,7 +92,7 @@ def stop(run, steps):
 def check_signal(tmp, whole):
     run = tmp + "/stopped"
     text = stop(run, 2)
-    assert text.count("the same command goes on") == 1, text
+    assert text.count("run the same command to resume") == 1, text
     assert not os.path.exists(run + "/final.safetensors")
     left = run + "/.coke-0123456789abcdef.tmp"  # as by a process that was killed while it wrote
     with open(left, "w") as f:
@@ -175,7 +175,7 @@ def check_bad_input(tmp):
     check_words(tmp, 2, "the list of images is", 1, good, other)
     other = ["train", tmp + "/nowhere"] + good[2:]
     check_words(tmp, 4, "process 1: ", 1, good, other)
-    check_words(tmp, 2, "batch: 2 images cannot be shared by 3 processes", 1,
+    check_words(tmp, 2, "batch: 2 images are too few for 3 processes", 1,
                 *[good + ["--batch", "2"]] * 3)
     check_words(tmp, 2, "no data set", 1, ["train"], ["train"])
     check_words(tmp, 2, "--tune is for one process", 1, *[good + ["--tune"]] * 2)

@@ -67,12 +67,12 @@ static void impossible_encoders_are_errors_in_words(void **state)
 static void impossible_sizes_are_errors_in_words(void **state)
 {
     (void)state;
-    refuses_pass(o.batch = 0, COKE_EUSAGE, "a batch of 0 images of 16x16 is impossible");
+    refuses_pass(o.batch = 0, COKE_EUSAGE, "a batch of 0 images of 16x16 is invalid");
     refuses_pass(o.batch = -2, COKE_EUSAGE, "a batch of -2 images");
-    refuses_pass(o.height = 0, COKE_EUSAGE, "0x16 is impossible");
-    refuses_pass(o.width = -16, COKE_EUSAGE, "16x-16 is impossible");
-    refuses_pass(o.width = 1000000, COKE_EUSAGE, "16x1000000 is impossible");
-    refuses_pass(o.batch = INT64_MAX, COKE_EUSAGE, "is impossible");
+    refuses_pass(o.height = 0, COKE_EUSAGE, "0x16 is invalid");
+    refuses_pass(o.width = -16, COKE_EUSAGE, "16x-16 is invalid");
+    refuses_pass(o.width = 1000000, COKE_EUSAGE, "16x1000000 is invalid");
+    refuses_pass(o.batch = INT64_MAX, COKE_EUSAGE, "is invalid");
 }
 
 /* The sanitizer's malloc, too, says no instead of stopping the program. */
@@ -252,7 +252,7 @@ static void impossible_optimisers_are_errors_in_words(void **state)
     assert_fails(coke_optimizer_new(&q, e, &o), COKE_EUSAGE, "weight-decay");
     o = coke_optimizer_options_default();
     assert_ok(coke_optimizer_new(&q, e, &o));
-    assert_fails(coke_optimizer_step(q, -1), COKE_EUSAGE, "step 1: learning rate -1");
+    assert_fails(coke_optimizer_step(q, -1), COKE_EUSAGE, "step 1: invalid learning rate -1");
     assert_fails(coke_optimizer_step(q, NAN), COKE_EUSAGE, "learning rate");
     coke_optimizer_free(q);
     coke_encoder_free(e);

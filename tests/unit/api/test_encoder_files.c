@@ -129,7 +129,7 @@ static void weights_of_another_network_are_named(void **state)
     assert_non_null(strstr(coke_last_error(), "unexpected, first layer"));
     save_other("wide", wider);
     assert_fails(try_weights("wide", NULL), COKE_EFORMAT,
-                 "conv1.weight is F32 [4, 3, 3, 3] here and F32 [2, 3, 3, 3] in the network");
+                 "conv1.weight is F32 [4, 3, 3, 3] in the file and F32 [2, 3, 3, 3] in the network");
     save_other("bare", headless);
     assert_fails(try_weights("bare", NULL), COKE_EFORMAT, "missing, first fc.0.weight");
     save_other("other", another_head);

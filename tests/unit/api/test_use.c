@@ -105,7 +105,7 @@ static void what_is_no_encoder_is_told(void **state)
     struct ck_state s = {0};
     assert_fails(open_fails("none"), COKE_EIO, "none: No such file");
     mkdir("empty", 0777);
-    assert_fails(open_fails("empty"), COKE_EFORMAT, "it is no folder of a training");
+    assert_fails(open_fails("empty"), COKE_EFORMAT, "it is not a run folder");
     write_text("text", "not a safetensors file at all");
     assert_fails(open_fails("text"), COKE_EFORMAT, "text");
     assert_ok(ck_state_add(&s, "something", CK_F32, 4, shape, numbers));
@@ -116,7 +116,7 @@ static void what_is_no_encoder_is_told(void **state)
     assert_fails(open_fails("model.safetensors"), COKE_EFORMAT, "'coke-kmeans'");
     ck_state_release(&s);
     use.best = 1;
-    assert_fails(open_fails("run/last.safetensors"), COKE_EUSAGE, "only a run folder");
+    assert_fails(open_fails("run/last.safetensors"), COKE_EUSAGE, "only run folders");
     use.best = 0;
 }
 

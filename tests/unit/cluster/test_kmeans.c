@@ -1,7 +1,7 @@
 /* test_kmeans.c - online clustering batch by batch: all forms against an independent program in
  * double, bounds, carry, inflation, heads, threads. */
 #include "support.h"
-#include "cluster/kmeans.h"
+#include "cluster/kmeans_internal.h"
 #include "core/mem.h"
 
 #include <unistd.h>

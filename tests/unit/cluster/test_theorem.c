@@ -7,7 +7,7 @@
  *
  * Without the duals it must not hold, else the test would prove nothing. */
 #include "support.h"
-#include "cluster/kmeans.h"
+#include "cluster/kmeans_internal.h"
 #include "cluster/repair.h"
 #include "core/mem.h"
 

@@ -1,7 +1,7 @@
 /* test_shard_index.c - the file with the index of a tar file: one that was made to mislead. */
 #include "unit/data/data_test.h"
 #include "data/shard_index.h"
-#include "io/hash.h"
+#include "core/hash.h"
 
 enum { HEAD = 88, RECORD = 24, IMAGES = 3 };
 

@@ -1,4 +1,4 @@
-/* image_files.h - small files of every kind for the tests of the codecs. */
+/* image_files.h - small files of every format for the tests of the codecs. */
 #ifndef CK_IMAGE_FILES_H
 #define CK_IMAGE_FILES_H
 
@@ -8,7 +8,7 @@
 
 #include <webp/encode.h>
 
-/* Bytes of the test's own, so that the sanitizer sees a read beyond them. */
+/* Heap copies of exactly this size, so that the sanitizer sees an over-read. */
 struct test_file {
     const char *name;
     unsigned char *bytes;
@@ -34,7 +34,7 @@ static inline struct test_file test_file_of(const char *name, const void *bytes,
     return f;
 }
 
-/* Takes what an encoder made. */
+/* Takes ownership of an encoder's output. */
 static inline struct test_file test_file_take(const char *name, unsigned char *bytes,
                                               size_t size)
 {
@@ -81,7 +81,7 @@ static inline struct test_file test_webp(const char *name, const struct ck_image
     return f;
 }
 
-/* 24 bits, rows from below. */
+/* 24 bits, stored bottom-up. */
 static inline struct test_file test_bmp(const char *name, const struct ck_image *im)
 {
     size_t stride = (3 * (size_t)im->width + 3) / 4 * 4,
@@ -98,7 +98,7 @@ static inline struct test_file test_bmp(const char *name, const struct ck_image 
     return f;
 }
 
-/* The same picture (colour, or grey) in every kind. */
+/* The same image (colour or grey) in every format. */
 static inline void test_files_make(struct test_file f[TEST_FILES], int32_t width,
                                    int32_t height)
 {

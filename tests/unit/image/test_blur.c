@@ -1,5 +1,5 @@
-/* test_blur.c - Gaussian blur: what is plain without Pillow. That it is Pillow's to the byte,
- * tests/py/test_pillow_pixels.py says. */
+/* test_blur.c - Gaussian blur: properties that need no Pillow. tests/py/test_pillow_pixels.py
+ * compares it with Pillow byte by byte. */
 #include "support.h"
 #include "core/mem.h"
 #include "image/color.h"

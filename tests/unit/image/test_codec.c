@@ -1,4 +1,4 @@
-/* test_codec.c - good files of every kind, in whole and in part; tests/py/test_pillow_codecs.py
+/* test_codec.c - valid files of every format, whole and in part; tests/py/test_pillow_codecs.py
  * compares many more with Pillow. */
 #include "image_files.h"
 
@@ -159,7 +159,7 @@ static void scaled_sides_are_rounded_up(void **state)
         for (int scale = 1; scale <= 8; scale *= 2) {
             struct ck_decode_options o = {.scale = scale};
             struct ck_box got;
-            int s = i < 3 ? scale : 1; /* others than JPEG do not scale */
+            int s = i < 3 ? scale : 1; /* only JPEG scales */
             assert_ok(ck_codec_decode(&d, f[i].bytes, f[i].size, "x", &o, NULL, &im, &got));
             assert_int_equal(im.width, (101 + s - 1) / s);
             assert_int_equal(im.height, (33 + s - 1) / s);
@@ -170,7 +170,7 @@ static void scaled_sides_are_rounded_up(void **state)
     ck_decoder_release(&d);
 }
 
-/* The JPEG file with an EXIF segment behind its first marker. */
+/* The JPEG file with an EXIF segment after its first marker. */
 static struct test_file with_orientation(const struct test_file *f, int orientation)
 {
     uint8_t segment[] = "\xff\xe1\0\x22"
@@ -216,6 +216,35 @@ static void turning_gives_everything_upright(void **state)
     ck_decoder_release(&d);
 }
 
+/* The orientation is changed after the probe, which shows that the file is not probed again. */
+static void decoding_uses_the_given_header(void **state)
+{
+    (void)state;
+    struct test_file f[TEST_FILES];
+    struct ck_image plain = {0}, given = {0}, spare = {0};
+    struct ck_decoder d = {0};
+    test_files_make(f, 30, 20);
+    for (int i = 0; i < TEST_FILES; i++) {
+        struct ck_image_info info;
+        struct ck_decode_options options = {.orient = 1, .info = &info};
+        struct ck_box got;
+        assert_ok(ck_codec_probe(f[i].bytes, f[i].size, "x", &info));
+        assert_ok(test_decode(&d, &f[i], &plain));
+        assert_ok(ck_image_orient(&plain, 3, &spare));
+        info.orientation = 3;
+        assert_ok(
+            ck_codec_decode(&d, f[i].bytes, f[i].size, "x", &options, NULL, &given, &got));
+        assert_int_equal(given.channels, plain.channels);
+        assert_memory_equal(given.data, plain.data,
+                            (size_t)(given.width * given.height * given.channels));
+    }
+    test_files_free(f);
+    ck_image_release(&plain);
+    ck_image_release(&given);
+    ck_image_release(&spare);
+    ck_decoder_release(&d);
+}
+
 static void the_same_kinds_again_allocate_nothing(void **state)
 {
     (void)state;
@@ -224,7 +253,7 @@ static void the_same_kinds_again_allocate_nothing(void **state)
     struct ck_decoder d = {0};
     test_files_make(f, 64, 64);
     for (int i = 0; i < TEST_FILES; i++) {
-        if (strstr(f[i].name, "png")) /* libpng's state is made for each file */
+        if (strstr(f[i].name, "png")) /* libpng's state is created for each file */
             continue;
         struct ck_decode_options o = {.channels = 1};
         struct ck_box got;
@@ -303,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_part_has_the_bytes_of_the_whole),
         cmocka_unit_test(scaled_sides_are_rounded_up),
         cmocka_unit_test(turning_gives_everything_upright),
+        cmocka_unit_test(decoding_uses_the_given_header),
         cmocka_unit_test(the_same_kinds_again_allocate_nothing),
         cmocka_unit_test(tables_of_one_jpeg_do_not_serve_the_next),
         cmocka_unit_test(encoders_repeat_their_bytes_and_know_their_channels),

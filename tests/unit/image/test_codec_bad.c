@@ -1,4 +1,5 @@
-/* test_codec_bad.c - files that are damaged, cut, lying or huge, and memory that runs out. */
+/* test_codec_bad.c - damaged, truncated, inconsistent and huge files, and memory that runs
+ * out. */
 #include "image_files.h"
 
 #include <jpeglib.h>
@@ -22,7 +23,7 @@ static void files_cut_anywhere_are_refused(void **state)
     struct ck_decoder d = {0};
     test_files_make(f, 12, 10);
     for (int i = 0; i < TEST_FILES; i++) {
-        /* the last number of a plain file may lose digits without anybody's noticing */
+        /* the last number of a plain file may lose digits unnoticed */
         size_t most = strstr(f[i].name, "plain") ? f[i].size - 2 : f[i].size - 1;
         for (size_t n = 0; n <= most; n++) {
             int rc = decode_first(&d, &f[i], n, &im);
@@ -49,7 +50,7 @@ static void a_cut_jpeg_is_refused_whichever_part_is_wanted(void **state)
     for (int i = 0; i < 3; i++) {
         assert_ok(ck_codec_decode(&d, f[i].bytes, f[i].size, "x", &o, &top, &im, &got));
         assert_fails(ck_codec_decode(&d, f[i].bytes, f[i].size - 1, "x", &o, &top, &im, &got),
-                     COKE_EFORMAT, "x: the JPEG file is cut short");
+                     COKE_EFORMAT, "x: truncated JPEG file");
     }
     test_files_free(f);
     ck_image_release(&im);
@@ -89,7 +90,7 @@ static void strangers_are_named(void **state)
                                    "B",      "RIFF____AVI ", "\x89PNG\r\n"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_fails(ck_codec_probe(others[i], strlen(others[i]), "b.png", &info), COKE_EFORMAT,
-                     "b.png: no image of a known kind");
+                     "b.png: not an image of a known format");
 }
 
 /* ---- bombs ---- */
@@ -100,7 +101,7 @@ static void set_be32(uint8_t *p, uint32_t x)
         p[i] = (uint8_t)(x >> (24 - 8 * i));
 }
 
-/* Changes the sides in the header, with a good checksum. */
+/* Changes the sides in the header and corrects its checksum. */
 static void lie_png(struct test_file *f, uint32_t width, uint32_t height)
 {
     set_be32(f->bytes + 16, width);
@@ -130,7 +131,7 @@ static void too_many_pixels_cost_no_memory(void **state)
     int64_t before = ck_mem_stats().peak_bytes;
     for (int i = 0; i < 4; i++) {
         assert_fails(test_decode(&d, files[i], &im), COKE_EFORMAT,
-                     ": 20000 x 20000 pixels, more than the limit of 178956970 (--max-pixels)");
+                     ": 20000 x 20000 pixels, more than the limit of 178956970 (max-pixels)");
         assert_memory_equal(coke_last_error(), files[i]->name, 5);
     }
     assert_true(ck_mem_stats().peak_bytes - before < 100000);
@@ -175,14 +176,17 @@ static void sides_out_of_range_are_refused(void **state)
     static const uint32_t sides[] = {0, 65536, 0x7fffffff, 0x80000000, 0xffffffff};
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         lie_png(&png, sides[i], 8);
-        assert_fails(ck_codec_probe(png.bytes, png.size, "x", &info), COKE_EFORMAT, "sides of");
+        assert_fails(ck_codec_probe(png.bytes, png.size, "x", &info), COKE_EFORMAT,
+                     "sides must be");
         lie_png(&png, 8, sides[i]);
-        assert_fails(ck_codec_probe(png.bytes, png.size, "x", &info), COKE_EFORMAT, "sides of");
+        assert_fails(ck_codec_probe(png.bytes, png.size, "x", &info), COKE_EFORMAT,
+                     "sides must be");
     }
     static const char *heights[] = {"\0\0\0\0", "\0\0\1\0", "\0\0\0\x80", "\xff\xff\xff\x7f"};
     for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
         memcpy(bmp.bytes + 22, heights[i], 4);
-        assert_fails(ck_codec_probe(bmp.bytes, bmp.size, "x", &info), COKE_EFORMAT, "sides of");
+        assert_fails(ck_codec_probe(bmp.bytes, bmp.size, "x", &info), COKE_EFORMAT,
+                     "sides must be");
     }
     free(png.bytes);
     free(bmp.bytes);
@@ -202,13 +206,13 @@ static void headers_that_promise_more_than_the_file_has_cost_no_memory(void **st
     int64_t before = ck_mem_stats().peak_bytes;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         struct test_file f = test_file_of("lie.pnm", lies[i], strlen(lies[i]));
-        assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "lie.pnm: the PNM file is cut");
+        assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "lie.pnm: truncated PNM file");
         free(f.bytes);
     }
     assert_int_equal(ck_mem_stats().peak_bytes, before);
 }
 
-/* f with a chunk behind its header. */
+/* f with a chunk after its header. */
 static struct test_file with_chunk(const struct test_file *f, const char *tag, const void *body,
                                    size_t n)
 {
@@ -233,7 +237,7 @@ static void texts_and_profiles_of_a_png_are_not_unpacked(void **state)
     struct test_file png = test_png("x.png", &small);
     uint8_t *zeros = test_array(UNPACKED, 1), *packed = test_array(UNPACKED, 1);
     uLongf n = UNPACKED - 3;
-    memcpy(packed, "a\0", 3); /* a keyword, and the way of packing */
+    memcpy(packed, "a\0", 3); /* a keyword and the compression method */
     assert_int_equal(compress(packed + 3, &n, zeros, UNPACKED), Z_OK);
     static const char *tags[] = {"zTXt", "iCCP", "tEXt", "prIv"};
     for (int i = 0; i < 4; i++) {
@@ -243,7 +247,7 @@ static void texts_and_profiles_of_a_png_are_not_unpacked(void **state)
         assert_ok(test_decode(&d, &f, &im));
         assert_memory_equal(im.data, small.data, 192);
         assert_true(ck_mem_stats().peak_bytes - before < 200000);
-        f.bytes[33 + 8 + n / 2] ^= 1; /* a checksum that is wrong */
+        f.bytes[33 + 8 + n / 2] ^= 1; /* a wrong checksum */
         assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "x.png: PNG: ");
         free(f.bytes);
     }
@@ -255,7 +259,7 @@ static void texts_and_profiles_of_a_png_are_not_unpacked(void **state)
     ck_decoder_release(&d);
 }
 
-/* A grey-blue JPEG in three scans, the last of which is there `times` times. */
+/* A grey-blue JPEG in three scans, the last of which is repeated `times` times. */
 static struct test_file many_scans(int times)
 {
     static const jpeg_scan_info scans[3] = {
@@ -300,14 +304,15 @@ static void endless_scans_are_refused(void **state)
     struct ck_decoder d = {0};
     struct test_file some = many_scans(20), many = many_scans(2000);
     assert_ok(test_decode(&d, &some, &im));
-    assert_fails(test_decode(&d, &many, &im), COKE_EFORMAT, "scans.jpg: JPEG: more scans");
+    assert_fails(test_decode(&d, &many, &im), COKE_EFORMAT,
+                 "scans.jpg: JPEG: implausibly many scans");
     free(some.bytes);
     free(many.bytes);
     ck_image_release(&im);
     ck_decoder_release(&d);
 }
 
-/* ---- kinds that are refused, and arguments that cannot be ---- */
+/* ---- unsupported formats and invalid arguments ---- */
 
 static void refusals_say_what_is_not_supported(void **state)
 {
@@ -326,7 +331,7 @@ static void refusals_say_what_is_not_supported(void **state)
     for (size_t i = 0; i < f[0].size; i++)
         if (f[0].bytes[i] == 0xff && f[0].bytes[i + 1] == 0xc0) {
             f[0].bytes[i + 9] = 2;
-            assert_fails(test_decode(&d, &f[0], &im), COKE_EFORMAT, "JPEG of 2 components");
+            assert_fails(test_decode(&d, &f[0], &im), COKE_EFORMAT, "JPEG has 2 components");
             f[0].bytes[i + 9] = 3;
             f[0].bytes[i + 4] = 12;
             assert_fails(test_decode(&d, &f[0], &im), COKE_EFORMAT, "half.jpg: JPEG: ");
@@ -354,9 +359,9 @@ static void arguments_that_cannot_be_are_refused(void **state)
                                           {INT32_MAX, 0, INT32_MAX, 1}};
     test_files_make(f, 12, 10);
     assert_fails(ck_codec_decode(&d, f[0].bytes, f[0].size, "x", &o, NULL, &im, &got),
-                 COKE_EUSAGE, "not 1/3");
+                 COKE_EUSAGE, "at 1/3");
     assert_fails(ck_codec_decode(&d, f[0].bytes, f[0].size, "x", &two, NULL, &im, &got),
-                 COKE_EUSAGE, "not 2");
+                 COKE_EUSAGE, "to 2 channels");
     for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
         assert_fails(
             ck_codec_decode(&d, f[0].bytes, f[0].size, "x", &plain, &boxes[i], &im, &got),
@@ -368,7 +373,7 @@ static void arguments_that_cannot_be_are_refused(void **state)
 
 /* ---- memory ---- */
 
-/* All that one file can ask memory for. */
+/* Everything that allocates for one file. */
 static int decode_all_ways(const struct test_file *f)
 {
     struct ck_decoder d = {0};

@@ -1,5 +1,5 @@
-/* test_color.c - colour operations: what is plain without Pillow. That they are Pillow's to the
- * byte, tests/py/test_pillow_pixels.py says. */
+/* test_color.c - colour operations: properties that need no Pillow.
+ * tests/py/test_pillow_pixels.py compares them with Pillow byte by byte. */
 #include "support.h"
 #include "image/color.h"
 

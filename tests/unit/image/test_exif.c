@@ -1,10 +1,10 @@
-/* test_exif.c - orientation in EXIF blocks, good and bad. */
+/* test_exif.c - the orientation in EXIF blocks, valid and invalid. */
 #include "support.h"
 #include "image/exif.h"
 
 static int orientation_of(const void *block, size_t size)
 {
-    /* of just this size, so that the sanitizer sees a read beyond it */
+    /* exactly this size, so that the sanitizer sees an over-read */
     uint8_t *copy = test_array(size, 1);
     memcpy(copy, block, size);
     int orientation = ck_exif_orientation(copy, size);
@@ -72,7 +72,7 @@ static void nonsense_is_upright(void **state)
     block[3] = 43;
     assert_int_equal(orientation_of(block, BLOCK), 1);
     memcpy(block, big, BLOCK);
-    memset(block + 4, 0xff, 4); /* the directory lies beyond the block */
+    memset(block + 4, 0xff, 4); /* the directory is outside the block */
     assert_int_equal(orientation_of(block, BLOCK), 1);
     assert_int_equal(orientation_of("", 0), 1);
     assert_int_equal(orientation_of("Exif\0\0", 6), 1);

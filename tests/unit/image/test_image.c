@@ -1,4 +1,4 @@
-/* test_image.c - room for pixels, layouts, channels, turning. */
+/* test_image.c - memory of images, layouts, channels, orientation. */
 #include "support.h"
 #include "core/mem.h"
 #include "image/image.h"
@@ -86,12 +86,13 @@ static void grey_is_pillows(void **state)
     assert_ok(ck_image_to_channels(&im, 3, &spare));
     for (int i = 0; i < 21; i++)
         assert_int_equal(im.data[i], grey[i / 3]);
-    assert_fails(ck_image_to_channels(&im, 2, &spare), COKE_EFORMAT, "3 channels, not 2");
+    assert_fails(ck_image_to_channels(&im, 2, &spare), COKE_EFORMAT,
+                 "3 channels; 2 were requested");
     ck_image_release(&im);
     ck_image_release(&spare);
 }
 
-/* The picture 1 2 3 / 4 5 6 as it is stored under each orientation. */
+/* The image 1 2 3 / 4 5 6 as it is stored under each orientation. */
 static void every_orientation_turns_upright(void **state)
 {
     (void)state;

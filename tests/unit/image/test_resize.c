@@ -1,5 +1,5 @@
-/* test_resize.c - resampling: what is plain without Pillow, odd shapes, memory. That it is
- * Pillow's to the byte, tests/py/test_pillow_pixels.py says. */
+/* test_resize.c - resampling: properties that need no Pillow, odd shapes, memory.
+ * tests/py/test_pillow_pixels.py compares it with Pillow byte by byte. */
 #include "support.h"
 #include "core/mem.h"
 #include "image/resize.h"
@@ -86,7 +86,7 @@ static void halving_averages(void **state)
     ck_planes_release(&out);
 }
 
-/* Channels do not touch each other: five at once are five images of one. */
+/* Channels are independent: five at once equal five images of one. */
 static void channels_are_resampled_alone(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void every_allocation_may_fail(void **state)
         ck_mem_fail_at(0);
         if (rc)
             assert_int_equal(rc, COKE_ENOMEM);
-        /* What failed once works the next time. */
+        /* A failed call can be repeated. */
         assert_ok(ck_resize(&r, &im, (struct ck_box){0, 0, 30, 20}, CK_BILINEAR, 9, 8, &out));
         ck_resizer_release(&r);
         ck_planes_release(&out);

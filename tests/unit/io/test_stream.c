@@ -1,7 +1,7 @@
 /* test_stream.c - bytes in order from files and pipes, compressed or not. */
 #include "io_test.h"
 #include "io/stream.h"
-#include "io/hash.h"
+#include "core/hash.h"
 
 #include <zlib.h>
 

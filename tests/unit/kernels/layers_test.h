@@ -1,5 +1,5 @@
-/* layers_test.h - what the tests of the layers' kernels share: arrays of either type, shapes
- * that could go wrong, and every version and team size in turn. */
+/* layers_test.h - shared by the tests of the layers' kernels: arrays of either type, awkward
+ * shapes, and a loop over every version and team size. */
 #ifndef CK_LAYERS_TEST_H
 #define CK_LAYERS_TEST_H
 
@@ -9,7 +9,7 @@
 
 static const enum ck_dtype types[] = {CK_F32, CK_BF16};
 
-/* Padding lanes beyond `channels` are zeros. */
+/* Padding lanes from `channels` on are zeros. */
 struct test_shape {
     struct ck_act_shape a;
     int64_t channels;
@@ -62,7 +62,7 @@ static inline int64_t channel_of(const struct ck_act_shape *a, int64_t i)
     return i / (a->s * a->blk) % a->cb * a->blk + i % a->blk;
 }
 
-/* Normal numbers from a table: the tests need millions. */
+/* Normally distributed numbers from a table: the tests need millions. */
 static inline double noise(uint64_t seed, int64_t i)
 {
     enum { NUMBERS = 8191 };
@@ -73,7 +73,7 @@ static inline double noise(uint64_t seed, int64_t i)
     return (double)table[((uint64_t)i + (uint64_t)i / NUMBERS * 17 + seed * 641) % NUMBERS];
 }
 
-/* Normal numbers about `mean`, zeros in the padding. */
+/* Normally distributed numbers about `mean`; zeros in the padding. */
 static inline void *test_acts(const struct test_shape *s, enum ck_dtype t, double mean,
                               uint64_t seed)
 {
@@ -102,8 +102,8 @@ static inline void *copy_of(const void *p, size_t bytes)
     return q;
 }
 
-/* Runs fn(arg) with every version on 2 workers, writing as is best and past the caches, and
- * with the fastest on 1, 3 and 5. fn's first call comes from the reference. */
+/* Runs fn(arg) with every version on 2 workers, with and without bypassing the caches, and with
+ * the fastest version on 1, 3 and 5. The first call of fn uses the reference. */
 static inline void each_way(void (*fn)(void *arg, const char *way), void *arg)
 {
     assert_ok(coke_set_threads(2));

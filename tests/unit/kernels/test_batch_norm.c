@@ -12,7 +12,7 @@ enum { FIELDS = 6 }; /* x, z, and gamma, beta of either */
 
 struct layer {
     struct test_shape s;
-    double *v[FIELDS]; /* x and z as the array lies, the others [channels] */
+    double *v[FIELDS]; /* x and z in the array's layout, the others [channels] */
     void *w;
 };
 
@@ -42,7 +42,7 @@ static double layer_loss(const struct layer *l)
     return loss;
 }
 
-/* One batch norm's side of the layer, in the kernels' numbers. */
+/* One batch norm of the layer, in the kernels' precision. */
 struct side {
     float x[512], gamma[32], beta[32];
     float mean[32], var[32], invstd[32], scale[32], shift[32], dx[512];

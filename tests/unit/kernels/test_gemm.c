@@ -40,7 +40,7 @@ static void check(const struct product *p)
         for (int64_t j = 0; j < p->n; j++)
             assert_close(c[i * p->ldc + j], right(p, a, b, before[i * p->ldc + j], i, j),
                          5e-6 * sqrt((double)p->k));
-        for (int64_t j = p->n; j < p->ldc; j++) /* between the rows: left alone */
+        for (int64_t j = p->n; j < p->ldc; j++) /* between the rows: unchanged */
             assert_memory_equal(&c[i * p->ldc + j], &before[i * p->ldc + j], sizeof *c);
     }
     free(a);

@@ -1,4 +1,5 @@
-/* test_kernels.c - every version of every kernel gives the bits that kernels_ref.c defines. */
+/* test_kernels.c - every version of every kernel returns the bits that kernels_ref.c
+ * defines. */
 #include "support.h"
 
 static uint32_t bits(float x)
@@ -8,7 +9,7 @@ static uint32_t bits(float x)
     return u;
 }
 
-/* A row of numbers of a kind that could go wrong; the padding is zero. */
+/* A row of awkward numbers of a given kind; the padding is zero. */
 static void fill(float *x, int dim, int ld, int kind, uint64_t seed)
 {
     for (int j = 0; j < ld; j++)
@@ -203,7 +204,7 @@ static void check_rounded(const struct ck_kernels *kn, const float *v, const flo
         fail_msg("kind %d, ld %d: rest %g stated %g, norm %g stated %g, length %g stated %g",
                  kind, ld, sqrt(rest2), (double)a.residue, sqrt(norm2), (double)a.norm,
                  sqrt(length2), (double)a.length);
-    if (kind != 4) /* not so far above that screening would be useless */
+    if (kind != 4) /* not so loose that screening would be useless */
         assert_true((double)a.residue <= sqrt(rest2) * 1.001 + 1e-12 * sqrt(norm2) + 1e-15);
     free(row);
     free(center);
@@ -221,7 +222,7 @@ static void rounded_vectors_lie_within_the_stated_lengths(void **state)
                 fill(v, dim, ld, kind, (uint64_t)dim);
                 check_rounded(*kn, v, m, ld, kind);
                 fill(m, dim, ld, 0, 99);
-                if (kind != 4) /* tiny numbers vanish beside m: nothing to measure */
+                if (kind != 4) /* tiny numbers vanish next to m: nothing to measure */
                     check_rounded(*kn, v, m, ld, kind);
                 check_rounded(*kn, m, m, ld, kind);
                 free(v);
@@ -229,7 +230,7 @@ static void rounded_vectors_lie_within_the_stated_lengths(void **state)
             }
 }
 
-/* The bound that screening trusts: never below the f32 score. */
+/* The bound that screening relies on is never below the f32 score. */
 static void screening_bound_is_above_every_score(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_layers.c - elementwise kernels: every version gives the bits the words of layers.h say.
- */
+/* test_layers.c - elementwise kernels: every version returns the bits that layers.h
+ * specifies. */
 #include "layers_test.h"
 
 static uint32_t bits_of(float x)
@@ -16,8 +16,8 @@ static float float_of(uint32_t u)
     return x;
 }
 
-/* The nearer of the two neighbours, the even one if both are as near; by distances in double,
- * infinity taken for the power of two it stands at. */
+/* The nearer of the two neighbours, the even one in a tie; compares distances in double and
+ * treats infinity as the next power of two. */
 static uint16_t nearest_bf16(float x)
 {
     uint16_t low = (uint16_t)(bits_of(x) >> 16), high = (uint16_t)(low + 1);
@@ -82,7 +82,7 @@ static void bf16_is_the_nearest_even_and_nan_stays(void **state)
     run_conversion(40, 0x7f800000, 1); /* infinity, and NaNs that differ in the lower half */
 }
 
-/* Numbers with everything awkward among them. */
+/* Numbers that include every special case. */
 static void *awkward(enum ck_dtype t, int64_t n, uint64_t seed)
 {
     static const double odd[] = {0, -0.0, NAN, INFINITY, -INFINITY, 1e-42, -1e-42, 3e38};

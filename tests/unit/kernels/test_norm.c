@@ -1,8 +1,8 @@
-/* test_norm.c - batch norm's passes over arrays: against sums and formulas in double; the same
+/* test_norm.c - batch norm's sums and elementwise kernels: against formulas in double; the same
  * bytes from every version and team. */
 #include "layers_test.h"
 
-/* What `out` holds is what the first call put there, bit for bit. */
+/* `out` must hold what the first call put there, bit for bit. */
 struct same {
     void *out, *first;
     size_t bytes;
@@ -23,7 +23,7 @@ static void same_release(struct same *s)
     free(s->out);
 }
 
-/* Aligned, as results written past the caches must be. */
+/* Aligned, as results that bypass the caches must be. */
 static struct same same_array(size_t n, size_t size)
 {
     struct same s = {.bytes = n * size};
@@ -49,7 +49,7 @@ static void run_sums(void *arg, const char *way)
     check_same(&c->sums, way);
 }
 
-/* Mean and variance of channel c, the long way. */
+/* Mean and variance of channel c, computed directly. */
 static void slow_moments(const struct ck_act_shape *a, enum ck_dtype t, const void *x,
                          int64_t channel, double *mean, double *var)
 {
@@ -105,7 +105,7 @@ static void sums_keep_the_variance_beside_a_large_mean(void **state)
             }
 }
 
-/* Sums are taken about the mean of every fourth row: here the worst of fours. */
+/* Sums are taken about the mean of every fourth row; these rows are the worst case. */
 static void rows_unlike_the_others_do_not_hurt_the_variance(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ struct grad_case {
     enum ck_dtype t;
     struct ck_bn_grad in;
     float *mean, *invstd, *kg, *kx, *k0;
-    int constant; /* statistics that are constants: kx = k0 = NULL */
+    int constant; /* constant statistics: kx = k0 = NULL */
     struct same sums, masked, dx;
 };
 
@@ -299,7 +299,7 @@ static void run_grad(void *arg, const char *way)
     check_same(&c->dx, way);
 }
 
-/* Every array a result may lie on, one after the other. */
+/* Every array that a result may alias, one after the other. */
 static void run_grad_aliases(struct grad_case *c)
 {
     const struct ck_act_shape *a = &c->s->a;

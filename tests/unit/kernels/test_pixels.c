@@ -1,5 +1,5 @@
-/* test_pixels.c - every version of the pixel arithmetic gives the reference's bytes, whatever
- * the length, and touches nothing but what it may. */
+/* test_pixels.c - every version of the pixel arithmetic returns the reference's bytes for any
+ * length and touches only what it may. */
 #include "support.h"
 #include "kernels/pixels.h"
 
@@ -85,7 +85,7 @@ static void normalized_floats_are_the_references(void **state)
     for_each_version(check_normalize);
 }
 
-/* The divisions by way of products: all levels, many means and deviations. */
+/* Divisions computed as products: all levels, many means and deviations. */
 static void check_quotients(const struct ck_pixels *k)
 {
     uint8_t in[256 + SLACK] = {0};
@@ -108,7 +108,7 @@ static void quotients_are_rounded_correctly(void **state)
 
 /* ---- three planes ---- */
 
-/* Planes next to each other, as in ck_planes: what is written beyond one shows in the next. */
+/* Adjacent planes, as in ck_planes: a write past one shows in the next. */
 struct rgb {
     uint8_t *r, *g, *b;
 };
@@ -191,7 +191,7 @@ static void gray_sum_of_one_plane_is_its_sum(void **state)
 
 /* ---- lines ---- */
 
-/* Taps with weights that sum up to -1 .. 1.5, in any place. */
+/* Taps with weights that sum to -1 .. 1.5, in any position. */
 static struct ck_taps random_taps(int32_t in, int32_t out, int32_t taps, uint64_t seed)
 {
     struct ck_taps t = {.in = in, .out = out, .taps = taps};
@@ -288,7 +288,7 @@ static struct ck_box_weights box(int32_t radius, double part)
     return w;
 }
 
-/* Lines of n pixels in an image that is wider and higher. */
+/* Lines of n pixels in a wider and higher image. */
 static void check_blur(const struct ck_pixels *k)
 {
     const int32_t sizes[] = {1, 2, 15, 16, 17, 40, 67}, radii[] = {0, 1, 2, 5, 16, 63, 64, 300};

@@ -1,5 +1,5 @@
-/* test_pool.c - pooling against loops in double, ties and NaN as PyTorch has them; the same
- * bytes from every version and team. */
+/* test_pool.c - pooling against loops in double, with PyTorch's ties and NaN; the same bytes
+ * from every version and team. */
 #include "layers_test.h"
 
 static const struct ck_pool_shape pool_shapes[] = {
@@ -177,7 +177,7 @@ static void check_pool(const struct pool_case *c)
     free(dx);
 }
 
-/* Few different numbers make ties, if asked for. */
+/* Few distinct values, if requested, produce ties. */
 static void try_pool(const struct ck_pool_shape *shape, enum ck_dtype t, int max, int ties)
 {
     struct pool_case c = {.p = *shape, .t = t, .max = max};

@@ -1,5 +1,5 @@
-/* test_softmax.c - the softmax kernels: every version gives the reference's bits, and the
- * reference is right. */
+/* test_softmax.c - the softmax kernels: every version returns the reference's bits, and the
+ * reference is accurate. */
 #include "support.h"
 #include "kernels/softmax.h"
 
@@ -28,7 +28,7 @@ static void same_bits(const char *name, const char *what, const float *got, cons
                      (double)want[i]);
 }
 
-/* One call of each kernel in turn, each on what the one before made. */
+/* Calls each kernel in turn, on the result of the previous one. */
 struct run {
     float *s, *e, top[ROWS], sum[ROWS], keep[ROWS];
 };
@@ -107,7 +107,7 @@ static void exp_is_within_one_ulp(void **state)
     (void)state;
     double worst = 0;
     uint32_t last, at = 0x80000000u; /* -0, towards larger lengths */
-    float least = CK_EXP_LEAST;
+    float least = CK_EXP_MIN;
     memcpy(&last, &least, sizeof last);
     while (at <= last) {
         float x[ROWS], y[ROWS];
@@ -127,8 +127,8 @@ static void exp_is_within_one_ulp(void **state)
 static void exp_of_extremes(void **state)
 {
     (void)state;
-    float x[ROWS] = {0, -0.0f, -INFINITY, -1e38f, -88, CK_EXP_LEAST, -1e-40f}, y[ROWS];
-    x[7] = nextafterf(CK_EXP_LEAST, -INFINITY);
+    float x[ROWS] = {0, -0.0f, -INFINITY, -1e38f, -88, CK_EXP_MIN, -1e-40f}, y[ROWS];
+    x[7] = nextafterf(CK_EXP_MIN, -INFINITY);
     for (int v = 0; v < 4; v++) {
         const struct ck_softmax *kn = ck_softmax_named(names[v]);
         if (!kn)

@@ -4,8 +4,8 @@
 
 #include "kernels/kernels_winograd.h"
 
-/* Images of one pixel to some tiles, odd sizes, channels beside the blocks of 16; enough tiles
- * for several parts of the weights' gradient; many channels. */
+/* Images of one pixel to several tiles, odd sizes, channels that do not fill blocks of 16;
+ * enough tiles for several parts of the weights' gradient; many channels. */
 static const struct ck_wino_shape small_shapes[] = {
     {1, 3, 16, 1, 1},   {2, 16, 16, 4, 4},   {1, 16, 17, 5, 3},  {3, 17, 32, 2, 7},
     {2, 32, 48, 8, 8},  {5, 48, 32, 4, 4},   {1, 48, 48, 13, 9}, {4, 3, 17, 6, 11},
@@ -15,7 +15,7 @@ static const struct ck_wino_shape small_shapes[] = {
 };
 enum { SMALL = sizeof small_shapes / sizeof *small_shapes };
 
-/* Several groups and steps; too much for the reference. */
+/* Several groups and steps; too slow for the reference. */
 static const struct ck_wino_shape large_shapes[] = {
     {9, 2048, 16, 16, 15}, {9, 256, 128, 16, 15}, {10, 128, 128, 15, 16}, {33, 64, 48, 16, 16}};
 enum { LARGE = sizeof large_shapes / sizeof *large_shapes };
@@ -105,7 +105,7 @@ static void work_release(struct work *k)
     free(k->dy);
 }
 
-/* Fills out[] anew; the scratch begins with garbage and is no longer than asked for. */
+/* Recomputes out[]; the scratch starts with garbage and is exactly as long as requested. */
 static void compute(struct work *k, int threads)
 {
     for (int p = 0; p < CK_WINO_PASSES; p++) {
@@ -123,7 +123,7 @@ static void compute(struct work *k, int threads)
     }
 }
 
-/* ---- the long way ---- */
+/* ---- direct convolutions in double ---- */
 
 /* The pixel that tap `tap` of the kernel at p reads, or (back != 0) is read from; -1: none. */
 static int64_t neighbour(const struct ck_wino_shape *s, int64_t channels, struct pixel p,
@@ -167,7 +167,7 @@ static double exact_weight(const struct work *k, int64_t i)
     return sum;
 }
 
-/* Relative, over up to about 4000 elements. */
+/* Relative error over up to about 4000 elements. */
 static double error_of(const struct work *k, enum ck_wino_pass pass)
 {
     double error = 0, size = 0;
@@ -246,7 +246,7 @@ struct delivery {
     const float *from;
     float *to;
     int64_t image; /* floats */
-    int count[64]; /* how often each image was asked for */
+    int count[64]; /* how often each image was produced */
 };
 
 static void deliver(void *arg, int64_t first, int64_t images)
@@ -270,7 +270,7 @@ static void an_errand_makes_each_image_once_before_it_is_read(void **state)
         struct ck_wino_producer producer = {deliver, &d, k.x};
         void *scratch = test_array(ck_wino_scratch(&k.s, CK_WINO_FORWARD, 2), 1);
         remember(&k);
-        if (ck_wino_runs_errands(&k.s, CK_WINO_FORWARD)) {
+        if (ck_wino_takes_producer(&k.s, CK_WINO_FORWARD)) {
             coke_set_threads(2);
             memset(x, 0xff, (size_t)size * sizeof *x);
             ck_wino_forward(&k.s, x, k.w, k.out[CK_WINO_FORWARD], &producer, scratch);
@@ -287,7 +287,7 @@ static void an_errand_makes_each_image_once_before_it_is_read(void **state)
     assert_true(runs > 0);
 }
 
-/* Aligned images are written past the caches. */
+/* Aligned images bypass the caches. */
 static void alignment_does_not_matter(void **state)
 {
     (void)state;

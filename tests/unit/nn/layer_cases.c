@@ -1,5 +1,6 @@
-/* layer_cases.c - one table of small networks, and what each gives. */
+/* layer_cases.c - one table of small networks, and the results of each. */
 #include "layer_cases.h"
+#include "naive_follow.h"
 #include "support.h"
 #include "nn/plan_ops.h"
 
@@ -33,7 +34,7 @@ const struct layer_case layer_cases[] = {
     {"winograd 2x3", "conv32k3p1", 3, 64, 2, 3, 0},
     {"winograd 1 pixel", "conv32k3p1", 3, 32, 1, 1, 0},
     {"winograd twice", "conv32k3p1 norm relu conv32k3p1", 2, 32, 5, 5, 0},
-    /* batch norm and what it takes along */
+    /* batch norm and what is fused with it */
     {"norm", "norm", 3, 5, 4, 3, 0},
     {"norm relu", "norm relu", 3, 19, 4, 3, 0},
     {"norm of 1 image", "norm relu", 1, 16, 3, 3, 0},
@@ -52,7 +53,7 @@ const struct layer_case layer_cases[] = {
     {"norm with two users", "conv6k1 norm ( relu | )", 3, 5, 3, 3, 0},
     {"norm that is read", "conv6k1 norm * relu mean", 3, 5, 3, 3, 0},
     {"norm norm", "norm norm relu", 3, 6, 3, 3, 0},
-    /* layers that stand alone */
+    /* layers that are not fused */
     {"relu", "relu", 2, 5, 4, 3, 0},
     {"conv relu", "conv19k3p1 relu conv4k1", 2, 5, 4, 3, 0},
     {"relu relu", "conv7k1 relu relu", 2, 5, 4, 3, 0},
@@ -75,7 +76,7 @@ const struct layer_case layer_cases[] = {
     {"linear of 1", "mean linear1 linear5", 3, 1, 2, 2, 0},
     {"unit", "mean unit", 4, 9, 2, 2, 0},
     {"outputs on the way", "conv6k1 * norm relu * mean * linear4 unit", 3, 5, 3, 3, 0},
-    /* heads */
+    /* projectors and predictors */
     {"mlp of 2", "mean linear12 relu linear6 unit", 4, 9, 2, 2, 0},
     {"mlp of 3", "mean linear12 norm relu linear11 norm relu linear6 norm unit", 6, 9, 2, 2, 0},
     {"projection and prediction",
@@ -93,7 +94,7 @@ const struct layer_case layer_cases[] = {
     {"small resnet",
      "conv20k3s2p1 norm relu maxk3s2p1 " BASIC BASIC BASIC_DOWN BOTTLENECK
      "mean linear10 norm relu linear6 unit",
-     3, 3, 19, 17, 0},
+     8, 3, 19, 17, 0},
 };
 const int nlayer_cases = sizeof layer_cases / sizeof *layer_cases;
 
@@ -121,7 +122,7 @@ void each_conv_shape(void (*fn)(const struct layer_case *c))
     }
 }
 
-/* ---- from words to a network ---- */
+/* ---- from a description to a network ---- */
 
 enum { DEPTH = 8 };
 
@@ -239,19 +240,46 @@ static float *normal_floats(int64_t n, uint64_t seed)
     return x;
 }
 
-void layer_net_init(struct layer_net *l, const struct layer_case *c, uint64_t number)
+/* Random numbers for everything in the network that was built, and for what goes in. */
+static void fill(struct layer_net *l)
 {
     struct naive v;
-    memset(l, 0, sizeof *l);
-    l->c = c;
-    l->number = number;
-    build(l);
-    fill_net(&l->net, number * 1000003);
-    naive_init(&v, &l->net, c->n, c->h, c->w, 0);
-    l->images = normal_floats(v.value[0].size, number * 1000003 + 1);
+    uint64_t seed = l->number * 1000003;
+    fill_net(&l->net, seed);
+    naive_init(&v, &l->net, l->c->n, l->c->h, l->c->w, 0);
+    l->images = normal_floats(v.value[0].size, seed + 1);
     for (int i = 0; i < l->nout; i++)
-        l->seed[i] = normal_floats(v.value[l->out[i]].size, number * 1000003 + 2 + (uint64_t)i);
+        l->seed[i] = normal_floats(v.value[l->out[i]].size, seed + 2 + (uint64_t)i);
     naive_release(&v);
+}
+
+void layer_net_init(struct layer_net *l, const struct layer_case *c, uint64_t number)
+{
+    *l = (struct layer_net){.c = c, .number = number};
+    build(l);
+    fill(l);
+}
+
+static int ends_a_branch(const struct ck_net *net, int node)
+{
+    int found = 0;
+    for (int i = node + 1; i < net->nnodes; i++)
+        found |= net->node[i].kind == CK_LAYER_ADD && net->node[i].in[0] == node;
+    return found;
+}
+
+void layer_net_init_encoder(struct layer_net *l, const struct layer_case *c,
+                            const struct coke_encoder_options *o)
+{
+    struct coke_encoder e;
+    assert_ok(ck_encoder_init(&e, o));
+    *l = (struct layer_net){.c = c, .number = 1, .net = e.net, .nout = 2};
+    l->out[0] = e.node[COKE_PROJ];
+    l->out[1] = e.node[COKE_PRED];
+    fill(l);
+    for (int i = 0; i < l->net.nnodes; i++)
+        for (int64_t j = 0; ends_a_branch(&l->net, i) && j < l->net.node[i].channels; j++)
+            l->net.param[l->net.node[i].param].value[j] *= 0.1f;
 }
 
 void layer_net_release(struct layer_net *l)
@@ -386,7 +414,7 @@ static void set_scales(struct layer_result *r)
     }
 }
 
-/* As PyTorch moves them: the variance as that of a sample. */
+/* As PyTorch updates them: with the unbiased variance. */
 static void add_running(struct layer_result *r, const struct naive *v, int node)
 {
     const struct ck_node *b = &v->net->node[node];
@@ -404,13 +432,16 @@ static void add_running(struct layer_result *r, const struct naive *v, int node)
     }
 }
 
-void layer_result_naive(struct layer_result *r, const struct layer_net *l, int train)
+void layer_result_naive(struct layer_result *r, struct layer_net *l,
+                        const struct ck_plan_request *request)
 {
+    int train = request->train;
     struct naive v;
     char name[32];
     memset(r, 0, sizeof *r);
     naive_init(&v, &l->net, l->c->n, l->c->h, l->c->w, train);
     set_images(&v, l);
+    naive_follow(&v, &l->net, request, l->images);
     naive_forward(&v);
     for (int i = 0; i < l->nout; i++) {
         const struct naive_value *y = &v.value[l->out[i]];
@@ -467,11 +498,9 @@ static int is_output(const char *part)
     return strncmp(part, "output", 6) == 0 || strstr(part, "running") != NULL;
 }
 
-double assert_near(const struct layer_result *a, const struct layer_result *b, double tolerance,
-                   const char *what)
+static void assert_elements(const struct layer_result *a, const struct layer_result *b,
+                            double tolerance, const char *what)
 {
-    double most = 0;
-    assert_same_parts(a, b);
     for (int i = 0; i < a->nparts; i++) {
         const struct layer_part *p = &a->part[i];
         double apart = 0, scale = b->part[i].scale;
@@ -480,15 +509,12 @@ double assert_near(const struct layer_result *a, const struct layer_result *b, d
         if (!(apart <= tolerance * scale))
             fail_msg("%s: %s: %g apart, %g of %g, more than %g", what, p->name, apart,
                      apart / scale, scale, tolerance);
-        most = scale > 0 && apart / scale > most ? apart / scale : most;
     }
-    return most;
 }
 
-double assert_near_in_length(const struct layer_result *a, const struct layer_result *b,
-                             const char *kind, double tolerance, const char *what)
+void assert_near_in_length(const struct layer_result *a, const struct layer_result *b,
+                           const char *kind, double tolerance, const char *what)
 {
-    double most = 0;
     assert_same_parts(a, b);
     for (int i = 0; i < a->nparts; i++) {
         const struct layer_part *p = &b->part[i];
@@ -503,7 +529,12 @@ double assert_near_in_length(const struct layer_result *a, const struct layer_re
         if (!(share <= tolerance) && apart > 0)
             fail_msg("%s: %s: %g apart in length, more than %g", what, p->name, share,
                      tolerance);
-        most = share > most ? share : most;
     }
-    return most;
+}
+
+void assert_f32(const struct layer_result *a, const struct layer_result *b, const char *what)
+{
+    assert_near_in_length(a, b, "outputs", LAYER_NEAR, what);
+    assert_near_in_length(a, b, "gradients", LAYER_NEAR, what);
+    assert_elements(a, b, 2 * LAYER_NEAR, what);
 }

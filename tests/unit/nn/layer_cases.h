@@ -1,9 +1,10 @@
-/* layer_cases.h - one table of small networks, and what each gives: by the engine and by
+/* layer_cases.h - one table of small networks, and the results of each: by the engine and by
  * naive_net.c. */
 #ifndef CK_LAYER_CASES_H
 #define CK_LAYER_CASES_H
 
 #include "naive_net.h"
+#include "nn/encoder.h"
 #include "nn/plan.h"
 
 /* Layers are written input first:
@@ -40,12 +41,17 @@ void layer_net_init(struct layer_net *l, const struct layer_case *c, uint64_t nu
 /* The same with the first number for which no ReLU and no maximum is so near its kink that f32
  * may decide otherwise than double. */
 void layer_net_init_clear(struct layer_net *l, const struct layer_case *c, int train);
+/* An encoder in the place of a case's layers, with projections and predictions as outputs; of c
+ * it takes the images' shape. What residual branches add is scaled down: deep networks of
+ * random numbers magnify roundings up to a hundred times in training. */
+void layer_net_init_encoder(struct layer_net *l, const struct layer_case *c,
+                            const struct coke_encoder_options *o);
 void layer_net_release(struct layer_net *l);
 struct ck_plan_request layer_request(const struct layer_net *l, int train);
 
 /* Everything a training step changes: outputs, the gradients of images and parameters, running
  * statistics; as one list of numbers in named parts. */
-enum { LAYER_PARTS = 160 };
+enum { LAYER_PARTS = 320 };
 
 struct layer_part {
     char name[80]; /* "output 0", "images", "conv1.weight", "norm2.running_mean" */
@@ -70,17 +76,22 @@ void layer_result_by(struct layer_result *r, struct layer_net *l,
  * written before. */
 void layer_result_poisoned(struct layer_result *r, struct layer_net *l,
                            const struct ck_plan_request *request);
-void layer_result_naive(struct layer_result *r, const struct layer_net *l, int train);
+/* The same in double, where ReLUs and maxima decide as by that request (naive_follow.h). */
+void layer_result_naive(struct layer_result *r, struct layer_net *l,
+                        const struct ck_plan_request *request);
 void layer_result_release(struct layer_result *r);
 
 void assert_same_bytes(const struct layer_result *a, const struct layer_result *b,
                        const char *what);
-/* Every part: |a - b| <= tolerance * b's scale. Returns the largest share found. */
-double assert_near(const struct layer_result *a, const struct layer_result *b, double tolerance,
-                   const char *what);
-/* Parts of a kind, "outputs" with the running statistics or "gradients": the length of a - b
- * against that of b. */
-double assert_near_in_length(const struct layer_result *a, const struct layer_result *b,
-                             const char *kind, double tolerance, const char *what);
+/* Parts of a kind, "outputs" with the running statistics or "gradients": the length (l2 norm)
+ * of a - b is at most tolerance times that of b, part by part. Where a gradient is a sum of
+ * terms that cancel to less than a thousandth, b's scale takes the place of its numbers. */
+void assert_near_in_length(const struct layer_result *a, const struct layer_result *b,
+                           const char *kind, double tolerance, const char *what);
+/* f32 against double: every part is near in length by LAYER_NEAR, and no number is off by more
+ * than twice that of b's scale. Measured in length: 2e-7 to 1e-6 in a layer, 1.4e-6 by Winograd,
+ * 5e-6 in the deepest networks. */
+#define LAYER_NEAR 1e-5
+void assert_f32(const struct layer_result *a, const struct layer_result *b, const char *what);
 
 #endif

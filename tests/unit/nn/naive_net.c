@@ -46,6 +46,7 @@ void naive_init(struct naive *v, const struct ck_net *net, int64_t n, int64_t h,
     v->param = test_array((size_t)net->nparams, sizeof *v->param);
     v->param_grad = test_array((size_t)net->nparams, sizeof *v->param_grad);
     v->terms = test_array((size_t)net->nparams, sizeof *v->terms);
+    v->followed = test_array((size_t)net->nnodes, sizeof *v->followed);
     for (int i = 0; i < net->nnodes; i++)
         shape(v, i, h, w);
     for (int i = 0; i < net->nparams; i++) {
@@ -64,6 +65,7 @@ void naive_release(struct naive *v)
         free(v->value[i].g);
         free(v->value[i].mean);
         free(v->value[i].var);
+        free(v->followed[i]);
     }
     for (int i = 0; i < v->net->nparams; i++) {
         free(v->param[i]);
@@ -74,6 +76,7 @@ void naive_release(struct naive *v)
     free(v->param);
     free(v->param_grad);
     free(v->terms);
+    free(v->followed);
 }
 
 void naive_zero_grad(struct naive *v)
@@ -128,36 +131,62 @@ static struct rows rows_at(const struct naive *v, int i, int64_t image, int64_t 
                          .step = node->stride};
 }
 
-static void conv_forward_rows(const struct rows *r, double weight)
+/* One weight over one plane of the output: rows [h] are those of plane 0 of both, `out` and
+ * `in` lead from there to the planes. */
+static void conv_plane(const struct rows *row, int64_t h, int64_t out, int64_t in,
+                       double weight)
 {
-    for (int64_t j = 0; j < r->n; j++)
-        r->out[j] += r->x[j * r->step] * weight;
+    for (int64_t y = 0; y < h; y++)
+        for (int64_t j = 0; j < row[y].n; j++)
+            row[y].out[out + j] += row[y].x[in + j * row[y].step] * weight;
 }
 
-static void conv_backward_rows(const struct rows *r, double weight, double *sum, double *terms)
+static void conv_grad_plane(const struct rows *row, int64_t h, int64_t out, int64_t in,
+                            double weight, double *sum, double *terms)
 {
-    for (int64_t j = 0; j < r->n; j++) {
-        r->in_g[j * r->step] += r->out_g[j] * weight;
-        *sum += r->out_g[j] * r->x[j * r->step];
-        *terms += fabs(r->out_g[j] * r->x[j * r->step]);
-    }
+    double s = 0, t = 0;
+    for (int64_t y = 0; y < h; y++)
+        for (int64_t j = 0; j < row[y].n; j++) {
+            double g = row[y].out_g[out + j], term = g * row[y].x[in + j * row[y].step];
+            row[y].in_g[in + j * row[y].step] += g * weight;
+            s += term;
+            t += fabs(term);
+        }
+    *sum += s;
+    *terms += t;
 }
 
 static void conv(struct naive *v, int i, int backward)
 {
     const struct ck_node *node = &v->net->node[i];
-    int64_t taps = node->kernel * node->kernel, ic = v->value[node->in[0]].c;
-    for (int64_t image = 0; image < v->n; image++)
-        for (int64_t w = 0; w < node->channels * ic * taps; w++)
-            for (int64_t y = 0; y < v->value[i].h; y++) {
-                struct rows r = rows_at(v, i, image, w / taps / ic, w / taps % ic, w % taps, y);
-                if (backward)
-                    conv_backward_rows(&r, v->param[node->param][w],
-                                       &v->param_grad[node->param][w],
-                                       &v->terms[node->param][w]);
-                else
-                    conv_forward_rows(&r, v->param[node->param][w]);
-            }
+    const struct naive_value *x = &v->value[node->in[0]], *y = &v->value[i];
+    int64_t taps = node->kernel * node->kernel, weights = y->c * x->c * taps;
+    int p = node->param;
+    struct rows *row = test_array((size_t)(taps * y->h), sizeof *row);
+    for (int64_t j = 0; j < taps * y->h; j++)
+        row[j] = rows_at(v, i, 0, 0, 0, j / y->h, j % y->h);
+    for (int64_t j = 0; j < v->n * weights; j++) {
+        int64_t image = j / weights, w = j % weights, oc = w / taps / x->c,
+                ic = w / taps % x->c;
+        int64_t out = (image * y->c + oc) * y->h * y->w, in = (image * x->c + ic) * x->h * x->w;
+        const struct rows *r = row + w % taps * y->h;
+        if (backward)
+            conv_grad_plane(r, y->h, out, in, v->param[p][w], &v->param_grad[p][w],
+                            &v->terms[p][w]);
+        else
+            conv_plane(r, y->h, out, in, v->param[p][w]);
+    }
+    free(row);
+}
+
+/* What decides who wins: the input, or that of the run that is followed. */
+static double *contest(const struct naive *v, int node)
+{
+    const struct naive_value *x = &v->value[node];
+    double *by = zeros(x->size);
+    for (int64_t j = 0; j < x->size; j++)
+        by[j] = v->followed[node] ? (double)v->followed[node][j] : x->x[j];
+    return by;
 }
 
 /* Windows in the order of their places, so that the first of equals wins. The winners are found
@@ -166,6 +195,7 @@ static void max_pool(struct naive *v, int i, int backward)
 {
     const struct ck_node *node = &v->net->node[i];
     const struct naive_value *in = &v->value[node->in[0]], *out = &v->value[i];
+    double *by = contest(v, node->in[0]);
     double *second = zeros(out->size);
     int64_t *winner = test_array((size_t)out->size, sizeof *winner);
     for (int64_t j = 0; j < out->size; j++)
@@ -176,10 +206,11 @@ static void max_pool(struct naive *v, int i, int backward)
                 struct rows r =
                     rows_at(v, i, plane / out->c, plane % out->c, plane % out->c, t, y);
                 for (int64_t j = 0; j < r.n; j++) {
-                    double x = r.x[j * r.step], *best = &r.out[j];
+                    int64_t at = r.x + j * r.step - in->x;
+                    double x = by[at], *best = &r.out[j];
                     int64_t o = best - out->x;
                     second[o] = x > *best ? *best : x > second[o] ? x : second[o];
-                    winner[o] = x > *best ? r.x + j * r.step - in->x : winner[o];
+                    winner[o] = x > *best ? at : winner[o];
                     *best = x > *best ? x : *best;
                 }
             }
@@ -187,9 +218,11 @@ static void max_pool(struct naive *v, int i, int backward)
         double ahead = out->x[j] - second[j];
         int off = out->x[j] == 0 && ahead == 0; /* behind a ReLU that passes nothing */
         v->margin = !off && ahead < v->margin ? ahead : v->margin;
+        out->x[j] = in->x[winner[j]];
         if (backward)
             in->g[winner[j]] += out->g[j];
     }
+    free(by);
     free(second);
     free(winner);
 }
@@ -275,11 +308,13 @@ static void norm_backward(struct naive *v, int i)
 static void relu(struct naive *v, int i, int backward)
 {
     const struct naive_value *y = &v->value[i], *x = &v->value[v->net->node[i].in[0]];
+    const float *followed = v->followed[i];
     for (int64_t j = 0; j < y->size; j++) {
-        y->x[j] = x->x[j] > 0 ? x->x[j] : 0;
+        int on = followed ? followed[j] > 0 : x->x[j] > 0;
+        y->x[j] = on ? x->x[j] : 0;
         if (x->x[j] != 0 && fabs(x->x[j]) < v->margin)
             v->margin = fabs(x->x[j]);
-        if (backward && x->x[j] > 0)
+        if (backward && on)
             x->g[j] += y->g[j];
     }
 }

@@ -1,6 +1,6 @@
-/* naive_net.h - networks computed slowly, in double, by loops over [n][c][h][w]: what the
- * engine is tested against. Of src/nn it takes the list of layers and the numbers of the
- * parameters, and nothing that computes. */
+/* naive_net.h - networks computed slowly, in double, by loops over [n][c][h][w]: the oracle of
+ * the engine. It uses the list of layers and the parameters' values of src/nn, and nothing that
+ * computes. */
 #ifndef CK_NAIVE_NET_H
 #define CK_NAIVE_NET_H
 
@@ -8,7 +8,7 @@
 
 struct naive_value {
     int64_t c, h, w, size; /* size = n * c * h * w; vectors have h = w = 1 */
-    double *x, *g;         /* what the node yields, and its gradient */
+    double *x, *g;         /* the node's output and its gradient */
     double *mean, *var;    /* [c] of batch norms: those of the last forward pass */
 };
 
@@ -19,6 +19,8 @@ struct naive {
     struct naive_value *value;    /* [nnodes]; the images are value[0].x */
     double **param, **param_grad; /* [nparams] */
     double **terms;               /* like param_grad: the sums of the terms' absolute values */
+    float **followed; /* [nnodes], each NULL or what another run of the network yielded there:
+                         ReLUs and maxima then decide as it did (naive_follow.h) */
     double margin; /* of the last forward pass: how far the nearest ReLU was from its kink, and
                       the nearest maximum from the runner-up */
 };
@@ -28,8 +30,7 @@ void naive_init(struct naive *v, const struct ck_net *net, int64_t n, int64_t h,
 void naive_release(struct naive *v);
 
 void naive_forward(struct naive *v);
-/* From the gradients g of the nodes, which it completes; all of them are cleared by
- * naive_zero_grad. */
+/* Propagates the gradients g of the nodes, which it completes; naive_zero_grad clears them. */
 void naive_backward(struct naive *v);
 void naive_zero_grad(struct naive *v);
 

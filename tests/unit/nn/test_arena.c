@@ -1,5 +1,5 @@
-/* test_arena.c - buffers in one block: none overlaps another that lives at the same time, and
- * the block is not much larger than it must be. */
+/* test_arena.c - buffers in one block: none overlaps another that is live at the same time, and
+ * the block is not much larger than necessary. */
 #include "support.h"
 #include "core/mem.h"
 #include "nn/arena.h"
@@ -28,7 +28,7 @@ static void assert_apart(const struct ck_span *s, int n, size_t size)
     }
 }
 
-/* No layout is smaller: the largest sum of simultaneous lives. */
+/* A lower bound for any layout: the largest sum of simultaneous lives. */
 static size_t lower_bound(const struct ck_span *s, int n)
 {
     size_t most = 64;
@@ -93,7 +93,7 @@ static void lives_one_after_the_other_share_one_place(void **state)
     assert_int_equal(ck_arena_lay_out(s, 10), 128);
     for (int i = 0; i < 10; i++)
         assert_int_equal(s[i].offset, 0);
-    s[3].last = 4; /* both ends count */
+    s[3].last = 4; /* both ends are inclusive */
     assert_int_equal(ck_arena_lay_out(s, 10), 256);
     assert_apart(s, 10, 256);
 }

@@ -1,5 +1,5 @@
-/* test_conv_table.c - how convolutions are computed: the same bytes everywhere without tuning,
- * and a tuning file that makes what was measured repeatable. */
+/* test_conv_table.c - choice of algorithms: the same bytes everywhere without tuning, and a
+ * tuning file that makes measurements repeatable. */
 #include "support.h"
 #include "core/mem.h"
 #include "nn/conv_table.h"
@@ -92,7 +92,7 @@ static void run_job(struct job *j)
         memcpy(j->out + at, j->net.param[i].grad, (size_t)j->net.param[i].size * sizeof(float));
 }
 
-/* A whole run; the result is the caller's. */
+/* A whole run; the caller owns the result. */
 static float *run(int64_t *n)
 {
     struct job j;
@@ -174,7 +174,8 @@ static void two_processes_give_the_same_bytes(void **state)
 
 /* ---- with tuning ---- */
 
-/* Three forward, three backward weights, two backward data (nobody asks for the images'). */
+/* Three forward, three backward weights, two backward data (the images' gradient is not
+ * wanted). */
 static void the_file_has_one_line_a_convolution_and_pass(void **state)
 {
     static const char *const lines[] = {
@@ -188,7 +189,7 @@ static void the_file_has_one_line_a_convolution_and_pass(void **state)
     (void)state;
     assert_ok(ck_tuning_open("tuned"));
     assert_int_not_equal(access("tuned", F_OK), 0);
-    assert_ok(start_job(&j)); /* before the first step the file is there */
+    assert_ok(start_job(&j)); /* the file exists before the first step */
     size_t n = read_text("tuned", text, sizeof text);
     end_job(&j);
     assert_int_equal(strncmp(text, "coke-tuning 1\n", 14), 0);
@@ -200,7 +201,7 @@ static void the_file_has_one_line_a_convolution_and_pass(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (!strstr(text, lines[i]))
             fail_msg("no line \"%s\" in:\n%s", lines[i], text);
-    assert_int_equal(count_files(), 1); /* nothing temporary is left */
+    assert_int_equal(count_files(), 1); /* no temporary file is left */
 }
 
 static void what_is_frozen_measures_nothing_and_writes_nothing(void **state)
@@ -219,7 +220,7 @@ static void what_is_frozen_measures_nothing_and_writes_nothing(void **state)
     read_text("tuned", before, sizeof before);
     assert_ok(ck_tuning_open("tuned"));
     ck_tuning_freeze();
-    float *b = run(&n); /* with what the file has */
+    float *b = run(&n); /* with the file's choices */
     read_text("tuned", after, sizeof after);
     assert_string_equal(before, after);
     assert_memory_equal(a, b, (size_t)n * sizeof *a);
@@ -245,7 +246,7 @@ static void a_second_run_reads_the_file_and_gives_the_same_bytes(void **state)
     read_text("tuned", after, sizeof after);
     assert_int_equal(stat("tuned", &second), 0);
     assert_string_equal(before, after);
-    assert_true(first.st_ino == second.st_ino); /* not even written again */
+    assert_true(first.st_ino == second.st_ino); /* not rewritten */
     assert_memory_equal(a, b, (size_t)n * sizeof *a);
     assert_ok(ck_tuning_open(NULL));
     float *untuned = run(&n);
@@ -255,7 +256,7 @@ static void a_second_run_reads_the_file_and_gives_the_same_bytes(void **state)
     free(untuned);
 }
 
-/* Any way of each convolution, as a file may name it: the numbers stay, but for rounding. */
+/* Any algorithm that a file may name: the results agree up to rounding. */
 static void every_way_gives_the_same_numbers(void **state)
 {
     static const char *const way[CK_CONV_WAYS] = {"direct", "winograd"};
@@ -273,7 +274,7 @@ static void every_way_gives_the_same_numbers(void **state)
                  way[i], way[i], way[i], way[i], way[i], way[i], way[i], way[i]);
         write_text("tuned", text);
         assert_ok(ck_tuning_open("tuned"));
-        /* 1x1 has no Winograd: that is computed directly, whatever the file says. */
+        /* 1x1 has no Winograd: falls back to direct, whatever the file says. */
         float *got = run(&n);
         assert_runs_near(got, want, n, 1e-5);
         free(got);
@@ -304,8 +305,9 @@ static void broken_files_are_errors_that_name_file_and_line(void **state)
         {"", "tuned: empty"},
         {"something else\n", "tuned: not a tuning file"},
         {"coke-tuning 2\n", "tuned: not a tuning file"},
-        {"coke-tuning 1", "tuned: line 1 is cut off"},
-        {"coke-tuning 1\nf32 forward 2 32 9 9 32 3 1 1 direct\nf32 data 2 3", "line 3 is cut"},
+        {"coke-tuning 1", "tuned: line 1 is truncated"},
+        {"coke-tuning 1\nf32 forward 2 32 9 9 32 3 1 1 direct\nf32 data 2 3",
+         "line 3 is truncated"},
         {"coke-tuning 1\nf32 forward 2 32 9 9 32 3 1 1 sideways\n", "tuned: line 2"},
         {"coke-tuning 1\n\n", "tuned: line 2"},
         {"coke-tuning 1\ndirect\n", "tuned: line 2"},
@@ -346,7 +348,7 @@ static void files_that_cannot_be_are_errors(void **state)
     assert_ok(ck_tuning_open("locked/tuned"));
     int rc = start_job(&j);
     end_job(&j);
-    if (geteuid() == 0) /* who may write everywhere */
+    if (geteuid() == 0) /* root may write everywhere */
         assert_int_equal(rc, COKE_OK);
     else
         assert_fails(rc, COKE_EIO, "locked/tuned");

@@ -1,4 +1,4 @@
-/* test_encoder.c - encoders: torchvision's names and sizes, heads, options in a state. */
+/* test_encoder.c - encoders: torchvision's names and sizes, projectors, options in a state. */
 #include "support.h"
 #include "nn/encoder.h"
 #include "nn/resnet.h"
@@ -14,7 +14,7 @@ static struct coke_encoder_options small_options(void)
 
 /* ---- backbones ---- */
 
-/* Without first values: the large ones are only counted. */
+/* Without initial values: the large networks are only counted. */
 static void build_classifier(struct ck_net *net, enum ck_arch arch, enum ck_stem stem,
                              double width)
 {
@@ -108,7 +108,7 @@ static void impossible_widths_are_errors_in_words(void **state)
     }
 }
 
-/* ---- heads ---- */
+/* ---- projectors and predictors ---- */
 
 static const char *const mlp3_names[] = {
     "fc.0.weight", "fc.0.bias", "fc.1.weight", "fc.1.bias", "fc.3.weight", "fc.3.bias",

@@ -1,13 +1,10 @@
-/* test_layer_batch_norm.c - batch norm in compiled networks: statistics over several processes,
- * counted batches, and where it is not defined. */
+/* test_layer_batch_norm.c - batch norm in plans: statistics over several processes, batch
+ * counters, and undefined cases. */
 #include "support.h"
 #include "layer_cases.h"
 #include "core/error.h"
 
 #include <pthread.h>
-
-/* Against double arithmetic, of the largest number in a tensor. */
-#define NEAR 5e-5
 
 static void step(struct layer_net *l, struct ck_plan *p, const float *images)
 {
@@ -19,7 +16,7 @@ static void step(struct layer_net *l, struct ck_plan *p, const float *images)
 
 enum { RANKS = 2, MOST_SUMS = 4096 };
 
-/* Two ranks that meet in every sum. */
+/* Two ranks, as threads, that meet in every all-reduce. */
 static struct {
     pthread_barrier_t meet;
     double slot[RANKS][MOST_SUMS];
@@ -81,8 +78,8 @@ static int is_by_image(const char *part)
     return strncmp(part, "output", 6) == 0 || strcmp(part, "images") == 0;
 }
 
-/* Outputs and images' gradients one behind the other, gradients of parameters added; running
- * statistics must be the same. */
+/* Concatenates outputs and gradients of the images, adds the parameters' gradients, and
+ * compares the running statistics, which must be equal. */
 static void join_ranks(struct layer_result *all, const struct layer_result *a,
                        const struct layer_result *b)
 {
@@ -111,8 +108,9 @@ static void check_ranks(const struct layer_case *c, int64_t first)
     struct rank rank[RANKS];
     pthread_t thread[RANKS];
     layer_net_init_clear(&whole, c, 1);
-    layer_result_naive(&want, &whole, 1);
-    layer_result_naive(&joined, &whole, 1);
+    struct ck_plan_request r = layer_request(&whole, 1);
+    layer_result_naive(&want, &whole, &r);
+    layer_result_naive(&joined, &whole, &r);
     start_rank(&rank[0], &whole, 0, 0, first);
     start_rank(&rank[1], &whole, 1, first, c->n - first);
     for (int i = 0; i < RANKS; i++)
@@ -120,7 +118,7 @@ static void check_ranks(const struct layer_case *c, int64_t first)
     for (int i = 0; i < RANKS; i++)
         pthread_join(thread[i], NULL);
     join_ranks(&joined, &rank[0].r, &rank[1].r);
-    assert_near(&joined, &want, NEAR, c->name);
+    assert_f32(&joined, &want, c->name);
     for (int i = 0; i < RANKS; i++) {
         assert_int_equal(rank[i].l.net.counter[0].value, 1);
         ck_plan_free(rank[i].plan);
@@ -139,7 +137,7 @@ static void ranks_of_unequal_batch_are_one_large_batch(void **state)
     check_ranks(layer_case_named("norm of vectors"), 2);
     check_ranks(layer_case_named("mlp of 3"), 4);
     check_ranks(layer_case_named("projection and prediction"), 2);
-    check_ranks(layer_case_named("basic block of 1 pixel"), 3); /* one value alone in rank 1 */
+    check_ranks(layer_case_named("basic block of 1 pixel"), 3); /* rank 1 has a single value */
     check_ranks(layer_case_named("small resnet"), 1);
     pthread_barrier_destroy(&group.meet);
 }

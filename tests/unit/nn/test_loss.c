@@ -42,7 +42,7 @@ static const struct problem problems[] = {
 
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-/* ---- making a problem ---- */
+/* ---- building a problem ---- */
 
 static void make_targets(struct problem *p, int h)
 {
@@ -58,7 +58,7 @@ static void make_targets(struct problem *p, int h)
         label[0] = (int32_t)((i * 5 + h + 1) % k);
         if (!p->soft)
             continue;
-        float *weight = t->weight + i * slots; /* the slot in the middle is free at times */
+        float *weight = t->weight + i * slots; /* the middle slot is sometimes unused */
         label[1] = i % 2 ? -1 : (int32_t)((label[0] + 1) % k);
         label[2] = (int32_t)((label[0] + 2) % k);
         weight[0] = 0.5f;
@@ -109,7 +109,7 @@ struct answer {
     float *grad[2];
 };
 
-/* The gradients begin as NaN: whatever is not overwritten shows. */
+/* The gradients start as NaN: whatever is not overwritten shows. */
 static struct answer new_answer(const struct problem *p)
 {
     struct answer a = {.loss = NAN};
@@ -151,7 +151,7 @@ static struct answer solve(const struct problem *p)
     return a;
 }
 
-/* ---- the slow one ---- */
+/* ---- the reference in double ---- */
 
 static const float *row_of(const struct problem *p, int o, int v, int64_t i)
 {
@@ -180,15 +180,15 @@ static void widen(const float *x, int dim, double *out)
         out[j] = (double)x[j];
 }
 
-/* target [k] += share * softmax of proj of view v. */
-static void slow_add_q(const struct problem *p, int h, int v, int64_t i, double share,
+/* target [k] += fraction * softmax of proj of view v. */
+static void slow_add_q(const struct problem *p, int h, int v, int64_t i, double fraction,
                        double *target)
 {
     double x[512], *q = test_array((size_t)p->k[h], sizeof *q);
     widen(row_of(p, 0, v, i), p->dim, x);
     slow_log_softmax(p, h, x, q);
     for (int64_t k = 0; k < p->k[h]; k++)
-        target[k] += share * exp(q[k]);
+        target[k] += fraction * exp(q[k]);
     free(q);
 }
 
@@ -326,8 +326,8 @@ static void sizes_around_the_chunks_are_right(void **state)
         }
 }
 
-/* The nearest center lies behind or in front of the others: the running maximum rises late, or
- * at once and everything later vanishes. */
+/* The nearest center comes after or before the others: the running maximum rises late, or at
+ * once and everything later vanishes. */
 static void running_maximum_may_rise_at_any_chunk(void **state)
 {
     (void)state;
@@ -423,7 +423,7 @@ static void accuracy_counts_the_nearest_centers(void **state)
     struct answer a = solve(&p);
     assert_close(a.accuracy[0], 0.5, 1e-12);
     free_answer(&a);
-    p.no_pred = 1; /* then proj is asked */
+    p.no_pred = 1; /* then proj counts */
     memcpy(p.x[0], p.x[1], 2 * 10 * 8 * sizeof(float));
     a = solve(&p);
     assert_close(a.accuracy[0], 0.5, 1e-12);
@@ -484,7 +484,7 @@ static void more_threads_than_at_first_are_refused(void **state)
     coke_set_threads(2);
     assert_ok(ck_loss_new(&l, &shape, &p.o));
     coke_set_threads(3);
-    assert_fails(step(l, &in, &a), COKE_EUSAGE, "made for 2 threads, not for 3");
+    assert_fails(step(l, &in, &a), COKE_EUSAGE, "made for 2 threads and cannot run on 3");
     coke_set_threads(1);
     assert_ok(step(l, &in, &a));
     coke_set_threads(0);
@@ -493,7 +493,8 @@ static void more_threads_than_at_first_are_refused(void **state)
     destroy(&p);
 }
 
-/* 20 x 100 000 scores would be 8 MB a view; what is used is as stated, and none in a step. */
+/* 20 x 100 000 scores would be 8 MB per view; memory is as documented, and a step allocates
+ * none. */
 static void hundred_thousand_centers_need_little_memory(void **state)
 {
     (void)state;
@@ -542,7 +543,7 @@ static void every_allocation_may_fail(void **state)
     destroy(&p);
 }
 
-/* ---- what is refused ---- */
+/* ---- invalid input ---- */
 
 static void refuse_setup(struct ck_loss_options o, struct ck_loss_shape s, const char *words)
 {
@@ -573,10 +574,10 @@ static void impossible_options_are_refused_in_words(void **state)
     refuse_setup(o, s, "large_weight: ");
     struct ck_loss_shape t = s;
     t.views = 0;
-    refuse_setup(good, t, "loss of 0 views");
+    refuse_setup(good, t, "invalid loss: 0 views");
     t = s;
     t.heads = 2;
-    refuse_setup(good, t, "head 1: 0 centers");
+    refuse_setup(good, t, "head 1: invalid number of centers: 0");
 }
 
 static void refuse_input(struct problem *p, int status, const char *words)
@@ -601,7 +602,8 @@ static void bad_labels_are_named(void **state)
     refuse_input(&p, COKE_EUSAGE, "head 1, instance 3: label -1");
     p.targets[1].label[3] = 0;
     p.targets[0].n = 4;
-    refuse_input(&p, COKE_EUSAGE, "head 0: targets of 4 instances with 1 slots for 5");
+    refuse_input(&p, COKE_EUSAGE,
+                 "head 0: targets of 4 instances with 1 slots for a batch of 5");
     destroy(&p);
     p = make(problems[4]);
     p.targets[1].label[2 * SLOTS + 1] = 99;
@@ -610,9 +612,9 @@ static void bad_labels_are_named(void **state)
     p.targets[1].weight[2 * SLOTS] = 0.4f;
     refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: the weights sum to 0.9, not to 1");
     p.targets[1].weight[2 * SLOTS] = -0.5f;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: weight -0.5");
+    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: invalid weight -0.5");
     p.targets[1].weight[2 * SLOTS] = NAN;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: weight ");
+    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: invalid weight ");
     destroy(&p);
 }
 
@@ -654,7 +656,7 @@ static void batches_of_another_size_are_refused(void **state)
     struct ck_loss *l;
     shape.max_n = 4;
     assert_ok(ck_loss_new(&l, &shape, &p.o));
-    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 5 instances, not 1..4");
+    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 5 instances is not within 1..4");
     in.n = 0;
     assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 0 instances");
     ck_loss_free(l);

@@ -1,4 +1,4 @@
-/* test_net.c - graphs of layers: what cannot be built, first values, and values in and out. */
+/* test_net.c - graphs of layers: invalid ones, initial values, saving and loading. */
 #include "support.h"
 #include "core/mem.h"
 #include "nn/net.h"
@@ -57,25 +57,27 @@ static void impossible_layers_are_errors_in_words(void **state)
     (void)state;
     assert_fails(ck_net_input(&net, 0), COKE_EUSAGE, "at least 1 channel, not 0");
     int x = ck_net_input(&net, 3), v = ck_net_mean(&net, x);
-    assert_fails(ck_net_conv(&net, "a", x, 0, 3, 1, 1), COKE_EUSAGE, "a: 0 channels");
+    assert_fails(ck_net_conv(&net, "a", x, 0, 3, 1, 1), COKE_EUSAGE,
+                 "a: invalid convolution: 0 channels");
     assert_fails(ck_net_conv(&net, "a", x, 4, 0, 1, 1), COKE_EUSAGE, "kernel 0");
     assert_fails(ck_net_conv(&net, "a", x, 4, 3, 0, 1), COKE_EUSAGE, "stride 0");
     assert_fails(ck_net_conv(&net, "a", x, 4, 3, 1, -1), COKE_EUSAGE, "padding -1");
-    assert_fails(ck_net_conv(&net, "a", v, 4, 1, 1, 0), COKE_EUSAGE, "images are needed");
+    assert_fails(ck_net_conv(&net, "a", v, 4, 1, 1, 0), COKE_EUSAGE, "input must be images");
     assert_fails(ck_net_max_pool(&net, x, 3, 2, 2), COKE_EUSAGE, "half the window");
     assert_fails(ck_net_avg_pool(&net, x, 16, 1, 0), COKE_EUSAGE, "window 16 (1..15)");
     assert_fails(ck_net_max_pool(&net, x, 3, 0, 1), COKE_EUSAGE, "stride 0");
-    assert_fails(ck_net_linear(&net, "l", x, 4), COKE_EUSAGE, "vectors are needed");
-    assert_fails(ck_net_linear(&net, "l", v, 0), COKE_EUSAGE, "l: 0 outputs");
-    assert_fails(ck_net_unit(&net, x), COKE_EUSAGE, "vectors are needed");
-    assert_fails(ck_net_mean(&net, v), COKE_EUSAGE, "images are needed");
+    assert_fails(ck_net_linear(&net, "l", x, 4), COKE_EUSAGE, "input must be vectors");
+    assert_fails(ck_net_linear(&net, "l", v, 0), COKE_EUSAGE,
+                 "l: invalid number of outputs: 0");
+    assert_fails(ck_net_unit(&net, x), COKE_EUSAGE, "input must be vectors");
+    assert_fails(ck_net_mean(&net, v), COKE_EUSAGE, "input must be images");
     int y = ck_net_conv(&net, "a", x, 4, 1, 1, 0);
-    assert_fails(ck_net_add(&net, x, y), COKE_EUSAGE, "3 and 4 channels cannot be added");
-    assert_fails(ck_net_add(&net, x, v), COKE_EUSAGE, "cannot be added");
+    assert_fails(ck_net_add(&net, x, y), COKE_EUSAGE, "cannot add 3 and 4 channels");
+    assert_fails(ck_net_add(&net, x, v), COKE_EUSAGE, "cannot add");
     ck_net_release(&net);
 }
 
-/* Builders look at the last node only. */
+/* Builders check the last node only. */
 static void a_failure_is_passed_on_to_the_last_node(void **state)
 {
     struct ck_net net = {0};
@@ -94,7 +96,7 @@ static void a_failure_is_passed_on_to_the_last_node(void **state)
     ck_net_release(&net);
 }
 
-/* ---- first values ---- */
+/* ---- initial values ---- */
 
 struct moments {
     double mean, deviation, largest;
@@ -212,12 +214,12 @@ static void first_values_depend_on_seed_and_name(void **state)
     uint64_t version = small.param[0].version;
     ck_net_init(&small, 6);
     assert_memory_not_equal(small.param[0].value, a, bytes);
-    assert_true(small.param[0].version > version); /* copies will be renewed */
+    assert_true(small.param[0].version > version); /* copies become stale */
     ck_net_release(&small);
     ck_net_release(&large);
 }
 
-/* ---- values in and out ---- */
+/* ---- saving and loading ---- */
 
 static void scramble(struct ck_net *net)
 {
@@ -335,10 +337,10 @@ static void other_weights_are_named_in_the_sentence(void **state)
     assert_fails(load_changed(&(struct change){.extra = "layer9.weight"}, NULL), COKE_EFORMAT,
                  "1 unexpected, first layer9.weight");
     assert_fails(load_changed(&(struct change){.reshape = "a.weight"}, NULL), COKE_EFORMAT,
-                 "1 of another type or shape, first: a.weight is F32 [216] here and "
+                 "1 of another type or shape, first: a.weight is F32 [216] in the file and "
                  "F32 [8, 3, 3, 3] in the network");
     assert_fails(load_changed(&(struct change){.retype = "c.bias"}, NULL), COKE_EFORMAT,
-                 "c.bias is I32 [5] here and F32 [5] in the network");
+                 "c.bias is I32 [5] in the file and F32 [5] in the network");
     assert_fails(load_changed(&(struct change){.retype = "b.num_batches_tracked"}, NULL),
                  COKE_EFORMAT, "b.num_batches_tracked is I32 []");
     assert_fails(load_changed(&(struct change){.drop = "b.running_var"}, NULL), COKE_EFORMAT,
@@ -370,7 +372,7 @@ static void ignored_names_are_left_alone(void **state)
     scramble(&from);
     make_state(&s, &from, &(struct change){0});
     assert_ok(ck_net_load(&to, &s, "x", "c."));
-    assert_true(to.param[3].value[1] == 0); /* c.weight: ignored though it is there */
+    assert_true(to.param[3].value[1] == 0); /* c.weight: ignored although present */
     assert_true(to.param[0].value[1] == 1);
     ck_state_release(&s);
     ck_net_release(&from);

@@ -1,4 +1,5 @@
-/* test_optimizer.c - LARS and SGD: against a slow one in double, and what else a step promises. */
+/* test_optimizer.c - LARS and SGD against a reference in double, and the other guarantees of a
+ * step. */
 #include "support.h"
 #include "core/mem.h"
 #include "nn/optimizer.h"
@@ -58,7 +59,7 @@ static double rate_of(int step)
     return 0.5 / (1 + step);
 }
 
-/* ---- the slow one ---- */
+/* ---- the reference in double ---- */
 
 struct slow {
     double *p, *m;
@@ -232,9 +233,9 @@ static void impossible_options_are_refused_in_words(void **state)
                  "no parameter bn1.running_mean");
     assert_fails(ck_optimizer_set_rate(opt, "fc.bias", -1), COKE_EUSAGE, "fc.bias: -1");
     assert_fails(ck_optimizer_step(opt, (double)NAN, 1, 3), COKE_EUSAGE,
-                 "step 3: learning rate nan");
+                 "step 3: invalid learning rate nan");
     assert_fails(ck_optimizer_step(opt, 1, (double)INFINITY, 3), COKE_EUSAGE,
-                 "gradients times inf");
+                 "gradient scale inf");
     ck_optimizer_free(opt);
     destroy(param);
 }
@@ -313,7 +314,7 @@ static void saved_and_loaded_momentum_continues_with_the_same_bytes(void **state
     assert_ok(ck_optimizer_new(&b, part, PARAMS, &o));
     run(whole, 0, STEPS, a);
     run(part, 0, 3, b);
-    assert_ok(ck_state_add(&s, "fc.weight", CK_F32, 0, NULL, NULL)); /* someone else's */
+    assert_ok(ck_state_add(&s, "fc.weight", CK_F32, 0, NULL, NULL)); /* not the optimizer's */
     assert_ok(ck_optimizer_save(b, &s));
     assert_int_equal(s.ntensors, 1 + PARAMS - 1);
     assert_string_equal(s.tensor[1].name, "momentum.layer1.0.conv1.weight");
@@ -337,7 +338,7 @@ static void refuse_load(struct ck_optimizer *o, struct ck_state *s, const char *
     const float *conv = before.tensor[0].data;
     float first = conv[0];
     assert_fails(ck_optimizer_load(o, s), COKE_EFORMAT, words);
-    assert_true(conv[0] == first); /* where it was, and as it was */
+    assert_true(conv[0] == first); /* unchanged, at the same address */
     ck_state_release(&before);
 }
 

@@ -1,12 +1,9 @@
-/* test_plan.c - what a compiled network promises: errors in words, memory, shared weights. */
+/* test_plan.c - guarantees of a plan: error messages, memory, shared weights. */
 #include "support.h"
 #include "layer_cases.h"
 #include "core/mem.h"
 #include "nn/plan_ops.h"
 #include "nn/resnet.h"
-
-/* Against double arithmetic, of the largest number in a tensor. */
-#define NEAR 5e-5
 
 static void step(struct layer_net *l, struct ck_plan *p, const float *images)
 {
@@ -58,14 +55,14 @@ static void threads_may_become_fewer_after_a_plan_was_made(void **state)
     struct layer_result got, want;
     struct ck_plan *p;
     (void)state;
-    layer_net_init_clear(&l, layer_case_named("wide block"), 1);
-    layer_result_naive(&want, &l, 1);
+    layer_net_init(&l, layer_case_named("wide block"), 1);
     struct ck_plan_request r = layer_request(&l, 1);
     assert_ok(coke_set_threads(3));
+    layer_result_naive(&want, &l, &r);
     assert_ok(ck_plan_new(&p, &l.net, &r));
     assert_ok(coke_set_threads(1));
     layer_result_of(&got, &l, p);
-    assert_near(&got, &want, NEAR, "fewer threads");
+    assert_f32(&got, &want, "fewer threads");
     assert_ok(coke_set_threads(5)); /* for whom there is no scratch */
     assert_fails(ck_plan_forward(p, l.images), COKE_EUSAGE, "made for 3 threads");
     assert_ok(coke_set_threads(3));
@@ -94,7 +91,7 @@ static int make_plan(void)
     return rc;
 }
 
-/* The network's own allocations are let pass: test_net.c has them. */
+/* Skips the network's own allocations, which test_net.c covers. */
 static void making_a_plan_survives_every_failed_allocation(void **state)
 {
     struct layer_net l;
@@ -120,7 +117,7 @@ static void making_a_plan_survives_every_failed_allocation(void **state)
     }
 }
 
-/* Gradients lie where activations were: what is left of the forward pass will not do. */
+/* Gradients overwrite activations: a second backward pass must fail. */
 static void a_second_backward_pass_needs_a_new_forward_pass(void **state)
 {
     struct layer_net l;
@@ -134,7 +131,7 @@ static void a_second_backward_pass_needs_a_new_forward_pass(void **state)
         assert_fails(ck_plan_backward(p, (const float *const *)l.seed), COKE_EUSAGE,
                      "a forward pass before it");
         step(&l, p, l.images);
-        assert_ok(ck_plan_read(p, l.out[0], out)); /* outputs are still there */
+        assert_ok(ck_plan_read(p, l.out[0], out)); /* outputs are still readable */
         assert_memory_equal(out, ck_plan_vector(p, l.out[0]), 2 * 5 * sizeof *out);
         assert_fails(ck_plan_backward(p, (const float *const *)l.seed), COKE_EUSAGE,
                      "a forward pass before it");
@@ -225,7 +222,7 @@ static void too_large(struct ck_plan_request *r)
     r->h = r->w = 32767;
 }
 
-/* The sanitizer's malloc, too, says no instead of stopping the program. */
+/* Makes the sanitizer's malloc return NULL, too, instead of aborting. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -236,9 +233,9 @@ static void impossible_requests_are_errors_in_words(void **state)
 {
     (void)state;
     assert_fails(try_plan("conv 1x1", no_images), COKE_EUSAGE, "a batch of 0 images");
-    assert_fails(try_plan("conv 1x1", negative_height), COKE_EUSAGE, "-3x4 is impossible");
-    assert_fails(try_plan("conv 1x1", no_outputs), COKE_EUSAGE, "yields 1..8 nodes, not 0");
-    assert_fails(try_plan("conv 1x1", unknown_node), COKE_EUSAGE, "no node 999");
+    assert_fails(try_plan("conv 1x1", negative_height), COKE_EUSAGE, "-3x4 is invalid");
+    assert_fails(try_plan("conv 1x1", no_outputs), COKE_EUSAGE, "can return 1..8 nodes, not 0");
+    assert_fails(try_plan("conv 1x1", unknown_node), COKE_EUSAGE, "node 999 does not exist");
     assert_fails(try_plan("conv 3x3, no padding", small_images), COKE_EUSAGE,
                  "conv1: an image of 2x2 is too small for a window of 3x3");
     assert_true(try_plan("conv 1x1", too_large) < 0);
@@ -254,7 +251,7 @@ static void images_of_two_sizes_cannot_be_added(void **state)
     int y = ck_net_add(&net, x, ck_net_conv(&net, "a", x, 3, 3, 2, 1));
     struct ck_plan_request r = ck_plan_request_default();
     r.n = 2, r.h = 5, r.w = 4, r.nwant = 1, r.want[0] = y;
-    assert_fails(ck_plan_new(&p, &net, &r), COKE_EUSAGE, "5x4 and 3x2 cannot be added");
+    assert_fails(ck_plan_new(&p, &net, &r), COKE_EUSAGE, "cannot add images of 5x4 and 3x2");
     ck_net_release(&net);
 }
 
@@ -271,7 +268,7 @@ static void a_node_has_at_most_four_users(void **state)
     assert_ok(ck_plan_new(&p, &net, &r));
     ck_plan_free(p);
     r.backward = 1;
-    assert_fails(ck_plan_new(&p, &net, &r), COKE_EUSAGE, "more than 4 users");
+    assert_fails(ck_plan_new(&p, &net, &r), COKE_EUSAGE, "more than 4 readers");
     ck_net_release(&net);
 }
 
@@ -289,7 +286,7 @@ static struct ck_plan *resnet_plan(struct ck_net *net, int recompute)
     return p;
 }
 
-/* The largest sum of bytes that are alive in one step. */
+/* The largest sum of bytes that are live in one step. */
 static size_t most_alive(const struct ck_plan *p)
 {
     size_t most = 0;
@@ -303,7 +300,7 @@ static size_t most_alive(const struct ck_plan *p)
     return most;
 }
 
-/* The lives of a real graph: the arena is as large as what must be alive at once. */
+/* The lifetimes of a real graph: the arena is as large as what must be live at once. */
 static void the_arena_of_a_resnet_is_nearly_least(void **state)
 {
     size_t bytes[2];

@@ -1,4 +1,4 @@
-/* test_schedule.c - the learning rate of every step. */
+/* test_schedule.c - the learning rate of each step. */
 #include "support.h"
 #include "nn/schedule.h"
 

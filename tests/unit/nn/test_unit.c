@@ -1,4 +1,4 @@
-/* test_unit.c - rows of length 1, and the gradient through it. */
+/* test_unit.c - scaling rows to length 1, forward and backward. */
 #include "support.h"
 #include "nn/unit.h"
 

@@ -105,7 +105,7 @@ static void loss_of_guessing_is_told_after_three_epochs(void **state)
     (void)state;
     struct ck_epoch_report r = healthy(3);
     r.health[1].loss = 4.6;
-    assert_told_once(r, "the loss of head 1 stands at 4.600", 2);
+    assert_told_once(r, "the loss of head 1 is 4.600", 2);
 }
 
 static void a_loss_that_climbs_back_is_told(void **state)
@@ -141,7 +141,7 @@ static void centers_in_one_place_are_told(void **state)
     r.health[1].duplicates = 20;
     check(&w, &r, &h);
     assert_int_equal(h.n, 1);
-    assert_non_null(strstr(h.last, "20 of 100 centers of head 1 lie where another one is"));
+    assert_non_null(strstr(h.last, "20 of 100 centers of head 1 coincide with another one"));
 }
 
 int main(void)

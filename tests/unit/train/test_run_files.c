@@ -46,7 +46,7 @@ static void test_run(void **state)
     assert_true(r.o.loss.temperature == 0.3);
     assert_int_equal(r.encoder.o.dim, 8);
     assert_int_equal(r.heads, 2);
-    assert_int_equal(r.head[1]->k, 6);
+    assert_int_equal(ck_kmeans_k(r.head[1]), 6);
     ck_run_close(&r);
     assert_ok(ck_run_open(&r, run, 1));
     assert_non_null(strstr(r.weights, "best.safetensors"));
@@ -115,7 +115,7 @@ static void test_no_run(void **state)
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EIO);
     assert_int_equal(mkdir(empty, 0755), 0);
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
-    assert_non_null(strstr(coke_last_error(), "it is no folder of a training"));
+    assert_non_null(strstr(coke_last_error(), "it is not a run folder"));
     snprintf(empty, sizeof empty, "%s/config.json", run);
     assert_int_equal(ck_run_open(&r, empty, 0), COKE_EFORMAT);
 }

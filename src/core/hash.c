@@ -1,5 +1,5 @@
 /* hash.c - XXH3 of 64 bits. */
-#include "io/hash.h"
+#include "core/hash.h"
 
 #include <string.h>
 #include <xxhash.h>

@@ -1,13 +1,11 @@
-/* job_run.h - between job.c, job_share.c and job_end.c: a clustering that is under way. */
-#ifndef CK_JOB_RUN_H
-#define CK_JOB_RUN_H
+/* job_internal.h - a clustering under way, between job.c, job_share.c and job_end.c. */
+#ifndef CK_JOB_INTERNAL_H
+#define CK_JOB_INTERNAL_H
 
 #include "cluster/job.h"
+#include "cluster/kmeans_internal.h"
+#include "cluster/multihead.h"
 #include "cluster/order.h"
-#include "dist/group.h"
-
-#include "core/first_error.h"
-#include <stdatomic.h>
 
 struct ck_job {
     struct coke_cluster *c;
@@ -21,17 +19,10 @@ struct ck_job {
     struct ck_order order;
     int64_t *id;      /* [batch] */
     float *x;         /* [batch + tile][ld] */
-    int32_t *label;   /* [heads][batch] */
-    float *score;     /* [heads][batch] */
+    int32_t *label;   /* [heads][n] */
+    float *score;     /* [heads][n] */
     int64_t first, n; /* positions of the batch; rows in it */
-    int block;
-    /* of several processes, what this one does */
-    struct ck_group *group;
-    int rank, size;
-    int64_t from, to;            /* rows of the batch that it labels */
-    int64_t *bytes;              /* [size] */
-    int64_t *sum;                /* [most k][ld]; NULL = alone */
-    struct ck_first_error error; /* of the team that labels a batch */
+    struct ck_share share;
     /* one epoch */
     double objective[COKE_MAX_HEADS];
     int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
@@ -43,16 +34,9 @@ int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int6
 
 /* ---- job_share.c ---- */
 
-/* Several processes: do they mean the same, and what they need to share it. */
-int ck_job_prepare_sharing(struct ck_job *j, int64_t most_k);
-/* The first of n rows that process `rank` labels. */
-int64_t ck_job_share_start(int64_t n, int rank, int size);
-/* Labels and scores of all rows of the batch, and what moves the centers, on all processes. */
-int ck_job_exchange(struct ck_job *j);
-/* Sums of the rows by cluster are exchanged, not the rows: whatever is shorter. */
-int ck_job_prefers_sums(const struct ck_job *j);
-int ck_job_apply_sums(struct ck_job *j, int head);
-/* After an epoch: all hold the same centers, duals and labels, or it fails. */
+/* Several processes: fails unless all have the same options and rows, and can share them. */
+int ck_job_agree(struct ck_job *j);
+/* After an epoch: fails unless all hold the same centers, duals and labels. */
 int ck_job_compare(struct ck_job *j, int64_t epoch);
 
 /* ---- job_end.c ---- */

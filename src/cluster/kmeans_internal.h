@@ -1,0 +1,67 @@
+/* kmeans_internal.h - the struct behind coke_kmeans and the parts of one batch. Only for files
+ * of this folder; other layers use kmeans.h. */
+#ifndef CK_KMEANS_INTERNAL_H
+#define CK_KMEANS_INTERNAL_H
+
+#include "cluster/assign.h"
+#include "cluster/duals.h"
+#include "cluster/kmeans.h"
+#include "cluster/kmeans_options.h"
+#include "cluster/labels.h"
+#include "cluster/padded_rows.h"
+
+/* Vectors are padded to ld floats (kernels.h); the padding is zero. */
+struct coke_kmeans {
+    struct ck_kmeans_options o;
+    const struct ck_kernels *kn;
+    int64_t k;
+    int ld;
+    int64_t ids; /* labels are stored for ids 0 .. ids - 1; o.n, unless ck_kmeans_set_ids */
+    int64_t epoch;
+    float *cur, *prev; /* [k][ld] centers being moved, and those of the last epoch */
+    int64_t *sum;      /* [k][ld] sums in fixed point: exact, so the order does not matter */
+    float sum_scale;   /* a power of two */
+    int64_t *count;    /* [k] received this epoch */
+    int given_bounds;  /* one bound per cluster, not a ratio */
+    int64_t *min_size; /* [k] lower bounds */
+    int64_t *max_size; /* [k] upper bounds, NULL = none */
+    float *bias;       /* [k] */
+    struct ck_duals duals;
+    float *average;          /* [k] mean bias of the last epoch */
+    struct ck_labels labels; /* if o.keep_labels */
+    struct ck_slots slots;   /* if o.stage >= 0 */
+    struct ck_assigner *assigner;
+    /* scratch of a batch */
+    int32_t *batch_count; /* [k] */
+    int32_t *first;       /* [k + 1] where a cluster's members begin in `member` */
+    int32_t *touched;     /* [k] */
+    int32_t *member;      /* [room] rows ordered by cluster */
+    int64_t room;
+    struct ck_padded_rows batch;
+};
+
+/* Do the centers move as in the second stage (docs/algorithm.md)? */
+int ck_kmeans_second_stage(const struct coke_kmeans *km);
+/* Lets the assigner read the centers that this epoch assigns with. */
+void ck_kmeans_point_assigner(struct coke_kmeans *km);
+
+/* ---- one batch: reserve, begin, ck_assign_block on any threads, apply ---- */
+
+/* Room for a batch of n rows, so that the parts below cannot fail. */
+int ck_kmeans_reserve(struct coke_kmeans *km, int64_t n);
+/* Makes the assigner ready: biases from the duals, centers that moved. */
+void ck_kmeans_begin(struct coke_kmeans *km);
+/* Moves duals and centers by a batch of n labelled rows x [n][ld], and stores the labels under
+ * ids [n] (NULL: does not). */
+void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
+                     const int32_t *label);
+/* The same where this process has only some of the rows: sum [touched][ld] are the sums, in
+ * fixed point, of all rows of each cluster that received any, in ascending order of clusters. */
+void ck_kmeans_apply_sums(struct coke_kmeans *km, const int64_t *sum, const int64_t *ids,
+                          int64_t n, const int32_t *label);
+/* Those sums, of the rows first .. last - 1 of a batch of n; returns how many clusters received
+ * any of the n rows. sum has room for all clusters. */
+int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
+                           const int32_t *label, int64_t first, int64_t last, int64_t *sum);
+
+#endif

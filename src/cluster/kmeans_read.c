@@ -1,0 +1,235 @@
+/* kmeans_read.c - what other layers read of a head: sizes, centers, labels, targets. */
+#include "cluster/kmeans_internal.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/stats.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <string.h>
+
+int64_t ck_kmeans_k(const struct coke_kmeans *km)
+{
+    return km->k;
+}
+
+int64_t ck_kmeans_n(const struct coke_kmeans *km)
+{
+    return km->o.n;
+}
+
+int ck_kmeans_dim(const struct coke_kmeans *km)
+{
+    return (int)km->o.dim;
+}
+
+int64_t ck_kmeans_epoch(const struct coke_kmeans *km)
+{
+    return km->epoch;
+}
+
+const float *ck_kmeans_centers(const struct coke_kmeans *km, enum ck_center_set which)
+{
+    return which == CK_CENTERS_CURRENT ? km->cur : km->prev;
+}
+
+int ck_kmeans_ld(const struct coke_kmeans *km)
+{
+    return km->ld;
+}
+
+void ck_kmeans_copy_centers(const struct coke_kmeans *km, enum ck_center_set which, float *out)
+{
+    const float *from = ck_kmeans_centers(km, which);
+    for (int64_t i = 0; i < km->k; i++)
+        memcpy(out + i * km->o.dim, from + i * km->ld, (size_t)km->o.dim * sizeof *out);
+}
+
+const float *ck_kmeans_duals(const struct coke_kmeans *km)
+{
+    return km->duals.rho;
+}
+
+const int64_t *ck_kmeans_counts(const struct coke_kmeans *km)
+{
+    return km->count;
+}
+
+const int64_t *ck_kmeans_min_sizes(const struct coke_kmeans *km)
+{
+    return km->min_size;
+}
+
+const int64_t *ck_kmeans_max_sizes(const struct coke_kmeans *km)
+{
+    return km->max_size;
+}
+
+int32_t ck_kmeans_label(const struct coke_kmeans *km, int64_t id)
+{
+    return ck_labels_get(&km->labels, id);
+}
+
+void ck_kmeans_set_label(struct coke_kmeans *km, int64_t id, int32_t label)
+{
+    ck_labels_set(&km->labels, id, label);
+}
+
+/* ---- targets ---- */
+
+int ck_kmeans_target_slots(const struct coke_kmeans *km)
+{
+    return km->o.stage >= 0 ? (int)km->o.slots : 1;
+}
+
+/* In the first epoch of the second stage the labels are still those of the epoch before. */
+static int is_soft(const struct coke_kmeans *km)
+{
+    return km->o.stage >= 0 && km->epoch > km->o.stage;
+}
+
+void ck_kmeans_targets(const struct coke_kmeans *km, const int64_t *ids, int64_t n,
+                       int32_t *label, float *weight, struct ck_targets *out)
+{
+    int soft = is_soft(km), slots = soft ? (int)km->o.slots : 1;
+    for (int64_t i = 0; i < n; i++)
+        if (soft)
+            ck_slots_read(&km->slots, ids[i], (float)km->o.slot_temperature, label + i * slots,
+                          weight + i * slots);
+        else
+            label[i] = ck_labels_get(&km->labels, ids[i]);
+    *out = (struct ck_targets){
+        .n = n, .slots = slots, .label = label, .weight = soft ? weight : NULL};
+}
+
+int ck_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids, int64_t n,
+                           float *targets)
+{
+    if (km->o.stage < 0)
+        return ck_fail(COKE_EUSAGE, "this clustering has no second stage");
+    CK_RETURN_IF(ck_kmeans_check_ids(km, ids, n));
+    for (int64_t i = 0; i < n; i++)
+        ck_slots_target(&km->slots, ids[i], (float)km->o.slot_temperature, targets + i * km->k,
+                        km->k);
+    return COKE_OK;
+}
+
+/* ---- measures ---- */
+
+int ck_kmeans_sizes(const struct coke_kmeans *km, struct ck_size_summary *out)
+{
+    int64_t total = 0, *size = ck_alloc_array((size_t)km->k, sizeof *size);
+    if (!size)
+        return COKE_ENOMEM;
+    *out = (struct ck_size_summary){0};
+    for (int64_t c = 0; c < km->k; c++) {
+        size[c] = km->count[c];
+        total += size[c];
+    }
+    for (int64_t c = 0; c < km->k; c++) {
+        double p = (double)size[c] / fmax((double)total, 1);
+        out->empty += size[c] == 0;
+        out->below += size[c] < km->min_size[c];
+        out->entropy -= p > 0 ? p * log(p) : 0;
+    }
+    out->entropy /= log((double)km->k);
+    struct ck_spread s = ck_spread_sort(size, km->k);
+    out->min = s.min;
+    out->median = s.median;
+    out->max = s.max;
+    ck_free(size);
+    return COKE_OK;
+}
+
+struct twins {
+    const struct coke_kmeans *km;
+    float cosine;
+    uint8_t *found; /* [k] */
+};
+
+/* Is there an earlier center in the same place? */
+static void find_twin(void *arg, int64_t c, int worker)
+{
+    struct twins *t = arg;
+    const struct coke_kmeans *km = t->km;
+    const float *a = km->cur + c * km->ld;
+    (void)worker;
+    t->found[c] = 0;
+    for (int64_t d = 0; d < c && !t->found[c]; d++) {
+        const float *b = km->cur + d * km->ld;
+        float sum = 0;
+        for (int64_t j = 0; j < km->o.dim; j++)
+            sum += a[j] * b[j];
+        t->found[c] = sum > t->cosine;
+    }
+}
+
+int ck_kmeans_count_twins(const struct coke_kmeans *km, float cosine, int64_t *out)
+{
+    struct twins t = {km, cosine, ck_alloc_array((size_t)km->k, sizeof *t.found)};
+    *out = 0;
+    if (!t.found)
+        return COKE_ENOMEM;
+    ck_parallel(km->k, find_twin, &t);
+    for (int64_t c = 0; c < km->k; c++)
+        *out += t.found[c];
+    ck_free(t.found);
+    return COKE_OK;
+}
+
+/* ---- copies ---- */
+
+/* One of the arrays; data NULL: this head has none, and a copy is zeros. */
+struct array {
+    int64_t n;
+    size_t size;
+    const void *data;
+};
+
+static struct array find_array(const struct coke_kmeans *km, enum coke_kmeans_array what)
+{
+    int64_t slots = km->o.stage >= 0 ? km->o.n * km->o.slots : -1;
+    switch (what) {
+    case COKE_KM_CURRENT:
+        return (struct array){km->k * km->o.dim, sizeof(float), km->cur};
+    case COKE_KM_PREVIOUS:
+        return (struct array){km->k * km->o.dim, sizeof(float), km->prev};
+    case COKE_KM_DUALS:
+        return (struct array){km->k, sizeof(float), km->duals.rho};
+    case COKE_KM_UPPER:
+        return (struct array){km->k, sizeof(float), km->duals.sigma};
+    case COKE_KM_AVERAGE:
+        return (struct array){km->k, sizeof(float), km->average};
+    case COKE_KM_COUNTS:
+        return (struct array){km->k, sizeof(int64_t), km->count};
+    case COKE_KM_LABELS:
+        return (struct array){km->o.keep_labels ? km->ids : -1, sizeof(int32_t), NULL};
+    case COKE_KM_SLOT_LABELS:
+        return (struct array){slots, sizeof(int32_t), km->slots.label};
+    case COKE_KM_SLOT_WEIGHTS:
+        return (struct array){slots, sizeof(float), km->slots.weight};
+    }
+    return (struct array){.n = -1};
+}
+
+int ck_kmeans_copy(const struct coke_kmeans *km, enum coke_kmeans_array what, void *out,
+                   int64_t room)
+{
+    struct array a = find_array(km, what);
+    if (a.n < 0)
+        return ck_fail(COKE_EUSAGE, "this clustering keeps no such array (%d)", (int)what);
+    if (room < a.n)
+        return ck_fail(COKE_EUSAGE, "array %d has %lld elements, there is room for %lld",
+                       (int)what, (long long)a.n, (long long)room);
+    if (what == COKE_KM_CURRENT || what == COKE_KM_PREVIOUS)
+        ck_kmeans_copy_centers(
+            km, what == COKE_KM_CURRENT ? CK_CENTERS_CURRENT : CK_CENTERS_LAST, out);
+    else if (what == COKE_KM_LABELS)
+        for (int64_t i = 0; i < a.n; i++)
+            ((int32_t *)out)[i] = ck_labels_get(&km->labels, i);
+    else if (a.data)
+        memcpy(out, a.data, (size_t)a.n * a.size);
+    else
+        memset(out, 0, (size_t)a.n * a.size);
+    return COKE_OK;
+}
