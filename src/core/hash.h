@@ -1,4 +1,5 @@
-/* hash.h - XXH3 of 64 bits. */
+/* hash.h - XXH3, 64 bits. The values are stored in files (ids, indexes, checkpoints), so the
+ * function must never change. */
 #ifndef CK_HASH_H
 #define CK_HASH_H
 
@@ -6,6 +7,6 @@
 #include <stdint.h>
 
 uint64_t ck_hash(const void *data, size_t n, uint64_t seed);
-uint64_t ck_hash_text(const char *text); /* without its final zero, seed 0 */
+uint64_t ck_hash_text(const char *text); /* without the terminating zero, seed 0 */
 
 #endif
