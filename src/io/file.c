@@ -1,4 +1,4 @@
-/* file.c - files mapped whole for reading, and files written whole or not at all. */
+/* file.c - memory-mapped input files, and output files that appear complete or not at all. */
 #include "io/file.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -16,8 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 256 << 10, WRITE_MOST = 8 << 20 };
+/* Bytes: a writer's buffer, and the largest single write(). */
+enum { BUFFER = 256 << 10, WRITE_MAX = 8 << 20 };
 
+/* Fault injection for tests; 0 in normal use. Atomic, because writers may run in several
+ * threads. */
 static _Atomic int fail_countdown;
 
 void ck_file_fail_write_at(int n)
@@ -25,7 +28,7 @@ void ck_file_fail_write_at(int n)
     atomic_store(&fail_countdown, n);
 }
 
-/* The system's reason, as a sentence about path. */
+/* Fails with the system's reason; only a lack of memory is not an I/O error. */
 static int fail_errno(const char *path)
 {
     int status = errno == ENOMEM ? COKE_ENOMEM : COKE_EIO;
@@ -57,7 +60,7 @@ int ck_map_fd(struct ck_map *m, int fd, const char *name)
 int ck_map_open(struct ck_map *m, const char *path)
 {
     *m = (struct ck_map){0};
-    /* O_NONBLOCK: opening a pipe must not wait for its writer, only to be refused. */
+    /* O_NONBLOCK: opening a pipe must not block until it has a writer, only to be refused. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return fail_errno(path);
@@ -91,13 +94,14 @@ int ck_fd_read(int fd, const char *name, void *out, size_t n, size_t *got)
 
 /* ---- writing ---- */
 
+/* One write() of at most WRITE_MAX bytes; the single place where tests inject a full disk. */
 static ssize_t write_some(int fd, const void *data, size_t n)
 {
     if (atomic_load(&fail_countdown) > 0 && atomic_fetch_sub(&fail_countdown, 1) == 1) {
         errno = ENOSPC;
         return -1;
     }
-    return write(fd, data, n < WRITE_MOST ? n : WRITE_MOST);
+    return write(fd, data, n < WRITE_MAX ? n : WRITE_MAX);
 }
 
 int ck_fd_write(int fd, const char *name, const void *data, size_t n)
@@ -120,15 +124,16 @@ static int fail_exists(const char *path)
     return ck_fail(COKE_EUSAGE, "%s exists; set force to overwrite it", path);
 }
 
-/* Standard output under its usual name is the descriptor we have: opening it anew would start
- * at the beginning of a file that others append to. */
+/* /dev/stdout means the descriptor we have: opening it again would start at the beginning of a
+ * file that others append to. */
 static int is_stdout(const char *path)
 {
     return strcmp(path, "/dev/stdout") == 0;
 }
 
-/* *direct: a device or pipe, which cannot be replaced by another file. */
-static int look_at_target(const char *path, int force, int *direct)
+/* *direct: a device or pipe, which is written in place because it cannot be replaced by a
+ * rename. */
+static int check_target(const char *path, int force, int *direct)
 {
     struct stat st;
     *direct = is_stdout(path);
@@ -137,7 +142,7 @@ static int look_at_target(const char *path, int force, int *direct)
     if (stat(path, &st)) {
         if (errno != ENOENT)
             return fail_errno(path);
-        /* A link to nowhere is something, too. */
+        /* A dangling link exists, too. */
         return !force && lstat(path, &st) == 0 ? fail_exists(path) : COKE_OK;
     }
     *direct = S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode);
@@ -153,7 +158,7 @@ static int look_at_target(const char *path, int force, int *direct)
 int ck_file_check_target(const char *path, int force)
 {
     int direct;
-    return look_at_target(path, force, &direct);
+    return check_target(path, force, &direct);
 }
 
 static int open_direct(struct ck_writer *w)
@@ -163,7 +168,8 @@ static int open_direct(struct ck_writer *w)
     return w->fd < 0 ? fail_errno(w->path) : COKE_OK;
 }
 
-/* Room for a name of `extra` bytes in the directory of path; *dir_len with the slash. */
+/* Returns the directory part of path with room for a name of `extra` bytes, owned by the
+ * caller; *dir_len includes the slash. */
 static char *beside(const char *path, size_t extra, size_t *dir_len)
 {
     const char *slash = strrchr(path, '/');
@@ -174,6 +180,8 @@ static char *beside(const char *path, size_t extra, size_t *dir_len)
     return p;
 }
 
+/* Creates a temporary file beside the target, so that the rename stays within a file system.
+ * The random name keeps parallel writers apart; 100 collisions in a row do not happen. */
 static int open_temp(struct ck_writer *w)
 {
     enum { NAME = 32 };
@@ -199,7 +207,8 @@ static int open_temp(struct ck_writer *w)
     return rc;
 }
 
-/* What is overwritten is the file that a link leads to, and it keeps its permissions. */
+/* Overwrites the file that a link points to, not the link; the new file keeps the
+ * permissions. */
 static int open_replacement(struct ck_writer *w)
 {
     char resolved[PATH_MAX];
@@ -208,7 +217,7 @@ static int open_replacement(struct ck_writer *w)
     w->target = ck_strdup(exists && realpath(w->path, resolved) ? resolved : w->path);
     if (!w->target)
         return COKE_ENOMEM;
-    /* made now, so that nothing can be lacking once the file has its name */
+    /* allocated now, so that nothing can fail for lack of memory after the rename */
     size_t len;
     w->directory = beside(w->target, 2, &len);
     if (!w->directory)
@@ -224,7 +233,7 @@ int ck_writer_open(struct ck_writer *w, const char *path, int force)
 {
     int rc = COKE_OK, direct;
     *w = (struct ck_writer){.fd = -1, .force = force};
-    CK_TRY(look_at_target(path, force, &direct));
+    CK_TRY(check_target(path, force, &direct));
     w->path = ck_strdup(path);
     w->buffer = w->path ? ck_alloc_array(BUFFER, 1) : NULL;
     if (!w->buffer)
@@ -269,7 +278,8 @@ int ck_writer_sync(struct ck_writer *w)
     return COKE_OK;
 }
 
-/* Not every file system knows RENAME_NOREPLACE, nor hard links. */
+/* Renames without overwriting. Falls back to a hard link, then to a check before the rename,
+ * because not every file system supports RENAME_NOREPLACE or links; only the last is racy. */
 static int rename_noreplace(const char *from, const char *to)
 {
     struct stat st;
@@ -290,7 +300,7 @@ static int rename_noreplace(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* The new name survives a power cut only once the directory is on the disk. */
+/* The new name survives a power failure only once the directory is on disk. */
 static int sync_directory(const struct ck_writer *w)
 {
     int rc = COKE_OK, fd = open(w->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -301,6 +311,8 @@ static int sync_directory(const struct ck_writer *w)
     return rc;
 }
 
+/* Gives the temporary file its final name. Without force, a file that appeared at the target
+ * since ck_writer_open is an error and stays untouched. */
 static int publish(struct ck_writer *w)
 {
     int failed = w->force ? rename(w->temp, w->target) : rename_noreplace(w->temp, w->target);
@@ -318,7 +330,7 @@ int ck_writer_finish(struct ck_writer *w)
     w->fd = -1;
     ck_free(w->buffer);
     w->buffer = NULL;
-    /* NFS tells of a full disk at close. */
+    /* NFS reports a full disk at close. */
     if (close(fd))
         return ck_fail(COKE_EIO, "%s: %s", w->path, strerror(errno));
     return COKE_OK;

@@ -31,6 +31,7 @@ static int array_text(const char *key, const json_t *list, char out[VALUE_MAX])
     return COKE_OK;
 }
 
+/* The value as the text that coke_options_set parses. */
 static int value_text(const char *key, const json_t *value, char out[VALUE_MAX])
 {
     switch (json_typeof(value)) {
@@ -53,7 +54,7 @@ static int value_text(const char *key, const json_t *value, char out[VALUE_MAX])
         return array_text(key, value, out);
     default:
         return ck_fail(COKE_EUSAGE,
-                       "%s: neither a number, a text, true or false, nor a list of integers",
+                       "%s: neither a number, a string, true or false, nor a list of integers",
                        key);
     }
 }
@@ -62,7 +63,7 @@ static int parse(const char *path, const struct ck_map *map, json_t **out)
 {
     json_error_t error;
     if (map->size > CONFIG_MAX)
-        return ck_fail(COKE_EFORMAT, "%s: %zu bytes; an options file has at most %d", path,
+        return ck_fail(COKE_EFORMAT, "%s: %zu bytes; the limit for an options file is %d", path,
                        map->size, CONFIG_MAX);
     *out = json_loadb(map->size ? (const char *)map->data : "", map->size,
                       JSON_REJECT_DUPLICATES, &error);

@@ -1,4 +1,4 @@
-/* load.c - whole files and parts of files read with read(), not mapped. */
+/* load.c - reads whole files or parts of them with read() instead of mapping them. */
 #include "io/load.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -46,8 +46,8 @@ int ck_load_at(int fd, const char *name, int64_t offset, void *out, size_t n)
             return fail_errno(name);
         if (r == 0)
             return ck_fail(COKE_EIO,
-                           "%s: ends at byte %lld, though it was longer before: it has "
-                           "been changed meanwhile",
+                           "%s: truncated at byte %lld: the file changed while "
+                           "it was being read",
                            name, (long long)offset + (long long)got);
         got += (size_t)r;
     }
@@ -58,7 +58,7 @@ int ck_load_reserve(unsigned char **buffer, size_t *capacity, size_t n)
 {
     if (n < *capacity)
         return COKE_OK;
-    size_t room = n + n / 4 + 4096; /* n is far below the end of size_t: it was a file's */
+    size_t room = n + n / 4 + 4096; /* cannot overflow: n is the size of a file */
     ck_free(*buffer);
     *capacity = 0;
     *buffer = ck_alloc_array(room, 1);
@@ -68,7 +68,7 @@ int ck_load_reserve(unsigned char **buffer, size_t *capacity, size_t n)
     return COKE_OK;
 }
 
-int ck_load_file(const char *path, int64_t most, unsigned char **buffer, size_t *capacity,
+int ck_load_file(const char *path, int64_t max, unsigned char **buffer, size_t *capacity,
                  size_t *size)
 {
     int fd = -1;
@@ -76,9 +76,9 @@ int ck_load_file(const char *path, int64_t most, unsigned char **buffer, size_t 
     int rc = ck_load_open(path, &fd, &length);
     if (rc)
         return rc;
-    if (length > most)
-        CK_FAIL(COKE_EFORMAT, "%s: %lld bytes; at most %lld are read", path, (long long)length,
-                (long long)most);
+    if (length > max)
+        CK_FAIL(COKE_EFORMAT, "%s: %lld bytes; the limit is %lld", path, (long long)length,
+                (long long)max);
     CK_TRY(ck_load_reserve(buffer, capacity, (size_t)length));
     CK_TRY(ck_load_at(fd, path, 0, *buffer, (size_t)length));
     *size = (size_t)length;

@@ -1,4 +1,4 @@
-/* numbers.c - a list of numbers: one a line, or a one-dimensional .npy. */
+/* numbers.c - a list of numbers: one per line, or a one-dimensional .npy. */
 #include "io/numbers.h"
 #include "io/convert.h"
 #include "io/file.h"
@@ -26,6 +26,7 @@ static int append(struct list *l, double x)
     return COKE_OK;
 }
 
+/* Quotes at most 23 characters of the line, with unprintable bytes as '?'. */
 static int fail_line(const char *path, int64_t line, const char *text, size_t n)
 {
     char shown[24];
@@ -37,7 +38,8 @@ static int fail_line(const char *path, int64_t line, const char *text, size_t n)
                    (long long)line, shown, m < n ? "..." : "");
 }
 
-/* One line without its newline; a comment or nothing adds no number. */
+/* Parses one line without its newline; a comment or an empty line adds no number. strtod needs
+ * a terminated string, which a mapped file is not, hence the copy. */
 static int read_line(struct list *l, const char *path, int64_t line, const char *p, size_t n)
 {
     char word[WORD], *end;
@@ -86,8 +88,9 @@ static int read_npy(struct list *l, const char *path, const struct ck_map *map)
     if (rc)
         return rc;
     if (a.ndim != 1)
-        return ck_fail(COKE_EFORMAT, "%s: an array of %d dimensions; a list of numbers has one",
-                       path, a.ndim);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: the array has %d dimensions; a list of numbers has one", path,
+                       a.ndim);
     l->v = ck_alloc_array((size_t)a.elements, sizeof *l->v);
     if (!l->v)
         return COKE_ENOMEM;

@@ -1,4 +1,4 @@
-/* record.c - JSON read: whole documents, and files with one document a line. */
+/* record.c - reads JSON: whole documents, and files with one document per line. */
 #include "io/record.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    DOCUMENT_MAX = 64 << 20, /* bytes; jansson takes some twenty times as much memory */
+    DOCUMENT_MAX = 64 << 20, /* bytes; jansson takes about 20 times as much memory */
     LINES_MAX = 1 << 30,
     LINE_MAX_BYTES = 1 << 20,
     VALUE_MAX = 512
@@ -60,6 +60,7 @@ struct ck_record ck_record_item(struct ck_record r, const char *key, int64_t i)
 
 /* ---- values as text ---- */
 
+/* Numbers only; a list that does not fit is cut off. */
 static void list_text(const json_t *list, char out[VALUE_MAX])
 {
     size_t used = 0, i;
@@ -101,7 +102,8 @@ void ck_record_each(struct ck_record r,
 
 /* ---- files ---- */
 
-/* line 0: the document is the whole file. */
+/* Parses one object; *out is the caller's to json_decref. line 0: the document is the whole
+ * file. */
 static int parse(const char *path, int64_t line, const char *text, size_t n, json_t **out)
 {
     json_error_t error;

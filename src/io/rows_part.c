@@ -1,4 +1,4 @@
-/* rows_part.c - one file of rows: which format it has, and whether it is sound. */
+/* rows_part.c - one file of rows: detects and validates its format. */
 #include "io/rows_file.h"
 #include "io/convert.h"
 #include "core/error.h"
@@ -11,11 +11,11 @@ int ck_rows_check_npy(const struct ck_npy *a, const char *name)
 {
     if (a->ndim != 2)
         return ck_fail(COKE_EFORMAT,
-                       "%s: an array of %d dimension%s; rows need two: vectors and columns",
+                       "%s: the array has %d dimension%s; rows need two: vectors and columns",
                        name, a->ndim, a->ndim == 1 ? "" : "s");
     if (!ck_convert_is_row(a->dtype))
-        return ck_fail(COKE_EFORMAT, "%s: dtype %s; rows are read from f4, f2, f8, u1 or i1",
-                       name, ck_npy_dtype(a->dtype));
+        return ck_fail(COKE_EFORMAT, "%s: dtype %s; rows must be f4, f2, f8, u1 or i1", name,
+                       ck_npy_dtype(a->dtype));
     if (a->shape[0] == 0)
         return ck_fail(COKE_EFORMAT, "%s: no rows", name);
     if (a->shape[1] == 0)
@@ -26,6 +26,7 @@ int ck_rows_check_npy(const struct ck_npy *a, const char *name)
     return COKE_OK;
 }
 
+/* Describes a .npy by the same fields as a .fvecs whose records have no header. */
 static int parse_npy(struct ck_part *p)
 {
     struct ck_npy a;
@@ -58,7 +59,7 @@ static int fail_unknown(const struct ck_part *p)
     if (p->map.size > 4 && memcmp(p->map.data, "PK\3\4", 4) == 0)
         hint = " (a .npz or zip must be unpacked first)";
     return ck_fail(COKE_EFORMAT,
-                   "%s: unknown format%s; read are .npy (f4 f2 f8 u1 i1), .fvecs and .bvecs",
+                   "%s: unknown format%s; supported: .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs",
                    p->name, hint);
 }
 
@@ -70,7 +71,7 @@ int ck_part_parse(struct ck_part *p)
     if (ck_vecs_is_name(p->name, &p->dtype))
         return parse_vecs(p);
     if (n >= 4 && strcasecmp(p->name + n - 4, ".npy") == 0)
-        return parse_npy(p); /* says what is wrong with it */
+        return parse_npy(p); /* fails with the reason */
     return fail_unknown(p);
 }
 

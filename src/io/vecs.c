@@ -1,4 +1,4 @@
-/* vecs.c - .fvecs and .bvecs: records of an int32 dimension d and d elements. */
+/* vecs.c - .fvecs and .bvecs: per record an int32 dimension d and d elements. */
 #include "io/vecs.h"
 #include "core/error.h"
 
@@ -16,6 +16,7 @@ int ck_vecs_is_name(const char *path, enum ck_dtype *dtype)
     return is_f || is_b;
 }
 
+/* memcpy, because records of bytes leave d unaligned. */
 static int32_t load_d(const unsigned char *p)
 {
     int32_t d;

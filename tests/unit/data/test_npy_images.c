@@ -124,7 +124,7 @@ static void file_that_shrinks_is_an_error(void **state)
     write_npy("s.npy", colour, bytes, 120);
     struct ck_dataset *d = open_set("s.npy");
     assert_int_equal(truncate("s.npy", 130), 0);
-    assert_fails(ck_dataset_read(d, 4, &item), COKE_EIO, "s.npy: ends at byte");
+    assert_fails(ck_dataset_read(d, 4, &item), COKE_EIO, "s.npy: truncated at byte");
     assert_int_equal(item.pixels.width, 0);
     assert_ok(ck_dataset_read(d, 0, &item));
     ck_item_release(&item);

@@ -100,7 +100,7 @@ static void overlong_values_are_refused(void **state)
     assert_fails(load(text, &o), COKE_EUSAGE, "k: the list is too long");
     memset(text, ' ', 2 << 20);
     text[(2 << 20) - 1] = 0;
-    assert_fails(load(text, &o), COKE_EFORMAT, "at most 1048576");
+    assert_fails(load(text, &o), COKE_EFORMAT, "is 1048576");
     free(text);
 }
 

@@ -19,7 +19,7 @@ static void parts_and_whole_files(void **state)
     assert_memory_equal(part, "789", 3);
     assert_ok(ck_load_at(fd, "f", 100, part, 0));
     assert_fails(ck_load_at(fd, "f", 8, part, 3), COKE_EIO,
-                 "f: ends at byte 10, though it was longer before");
+                 "f: truncated at byte 10: the file changed");
     close(fd);
     assert_fails(ck_load_at(-1, "f", 0, part, 1), COKE_EIO, "f: Bad file descriptor");
     assert_ok(ck_load_file("f", 10, &buffer, &room, &size));
@@ -33,7 +33,7 @@ static void parts_and_whole_files(void **state)
     assert_ptr_equal(buffer, before); /* memory is kept */
     write_file("f", "0123456789a", 11);
     assert_fails(ck_load_file("f", 10, &buffer, &room, &size), COKE_EFORMAT,
-                 "f: 11 bytes; at most 10 are read");
+                 "f: 11 bytes; the limit is 10");
     ck_free(buffer);
 }
 

@@ -66,7 +66,7 @@ static void one_file_gives_its_rows_in_any_order(void **state)
     assert_int_equal(r->one_pass, 0);
     assert_int_equal(r->bytes, N * DIM * 4);
     float out[DIM];
-    assert_fails(r->get(r, (const int64_t[]){N}, 1, out, DIM), COKE_EFAIL, "there are 7");
+    assert_fails(r->get(r, (const int64_t[]){N}, 1, out, DIM), COKE_EFAIL, "there are only 7");
     assert_fails(r->get(r, (const int64_t[]){-1}, 1, out, DIM), COKE_EFAIL, "row -1");
     coke_rows_free(r);
     coke_rows_free(NULL);
@@ -164,13 +164,14 @@ static void unfit_files_are_refused_in_words(void **state)
         size_t bytes;
         const char *words;
     } cases[] = {
-        {H "(4,)}", 16, "bad.npy: an array of 1 dimension; rows need two"},
-        {H "(1,2,2)}", 16, "an array of 3 dimensions"},
+        {H "(4,)}", 16, "bad.npy: the array has 1 dimension; rows need two"},
+        {H "(1,2,2)}", 16, "the array has 3 dimensions"},
         {H "(0, 4)}", 0, "bad.npy: no rows"},
         {H "(4, 0)}", 0, "bad.npy: no columns"},
         {H "(0, 9223372036854775807)}", 0, "bad.npy: no rows"},
-        {H "(1000000, 4)}", 16, "= 16000000 bytes after the header, the file has 16"},
-        {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2)}", 16, "dtype i4; rows are"},
+        {H "(1000000, 4)}", 16, "= 16000000 bytes of data, the file has 16"},
+        {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2)}", 16,
+         "dtype i4; rows must"},
     };
     struct coke_rows *r;
     const char *path = "bad.npy", *text = "notes.txt", *mixed[] = {"a.npy", "four.npy"};
@@ -185,9 +186,8 @@ static void unfit_files_are_refused_in_words(void **state)
     write_file(path, "", 0);
     assert_fails(coke_rows_open(&r, &path, 1, NULL), COKE_EFORMAT, "bad.npy: empty");
     write_file(text, "1 2 3", 5);
-    assert_fails(
-        coke_rows_open(&r, &text, 1, NULL), COKE_EFORMAT,
-        "notes.txt: unknown format; read are .npy (f4 f2 f8 u1 i1), .fvecs and .bvecs");
+    assert_fails(coke_rows_open(&r, &text, 1, NULL), COKE_EFORMAT,
+                 "notes.txt: unknown format; supported: .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs");
     write_file(text, "PK\3\4zip", 7);
     assert_fails(coke_rows_open(&r, &text, 1, NULL), COKE_EFORMAT, "unpacked first");
     write_file(text, "", 0);
@@ -255,7 +255,7 @@ static void pipe_is_spooled_and_says_so(void **state)
     assert_ok(open_stdin(&r, "a.npy", 1, "spool"));
     assert_string_equal(coke_rows_note(r),
                         "stdin: 0.0 MB spooled to a temporary file in spool, "
-                        "because more than one pass is needed");
+                        "because it must be read more than once");
     check_pattern(r, N);
     assert_int_equal(rmdir("spool"), 0); /* the file in it has no name */
     coke_rows_free(r);
@@ -285,12 +285,11 @@ static void broken_pipes_are_refused_in_words(void **state)
     static const float x[5];
     const char *twice[] = {"-", "-"};
     write_npy("s.npy", H "(2, 2)}", x, 12);
-    assert_fails(
-        open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT,
-        "stdin: header promises 2 x 2 f4 = 16 bytes after the header, the file has 12");
+    assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT,
+                 "stdin: the header says 2 x 2 f4 = 16 bytes of data, the file has 12");
     write_npy("s.npy", H "(2, 2)}", x, 20);
     assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT,
-                 "stdin: goes on after the 16 bytes");
+                 "stdin: more data after the 16 bytes");
     write_npy("s.npy", H "(1000000000000, 1000)}", x, 20);
     assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT, "the file has 20");
     write_file("s.npy", "", 0);
@@ -301,7 +300,7 @@ static void broken_pipes_are_refused_in_words(void **state)
     assert_fails(open_stdin(&r, "s.npy", 1, "nowhere"), COKE_EIO, "nowhere: No such file");
     ck_file_fail_write_at(2);
     assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EIO, "/tmp: No space left");
-    assert_fails(coke_rows_open(&r, twice, 2, NULL), COKE_EUSAGE, "once only");
+    assert_fails(coke_rows_open(&r, twice, 2, NULL), COKE_EUSAGE, "only once");
 }
 
 static int open_mixed(void)
