@@ -1,4 +1,4 @@
-/* tfevents_trim.c - cuts event files back to a step. */
+/* tfevents_trim.c - truncates event files to a step, when a run resumes. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "io/crc32c.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* VERSION: bytes of the record that every event file begins with. */
+/* VERSION: bytes of the record at the beginning of every event file. */
 enum { HEAD = 12, TAIL = 4, VERSION = 40 };
 
 int ck_tfevents_each(const char *dir,
@@ -40,6 +40,8 @@ done:
 
 /* ---- reading an event ---- */
 
+/* A cursor over borrowed bytes; the get functions return 0 at the end or if the data are
+ * damaged. */
 struct bytes {
     const unsigned char *at, *end;
 };
@@ -64,7 +66,7 @@ static int skip(struct bytes *b, uint64_t n)
     return 1;
 }
 
-/* The next field: its number and, if it is an integer, its value. 0 = no more, or damaged. */
+/* The next field: its number and, if it is an integer, its value. */
 static int get_field(struct bytes *b, uint64_t *field, uint64_t *value)
 {
     uint64_t key, length;
@@ -88,7 +90,7 @@ static int get_field(struct bytes *b, uint64_t *field, uint64_t *value)
 
 struct record {
     const unsigned char *at;
-    size_t size; /* with its frame */
+    size_t size; /* including length and CRCs */
     int64_t step;
     int is_version;
 };
@@ -114,7 +116,7 @@ static int crc_is_right(const unsigned char *data, size_t n)
     return crc == ck_crc32c_masked(data, n);
 }
 
-/* The record at the beginning of b; 0 = there is no whole one. */
+/* Takes the next complete record; returns 0 if there is none or its CRC is wrong. */
 static int next_record(struct bytes *b, struct record *r)
 {
     uint64_t length, left = (uint64_t)(b->end - b->at);
@@ -134,12 +136,12 @@ static int next_record(struct bytes *b, struct record *r)
 /* ---- trimming ---- */
 
 struct tally {
-    int64_t records; /* whole ones */
-    int64_t values;  /* of those, to be kept and more than a version */
+    int64_t records; /* complete ones */
+    int64_t values;  /* of those, kept and not just a version */
     size_t kept;     /* bytes */
 };
 
-static struct tally take_stock(struct bytes b, int64_t step)
+static struct tally count_records(struct bytes b, int64_t step)
 {
     struct tally t = {0};
     struct record r;
@@ -170,9 +172,10 @@ done:
 
 static int trim_bytes(const char *path, struct bytes b, int64_t step)
 {
-    struct tally t = take_stock(b, step);
+    struct tally t = count_records(b, step);
     size_t size = (size_t)(b.end - b.at);
-    /* Not ours, if it is more than the beginning of a file that was never finished. */
+    /* Not an event file, unless it is just the beginning of one whose writer was
+     * interrupted. */
     if (!t.records && size >= VERSION)
         return COKE_OK;
     if (!t.values)

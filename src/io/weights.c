@@ -1,4 +1,4 @@
-/* weights.c - tensors from a file of either kind: safetensors, or what torch.save wrote. */
+/* weights.c - reads tensors from a safetensors or torch.save file. */
 #include "io/weights.h"
 #include "core/error.h"
 #include "io/safetensors.h"
