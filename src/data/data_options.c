@@ -117,6 +117,6 @@ int ck_loader_options_check(const struct coke_loader_options *o)
     CK_RETURN_IF(ck_options_check(coke_view_option_table(), &o->view));
     CK_RETURN_IF(ck_options_check(coke_loader_option_table(), o));
     if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
-        return ck_fail(COKE_EUSAGE, "rank %d of %d cannot be", o->rank, o->ranks);
+        return ck_fail(COKE_EUSAGE, "invalid rank %d of %d", o->rank, o->ranks);
     return COKE_OK;
 }

@@ -1,5 +1,4 @@
-/* dataset.c - images and labels from what users have: which kind a source is, and what all
- * kinds share. */
+/* dataset.c - detects the kind of a source, and implements what all kinds share. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -123,7 +122,7 @@ int ck_dataset_add_note(struct ck_dataset *d, const char *fmt, ...)
     return COKE_OK;
 }
 
-/* names NULL: numbers. */
+/* names NULL: class c is called "c". */
 static int set_classes(struct ck_dataset *d, int32_t n, const struct ck_names *names)
 {
     char number[16];
@@ -168,17 +167,18 @@ static int open_directory(struct ck_dataset **out, const char *path,
 static int fail_kind(const char *path)
 {
     if (ck_is_image_name(path))
-        return ck_fail(COKE_EUSAGE,
-                       "%s: one image is not a data set; give its folder, or a list of images "
-                       "in a .txt file",
-                       path);
+        return ck_fail(
+            COKE_EUSAGE,
+            "%s: a single image is not a data set; use its folder, or a list of images "
+            "in a .txt file",
+            path);
     return ck_fail(COKE_EUSAGE,
-                   "%s: not a kind of data set that is known: a folder, a list (.txt .tsv "
+                   "%s: unknown kind of data set; supported: a folder, a list (.txt .tsv "
                    ".csv .list), .tar, CIFAR .bin, IDX (...-ubyte[.gz]), .npy or synthetic:",
                    path);
 }
 
-/* By the name of a file that exists. */
+/* Selects the kind by the name of an existing file; NULL = unknown. */
 static open_fn *opener_by_name(const char *path)
 {
     static const struct {
@@ -220,14 +220,15 @@ static int open_source(struct ck_dataset **out, const char *source,
     return open ? open(out, source, o) : fail_kind(source);
 }
 
-/* An option that would do nothing is a mistake. */
+/* Rejects options that would have no effect. */
 static int check_parts(const struct ck_dataset_type *t, const char *source,
                        const struct ck_dataset_options *o)
 {
     if (o->split != CK_SPLIT_TRAIN && !t->splits)
-        return ck_fail(COKE_EUSAGE,
-                       "split: %s (%s) is one part; name the folder or file of the other one",
-                       source, t->kind);
+        return ck_fail(
+            COKE_EUSAGE,
+            "split: %s (%s) has no splits; use the folder or file of the other split", source,
+            t->kind);
     if (o->coarse && !t->coarse)
         return ck_fail(COKE_EUSAGE, "coarse: only CIFAR-100 has super-classes, %s is %s",
                        source, t->kind);

@@ -1,5 +1,4 @@
-/* fetch.c - an image of a data set as pixels: read, decoded, upright, with the wanted channels.
- */
+/* fetch.c - reads an image of a data set and decodes it to pixels. */
 #include "data/fetch.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -12,6 +11,7 @@ void ck_fetcher_release(struct ck_fetcher *f)
     ck_image_release(&f->spare);
 }
 
+/* EXIF orientations 5 to 8 swap width and height. */
 static int is_turned(const struct ck_fetcher *f, const struct coke_dataset *d)
 {
     return d->o.exif && f->info.orientation >= 5;
@@ -33,7 +33,7 @@ done:
     return rc;
 }
 
-/* Pixels as they came are handed on by exchanging the memory. */
+/* Takes over uncompressed pixels by swapping the buffers, without a copy. */
 static int take_pixels(struct ck_fetcher *f, const struct coke_dataset *d)
 {
     struct ck_image t = f->image;

@@ -1,4 +1,4 @@
-/* loader.h - what other layers ask of a loader beside coke.h. */
+/* loader.h - loader functions for other layers, beyond those of coke.h. */
 #ifndef CK_LOADER_H
 #define CK_LOADER_H
 

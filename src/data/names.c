@@ -1,4 +1,4 @@
-/* names.c - many short texts in one piece of memory. */
+/* names.c - a list of strings in one block of memory. */
 #include "data/names.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MOST = 16 << 20 };
+enum { TEXT_MAX = 16 << 20 };
 
 int ck_names_add(struct ck_names *s, const char *text, size_t length)
 {
@@ -30,7 +30,7 @@ int ck_names_load(struct ck_names *s, const char *path)
 {
     unsigned char *text = NULL;
     size_t room = 0, size = 0;
-    int rc = ck_load_file(path, TEXT_MOST, &text, &room, &size);
+    int rc = ck_load_file(path, TEXT_MAX, &text, &room, &size);
     if (rc == COKE_EIO || rc == COKE_EFORMAT)
         rc = COKE_OK; /* size is 0 */
     for (size_t at = 0, n; !rc && at < size; at += n + 1) {

@@ -1,4 +1,4 @@
-/* preview.c - a picture of what training sees. */
+/* preview.c - contact sheets of images and their views. */
 #include "data/preview.h"
 #include "core/error.h"
 #include "core/rng.h"
@@ -8,22 +8,23 @@
 enum {
     GAP = 4,
     WIDE_GAP = 12,
-    LEAST_CELL = 96,
+    MIN_CELL = 96,
     PAPER = 250,
     MAX_SIDE = 30000,
     MAX_AREA = 200000000
 };
 
+/* A sheet being drawn; out is the caller's, the rest working memory. */
 struct sheet {
     struct ck_image *out;
     struct ck_recipe recipe;
     struct ck_fetcher fetcher;
     struct ck_canvas canvas;
     struct ck_planes small;
-    int cell; /* pixels a side */
+    int cell; /* side in pixels */
 };
 
-/* Small views are shown larger, with pixels that can be counted. */
+/* Enlarges small views by a whole factor, so that their pixels can be counted. */
 static int zoom_of(int32_t width, int cell)
 {
     return width > 0 && cell / width > 1 ? cell / width : 1;
@@ -47,7 +48,7 @@ static void paste(struct ck_image *out, const struct ck_planes *p, int flip, int
     }
 }
 
-/* The whole image, made to fit into its cell. */
+/* Draws the whole image, scaled to fit its cell. */
 static int paste_whole(struct sheet *s, struct coke_dataset *d, int64_t i, int left, int top)
 {
     struct ck_box part;
@@ -105,7 +106,7 @@ static int draw_rows(struct sheet *s, struct coke_dataset *d, uint64_t seed, int
             rc = paste_views(s, d, i, c, GAP + s->cell + WIDE_GAP + c * group, top);
         if (rc && rc != COKE_EFORMAT)
             goto done;
-        drawn += rc == COKE_OK; /* another image takes the place of one that cannot be read */
+        drawn += rc == COKE_OK; /* an unreadable image is skipped: the next one gets its row */
     }
     if (drawn > 0)
         rc = COKE_OK;
@@ -113,12 +114,12 @@ done:
     return rc;
 }
 
-/* An empty sheet. */
+/* Makes an empty sheet. */
 static int begin_sheet(struct ck_image *out, int64_t width, int64_t height)
 {
     if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_AREA)
         return ck_fail(COKE_EUSAGE,
-                       "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
+                       "a sheet of %lld x %lld pixels is too large; use fewer rows or columns",
                        (long long)width, (long long)height);
     CK_RETURN_IF(ck_image_reshape(out, (int32_t)width, (int32_t)height, 3));
     memset(out->data, PAPER, (size_t)width * (size_t)height * 3);
@@ -136,7 +137,7 @@ int ck_preview_images(struct coke_dataset *d, const int64_t *index, int rows, in
                       struct ck_image *out)
 {
     int rc = COKE_OK;
-    struct sheet s = {.out = out, .cell = LEAST_CELL};
+    struct sheet s = {.out = out, .cell = MIN_CELL};
     int64_t step = s.cell + GAP;
     CK_TRY(begin_sheet(out, GAP + columns * step, GAP + rows * step));
     for (int i = 0; i < rows * columns; i++) {
@@ -157,7 +158,7 @@ int ck_preview(struct coke_dataset *d, const struct coke_view_options *o, int ro
                struct ck_image *out)
 {
     int rc = COKE_OK;
-    struct sheet s = {.out = out, .cell = LEAST_CELL};
+    struct sheet s = {.out = out, .cell = MIN_CELL};
     CK_TRY(ck_recipe_init(&s.recipe, d, o, 0));
     rows = d->set->n < rows ? (int)d->set->n : rows;
     for (int v = 0; v < s.recipe.views; v++) {

@@ -1,4 +1,5 @@
-/* recipe.c - which views an image becomes: the tables, and what the options make of them. */
+/* recipe.c - which views an image is turned into: the built-in recipes, modified by the
+ * options. */
 #include "data/recipe.h"
 #include "core/error.h"
 #include "data/data_options.h"
@@ -79,21 +80,21 @@ static const struct {
 
 /* ---- options ---- */
 
-/* Up to this side pictures count as small ones, like CIFAR's. */
-enum { SMALL_PICTURE = 64, LOOKS = 15, SMALL_VIEWS = 6 };
+/* Images up to this side count as small, like CIFAR's. */
+enum { SMALL_PICTURE = 64, SAMPLE = 15, SMALL_VIEWS = 6 };
 
-/* The first image whose header can be read, of a few spread over the data set, has this size;
- * *small: most of them are small pictures. */
-static int look_at_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
+/* Reads the headers of a few images spread over the data set. *width, *height: size of the
+ * first readable one; *small: most of them are small. */
+static int sample_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
 {
     struct ck_fetcher f = {0};
     int rc = COKE_OK, seen = 0, little = 0;
-    int64_t n = d->set->n, looks = n < LOOKS ? n : LOOKS;
+    int64_t n = d->set->n, samples = n < SAMPLE ? n : SAMPLE;
     *width = d->set->width;
     *height = d->set->height;
     *small = *width <= SMALL_PICTURE && *height <= SMALL_PICTURE;
-    for (int64_t i = 0; d->set->width == 0 && i < looks; i++) {
-        rc = ck_fetch_open(&f, d, n * i / looks);
+    for (int64_t i = 0; d->set->width == 0 && i < samples; i++) {
+        rc = ck_fetch_open(&f, d, n * i / samples);
         if (rc)
             continue;
         if (seen++ == 0) {
@@ -115,7 +116,7 @@ static void set_norm(struct ck_recipe *r, int norm, int fallback)
         norm = fallback != CK_NORM_AUTO            ? fallback
                : r->view[0].width <= SMALL_PICTURE ? CK_NORM_CIFAR10
                                                    : CK_NORM_IMAGENET;
-    if (r->channels != 3) /* the others are statistics of colours */
+    if (r->channels != 3) /* the others are statistics of colors */
         norm = CK_NORM_HALF;
     for (int c = 0; c < r->channels; c++) {
         r->mean[c] = norms[norm].mean[c % 3];
@@ -141,14 +142,14 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
     int small = 0;
     memset(r, 0, sizeof *r);
     if (d->channels > CK_MAX_CHANNELS)
-        return ck_fail(COKE_EUSAGE, "%s: images of %d channels, at most %d can be used",
+        return ck_fail(COKE_EUSAGE, "%s: images have %d channels; the limit is %d",
                        d->set->source, d->channels, CK_MAX_CHANNELS);
     if (recipe == COKE_RECIPE_AUTO || recipe == COKE_RECIPE_NONE)
-        CK_RETURN_IF(look_at_sizes(d, &width, &height, &small));
+        CK_RETURN_IF(sample_sizes(d, &width, &height, &small));
     if (recipe == COKE_RECIPE_AUTO)
         recipe = small ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
     if (o->small_views > 0 && !recipes[recipe].small)
-        return ck_fail(COKE_EUSAGE, "small-views: recipe %s has none; multi has",
+        return ck_fail(COKE_EUSAGE, "small-views: recipe %s has no small views; use multi",
                        recipes[recipe].name);
     r->name = recipes[recipe].name;
     r->channels = d->channels;
@@ -173,6 +174,7 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
 
 /* ---- one image ---- */
 
+/* The smallest box that contains both. */
 static struct ck_box unite(struct ck_box a, struct ck_box b)
 {
     int32_t x1 = a.x + a.width > b.x + b.width ? a.x + a.width : b.x + b.width;
@@ -181,8 +183,8 @@ static struct ck_box unite(struct ck_box a, struct ck_box b)
     return (struct ck_box){x, y, x1 - x, y1 - y};
 }
 
-/* A picture may be decoded at 1/2, 1/4, 1/8 of its size as long as every view still shrinks
- * what is left by SHRINK or more: docs/data.md states what that changes. */
+/* An image may be decoded at 1/2, 1/4 or 1/8 of its size if every view still shrinks the result
+ * by SHRINK or more; docs/data.md states what that changes. */
 enum { SHRINK = 3 };
 
 static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)

@@ -33,11 +33,11 @@ struct head {
 /* Bytes in the file: 11 numbers, and 3 per record. */
 enum { NUMBER = 8, HEAD = 11 * NUMBER, RECORD = 3 * NUMBER };
 
-/* ---- places ---- */
+/* ---- paths ---- */
 
 enum { BESIDE, CACHE, PLACES };
 
-/* Where an index may be; "" = not there. */
+/* Where an index may be stored; "" = nowhere. */
 struct places {
     char path[PLACES][PATH_MAX];
 };
@@ -48,8 +48,7 @@ static void place_beside(const char *tar, char out[PATH_MAX])
         out[0] = 0;
 }
 
-/* Tar files of the same name in different folders are told apart by a hash of the whole path.
- */
+/* Distinguishes tar files of the same name in different folders by a hash of the whole path. */
 static void place_in(const char *folder, const char *below, const char *tar, char out[PATH_MAX])
 {
     char *whole = realpath(tar, NULL);
@@ -76,7 +75,7 @@ static void find_places(struct places *p, const char *tar, const char *cache_dir
         place_in(home, "/.cache/coke", tar, p->path[CACHE]);
 }
 
-/* All folders above path; what cannot be made shows when the file is written. */
+/* Creates all parent folders; a failure shows when the file is written. */
 static void make_folders(const char *path)
 {
     char part[PATH_MAX];
@@ -169,7 +168,7 @@ done:
     return rc;
 }
 
-/* Does the file [size] agree with itself and with the tar file? */
+/* True if the file [size] is consistent and belongs to this tar file. */
 static int fits(const unsigned char *data, size_t size, const struct stat *st, struct head *h)
 {
     struct ck_shard_index none = {0};
@@ -186,7 +185,8 @@ static int fits(const unsigned char *data, size_t size, const struct stat *st, s
     return (uint64_t)get(&end) == hash_file(data, (size_t)h->n, (size_t)h->text);
 }
 
-/* The checksum is no lock: whatever was written, reads stay within the tar file. */
+/* The checksum does not protect against a forged index: whatever it says, reads must stay
+ * within the tar file. */
 static int are_valid(const struct ck_shard_record *record, int64_t n, int64_t size)
 {
     for (int64_t i = 0; i < n; i++)
@@ -209,7 +209,7 @@ static int take_keys(struct ck_shard_index *x, const char *text, size_t size)
     return x->keys.n == x->n ? COKE_OK : COKE_EFORMAT;
 }
 
-/* COKE_EIO, COKE_EFORMAT: there is none that can be used. */
+/* Reads an index file; COKE_EIO or COKE_EFORMAT if there is none that can be used. */
 static int read_index(struct ck_shard_index *x, const struct stat *st, const char *path)
 {
     unsigned char *data = NULL;
@@ -232,7 +232,7 @@ static int read_index(struct ck_shard_index *x, const struct stat *st, const cha
         x->record[i].label = get(&at);
     }
     if (!are_valid(x->record, x->n, h.size))
-        CK_FAIL(COKE_EFORMAT, "%s: points outside of the tar file", path);
+        CK_FAIL(COKE_EFORMAT, "%s: records exceed the tar file", path);
     CK_TRY(take_keys(x, (const char *)at, (size_t)h.text));
 done:
     ck_free(data);
@@ -262,8 +262,8 @@ static int scan_tar(struct ck_shard_index *x, const char *path)
     int rc = COKE_OK, more = 1;
     CK_TRY(ck_stream_open(&in, path));
     if (in.gzip)
-        CK_FAIL(COKE_EUSAGE,
-                "%s: compressed, unlike the first of the shards; compress all or none", path);
+        CK_FAIL(COKE_EUSAGE, "%s: compressed, unlike the first shard; compress all or none",
+                path);
     samples.tar.in = &in;
     for (;;) {
         CK_TRY(ck_samples_next(&samples, NULL, &s, &more));
@@ -280,7 +280,7 @@ done:
     return rc;
 }
 
-/* In the first place that can be written. */
+/* Stores the index at the first path that can be written. */
 static int keep_index(struct ck_shard_index *x, const struct stat *st, const struct places *p)
 {
     for (int i = 0; i < PLACES && !x->kept; i++) {

@@ -1,6 +1,7 @@
-/* sort.c - images of a data set into a folder for each cluster.
+/* sort.c - copies or links the images of a data set into one folder per cluster.
  *
- * A file goes by the last part of its name alone, so that no name leads out of the folder. */
+ * Files are named by the last component of the image's name, so that no name can leave the
+ * folder. */
 #include "data/sort.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -18,14 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of a name that are kept, of the 255 that a file system has: the rest is for a number
+/* Bytes of a name that are kept, of the 255 that file systems allow: the rest is for a number
  * and an extension. */
 enum { NAME_KEPT = 200, TRIES = 1000, EVERY = 100 };
 
 struct sort {
     const struct ck_sort_job *job;
     struct coke_sorted *out;
-    uint8_t *made; /* [clusters] */
+    uint8_t *made; /* [clusters] whether the folder exists */
     struct ck_item item;
 };
 
@@ -49,7 +50,7 @@ static int is_empty(const char *dir, int *empty)
     return COKE_OK;
 }
 
-/* Can a folder be made at dir? Asked before the work, not after it. */
+/* Fails if a folder cannot be created at dir. */
 static int check_parent(const char *dir)
 {
     char parent[PATH_MAX];
@@ -68,17 +69,17 @@ int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort_
     int empty = 1, rc = COKE_OK;
     if (how == COKE_SORT_LINK && !d->set->type->path)
         CK_FAIL(COKE_EUSAGE,
-                "%s: images in %s data are no files that a link could lead to; copy them",
+                "%s: images in %s data are not files and cannot be linked; copy them",
                 d->set->source, d->set->type->kind);
     if (strlen(dir) > PATH_MAX - 2 * NAME_MAX)
         CK_FAIL(COKE_EUSAGE, "%.60s...: the name is too long", dir);
     if (stat(dir, &st) != 0)
         return errno == ENOENT ? check_parent(dir) : fail_errno(dir);
     if (!S_ISDIR(st.st_mode))
-        CK_FAIL(COKE_EUSAGE, "%s is there, and no folder", dir);
+        CK_FAIL(COKE_EUSAGE, "%s exists and is not a folder", dir);
     CK_TRY(is_empty(dir, &empty));
     if (!empty)
-        CK_FAIL(COKE_EUSAGE, "%s is not empty; name a new folder", dir);
+        CK_FAIL(COKE_EUSAGE, "%s is not empty; use a new folder", dir);
     if (access(dir, W_OK | X_OK))
         CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
 done:
@@ -87,14 +88,14 @@ done:
 
 /* ---- names ---- */
 
-/* What follows the last dot, if it looks like an extension; else the end. */
+/* The last dot and what follows, if it looks like an extension; else the end of name. */
 static const char *extension(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot && dot != name && strlen(dot) <= 8 ? dot : name + strlen(name);
 }
 
-/* The extension of an image that has none of its own. */
+/* The extension for an image whose name has none, by its format; pixels are written as PNG. */
 static const char *natural_extension(const struct ck_item *item, const char *name)
 {
     static const char *const by_kind[] = {[CK_CODEC_JPEG] = ".jpg",
@@ -110,7 +111,7 @@ static const char *natural_extension(const struct ck_item *item, const char *nam
     return by_kind[info.kind];
 }
 
-/* stem [NAME_KEPT + 1] and ending of the file that image i becomes. */
+/* Stem [NAME_KEPT + 1] and ending of the file name of image i. */
 static void name_file(const struct sort *s, int64_t i, char *stem, char *ending, size_t size)
 {
     char name[PATH_MAX];
@@ -172,7 +173,7 @@ static int make_link(const struct sort *s, int64_t i, const char *path)
     return rc;
 }
 
-/* COKE_EUSAGE: the name is taken. */
+/* COKE_EUSAGE: the name is taken; put then tries another one. */
 static int put_at(const struct sort *s, int64_t i, const char *path)
 {
     if (s->job->how == COKE_SORT_LINK)
@@ -196,7 +197,7 @@ static int put(struct sort *s, int64_t i, const char *folder)
                      ending);
         rc = put_at(s, i, path);
     }
-    return rc == COKE_EUSAGE ? ck_fail(COKE_EIO, "%s: every such name is taken", path) : rc;
+    return rc == COKE_EUSAGE ? ck_fail(COKE_EIO, "%s: no free file name", path) : rc;
 }
 
 static int make_folder(struct sort *s, int32_t cluster, const char *path)

@@ -1,8 +1,8 @@
-/* synthetic_images.c - the built-in data set: pictures of ten patterns, made when they are
+/* synthetic_images.c - the built-in data set: images of ten patterns, generated when they are
  * read.
  *
- * An image is a function of (seed, split, position) and the size: the beginning of a longer set
- * is the shorter set, and the same on every machine. */
+ * An image is a function of (seed, split, position) and the size: a shorter set is a prefix of
+ * a longer one, on every machine. Nothing is stored, so any thread may read. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -49,7 +49,7 @@ static int fail_key(const char *key)
     for (int i = 0; i < ROWS && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
                                  rows[i].name);
-    return ck_fail(COKE_EUSAGE, "'%s' is not known; known are %s, as in n=6000,size=32", key,
+    return ck_fail(COKE_EUSAGE, "unknown key '%s'; known: %s, as in n=6000,size=32", key,
                    known);
 }
 
@@ -82,13 +82,13 @@ static int parse_spec(struct spec *s, const char *text)
 
 /* ---- the data set ---- */
 
-/* The two splits use different parts of the generator's range. */
+/* The splits use disjoint ranges of the generator's counter. */
 static uint64_t number_of(const struct synthetic_images *s, int64_t i)
 {
     return (uint64_t)i | (uint64_t)(s->split == CK_SPLIT_TEST) << 62;
 }
 
-/* Each ten images that follow one another are the ten classes in an order of their own. */
+/* Every ten consecutive images are the ten classes in a random order. */
 static int make_labels(struct synthetic_images *s)
 {
     struct ck_perm order;

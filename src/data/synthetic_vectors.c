@@ -1,4 +1,4 @@
-/* synthetic_vectors.c - embeddings made up from a seed, hard in the way real ones are. */
+/* synthetic_vectors.c - generates embeddings from a seed, as hard to cluster as real ones. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -10,10 +10,11 @@
 
 enum { GROUP = 20, CHUNK = 256 };
 
+/* Read-only while the threads fill x, each its own chunks. */
 struct world {
     float *x;
     float *center; /* [clusters][dim] */
-    double *until; /* [clusters] cumulative share of the sizes */
+    double *until; /* [clusters] cumulative fraction of the sizes */
     int64_t n;
     int32_t dim, clusters;
     uint64_t seed;
@@ -39,7 +40,7 @@ static void normalize(float *v, int32_t dim)
         v[j] = (float)((double)v[j] / sqrt(sum));
 }
 
-/* Centers come in groups around a common direction; sizes follow a Zipf law. */
+/* Centers form groups around a common direction; sizes follow a Zipf law. */
 static void make_world(struct world *w)
 {
     double total = 0;
@@ -81,7 +82,7 @@ static void make_chunk(void *arg, int64_t chunk, int worker)
         ck_rng_normal(w->seed, CK_RNG_DATA, id, 4u << 20, g);
         float *v = w->x + i * w->dim;
         memcpy(v, w->center + (int64_t)c * w->dim, (size_t)w->dim * sizeof *v);
-        add_noise(w, id, 5u << 20, 0.9 * exp(0.3 * g[0]), v); /* some are far out */
+        add_noise(w, id, 5u << 20, 0.9 * exp(0.3 * g[0]), v); /* some are outliers */
         normalize(v, w->dim);
     }
 }

@@ -72,15 +72,16 @@ static void folders_of_nothing_are_refused(void **state)
 {
     (void)state;
     put("none/sub/readme.txt", "");
-    assert_fails(open_fails("none"), COKE_EFORMAT, "none: no images in it or below (.jpg");
+    assert_fails(open_fails("none"), COKE_EFORMAT,
+                 "none: no images in this folder or below (.jpg");
     assert_fails(open_fails("nowhere"), COKE_EIO, "nowhere: No such file");
     put("parts/train/cat/x.jpg", "x");
     put("parts/Val/cat/y.jpg", "y");
-    assert_fails(open_fails("parts"), COKE_EUSAGE, "not classes; give one of them: parts/Val");
+    assert_fails(open_fails("parts"), COKE_EUSAGE, "not classes; use one of them: parts/Val");
     put("one.jpg", "x");
-    assert_fails(open_fails("one.jpg"), COKE_EUSAGE, "one image is not a data set");
+    assert_fails(open_fails("one.jpg"), COKE_EUSAGE, "a single image is not a data set");
     put("one.doc", "x");
-    assert_fails(open_fails("one.doc"), COKE_EUSAGE, "not a kind of data set");
+    assert_fails(open_fails("one.doc"), COKE_EUSAGE, "unknown kind of data set");
 }
 
 static void unreadable_folder_is_named(void **state)

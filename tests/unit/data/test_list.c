@@ -111,9 +111,9 @@ static void bad_lists_are_refused_with_the_line(void **state)
     put("bad.csv", "\"a.jpg,1\n");
     assert_fails(open_fails("bad.csv"), COKE_EFORMAT, "line 1: a quote is not closed");
     put("bad.csv", "\"a.jpg\" 1\n");
-    assert_fails(open_fails("bad.csv"), COKE_EFORMAT, "line 1: something follows");
+    assert_fails(open_fails("bad.csv"), COKE_EFORMAT, "line 1: unexpected text");
     write_file("bad.txt", "a.jpg\n\0\0\n", 9);
-    assert_fails(open_fails("bad.txt"), COKE_EFORMAT, "line 2: a zero byte");
+    assert_fails(open_fails("bad.txt"), COKE_EFORMAT, "line 2: zero byte");
 }
 
 static void long_path_is_an_error_of_its_line(void **state)

@@ -465,7 +465,8 @@ static void options_that_cannot_be_are_refused(void **state)
     assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "rank 2 of 2");
     o = plain_options();
     o.view.small_views = 2;
-    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "small-views: recipe cifar has none");
+    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE,
+                 "small-views: recipe cifar has no small views");
     o = plain_options();
     o.view.recipe = 99;
     assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "recipe");

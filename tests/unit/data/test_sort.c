@@ -132,7 +132,7 @@ static void pixels_become_png(void **state)
     const int32_t cluster[] = {4, 5, 4};
     struct coke_sorted s;
     struct coke_dataset *d = open_data("synthetic:n=3,size=8");
-    assert_fails(sort(d, cluster, "out", COKE_SORT_LINK, &s), COKE_EUSAGE, "no files");
+    assert_fails(sort(d, cluster, "out", COKE_SORT_LINK, &s), COKE_EUSAGE, "are not files");
     assert_false(is_there("out"));
     assert_ok(sort(d, cluster, "out", COKE_SORT_COPY, &s));
     coke_dataset_free(d);
@@ -156,7 +156,7 @@ static void nothing_is_overwritten(void **state)
     struct coke_dataset *d = open_data("in");
     assert_fails(sort(d, cluster, "full", COKE_SORT_COPY, &s), COKE_EUSAGE, "not empty");
     assert_text("full/cluster-00/x.jpg", "old");
-    assert_fails(sort(d, cluster, "file", COKE_SORT_COPY, &s), COKE_EUSAGE, "no folder");
+    assert_fails(sort(d, cluster, "file", COKE_SORT_COPY, &s), COKE_EUSAGE, "is not a folder");
     assert_fails(sort(d, cluster, "none/out", COKE_SORT_COPY, &s), COKE_EIO, "none/out");
     mkdir("empty", 0777);
     assert_ok(sort(d, cluster, "empty", COKE_SORT_COPY, &s));
