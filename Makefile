@@ -10,7 +10,7 @@ new = $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR))
 DEV = -DCOKE_DEV=ON -DCMAKE_BUILD_TYPE=Debug
 RUN = $(CTEST) --output-on-failure -j $(JOBS)
 
-.PHONY: all demo check check-long tidy bench install clean help dev dev-clang
+.PHONY: all demo check check-long campaign tidy bench install clean help dev dev-clang
 
 all:
 	@$(CMAKE) -S . -B build $(call new,build) $(CMAKE_FLAGS) || { scripts/install-deps --list build; exit 1; }
@@ -34,7 +34,7 @@ check:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory dev-clang
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
-	$(RUN) --test-dir build-clang -R '^((kernels|cluster|nn|image|data)/[a-z0-9_]*|tree/openmp)$$'
+	$(RUN) --test-dir build-clang -R '^((kernels|cluster|nn|image|data|replay)/[a-z0-9_]*|tree/openmp)$$'
 	@$(MAKE) --no-print-directory dev
 	$(RUN) --test-dir build-dev -L 'unit|cli'
 	@$(MAKE) --no-print-directory all
@@ -46,6 +46,14 @@ check-long:
 	$(RUN) --test-dir build -C long -L long -j 1
 	@$(MAKE) --no-print-directory dev-clang
 	$(RUN) --test-dir build-clang -C long -R '^fuzz/'
+
+# Hours; the same command continues after an interruption. AMOUNT=.01 is one percent of it.
+AMOUNT ?= 1
+campaign:
+	@scripts/install-deps build check
+	@$(MAKE) --no-print-directory all dev-clang
+	/usr/bin/python3 tests/campaign/campaign.py build/coke build/campaign --build build \
+	  --fault build/tests/campaign/coke_fault.so --fuzz build-clang/tests --amount $(AMOUNT)
 
 # The files are spread over the cores; any finding of .clang-tidy is an error.
 tidy:
@@ -74,6 +82,7 @@ help:
 	@echo 'make demo        installs what is missing, builds, runs coke demo'
 	@echo 'make check       installs what is missing, builds with gcc and clang, runs all tests'
 	@echo 'make check-long  tests that take minutes and gigabytes'
+	@echo 'make campaign    kills, failing calls, flipped bits, lost processes, fuzzing: hours'
 	@echo 'make tidy        runs clang-tidy over src and cli'
 	@echo 'make bench       measures against faiss, scikit-learn, LEMON and PyTorch'
 	@echo 'make install     to prefix=$(prefix), below DESTDIR if that is set'

@@ -1,4 +1,7 @@
-/* args.h - the command line, read by the rows of option tables. */
+/* args.h - the command line: options and operands of a command.
+ *
+ * Values live in coke_options objects, one per kind of the library and one for the program's
+ * own options; parsing, bounds and messages are those of the library. */
 #ifndef COKE_CLI_ARGS_H
 #define COKE_CLI_ARGS_H
 
@@ -6,24 +9,48 @@
 
 enum { ARGS_MAX_ROWS = 128 };
 
-/* All options of a command in one table: the library's rows, then the program's. */
-struct args {
-    const struct command *cmd;
-    struct coke_option row[ARGS_MAX_ROWS];
-    struct coke_option_table table;
-    int own; /* first row of the program */
-    void *options;
-    const char **operand;
-    int noperands;
-    int help; /* -h or --help was there */
+/* One option that the command accepts. */
+struct arg_row {
+    struct coke_option_info info;
+    const struct arg *own;    /* NULL = an option of the library */
+    struct coke_options *set; /* the object that holds its value */
+    char *text;               /* last result of args_text(), owned */
 };
 
-void args_init(struct args *a, const struct command *cmd);
-/* The row's place in cmd->arg, or NULL for a row of the library. */
-const struct arg *args_own(const struct args *a, int row);
-/* Defaults, a preset, the file of --config, the environment, then argv[0] .. argv[argc - 1].
- * operand has room for argc. Says what is wrong. */
-int args_parse(struct args *a, void *options, const char **operand, int argc,
-               const char *const *argv);
+/* All options of a command: the library's, then the program's. */
+struct args {
+    const struct command *cmd;
+    struct coke_options *set[MAX_KINDS + 1]; /* one per kind, then the program's own */
+    int kinds;
+    struct arg_row row[ARGS_MAX_ROWS];
+    int n;
+    const char **operand; /* [noperands], points into argv; the array is the caller's */
+    int noperands;
+    int help; /* -h or --help was given */
+};
+
+/* Sets all options to their defaults. On failure, prints why and leaves nothing to release. */
+int args_init(struct args *a, const struct command *cmd);
+void args_release(struct args *a);
+/* Applies the preset, the file of --config, the environment, then argv[0] .. argv[argc - 1].
+ * operand has room for argc. Prints an error and returns its status. */
+int args_parse(struct args *a, const char **operand, int argc, const char *const *argv);
+
+int args_has(const struct args *a, const char *name);
+/* Values by name. A name that the command does not have is a bug: assert. */
+int args_flag(const struct args *a, const char *name);
+int64_t args_number(const struct args *a, const char *name); /* also a choice's position */
+double args_real(const struct args *a, const char *name);
+/* NULL = not given, or out of memory. Valid until the next call with this name. */
+const char *args_text(struct args *a, const char *name);
+/* Fills v with the list and returns its length. */
+int args_ints(const struct args *a, const char *name, int32_t v[COKE_MAX_HEADS]);
+/* The library's options of a kind, owned by a, for the functions that take them. */
+struct coke_options *args_options(const struct args *a, const char *kind);
+
+/* Sets the number of threads of the library from --threads. */
+int args_use_threads(const struct args *a);
+/* --print-config: the options of the first kind on standard output. */
+int args_print_config(const struct args *a);
 
 #endif

@@ -1,8 +1,12 @@
-/* assign_images.c - coke assign RUN DATA: the cluster of each image. */
+/* assign_images.c - coke assign RUN DATA: the cluster of each image, as a table or folders.
+ *
+ * Everything that can be refused is checked before the encoder runs: outputs, the folder to
+ * sort into, the head. */
 #include "assign_images.h"
 #include "emit.h"
 #include "outputs.h"
 #include "progress.h"
+#include "sorting.h"
 #include "talk.h"
 
 #include <errno.h>
@@ -10,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* State of one run; owns all pointers but a. */
 struct work {
-    const struct assign_images *o;
+    struct args *a;
     struct coke_run *run;
     struct coke_dataset *data;
     int head;
     int64_t n;
-    int32_t *cluster;
-    float *similarity, *margin;
+    int32_t *cluster;           /* [n], -1 = skipped */
+    float *similarity, *margin; /* [n] */
     struct progress bar;
     struct coke_callbacks callbacks;
 };
@@ -31,43 +36,34 @@ static void release(struct work *w)
     free(w->margin);
 }
 
-/* ---- before ---- */
+/* ---- checks ---- */
 
-static int check_outputs(const struct assign_images *o)
+static int check_outputs(struct args *a)
 {
-    if (o->copy && o->link)
-        return talk_fail(COKE_EUSAGE, "either --copy-to or --symlink, not both");
-    return o->output ? outputs_check_file(o->output, o->force) : COKE_OK;
+    const char *output = args_text(a, "output");
+    return output ? outputs_check_file(output, args_flag(a, "force")) : COKE_OK;
 }
 
-static int check_folder(struct work *w)
-{
-    const struct assign_images *o = w->o;
-    if (!o->copy && !o->link)
-        return COKE_OK;
-    int rc = coke_dataset_sort(w->data, NULL, 1, o->copy ? o->copy : o->link,
-                               o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, NULL, NULL);
-    return rc ? talk_fail_library(rc) : COKE_OK;
-}
-
-/* The head that was asked for, the one with as many clusters as classes, or the first. */
+/* The head of --head, else the one with as many clusters as classes, else the first. */
 static void choose_head(struct work *w)
 {
     int match = coke_run_match(w->run, coke_dataset_classes(w->data));
-    w->head = w->o->head >= 0 ? (int)w->o->head : match >= 0 ? match : 0;
-    if (w->o->head < 0 && coke_run_heads(w->run) > 1 && !w->o->t.quiet)
-        fprintf(stderr, "coke: head %d, with %lld clusters; --head chooses another of %d\n",
+    int asked = (int)args_number(w->a, "head");
+    w->head = asked >= 0 ? asked : match >= 0 ? match : 0;
+    if (asked < 0 && coke_run_heads(w->run) > 1 && !args_flag(w->a, "quiet"))
+        fprintf(stderr,
+                "coke: using head %d with %lld clusters; --head selects another of %d\n",
                 w->head, (long long)coke_run_k(w->run, w->head), coke_run_heads(w->run));
 }
 
 static int open_input(struct work *w, int n, const char *const *operands)
 {
     const char *source = NULL;
-    int rc = trained_open(&w->run, &source, &w->o->t, n, operands);
+    int rc = trained_open(&w->run, &source, w->a, n, operands);
     if (!rc)
-        rc = trained_open_data(&w->data, &w->o->t, w->run, source, &w->o->d);
+        rc = trained_open_data(&w->data, w->a, w->run, source, args_options(w->a, "dataset"));
     if (!rc)
-        rc = check_folder(w);
+        rc = sorting_check(w->a, w->data);
     if (rc)
         return rc;
     choose_head(w);
@@ -83,7 +79,7 @@ static int open_input(struct work *w, int n, const char *const *operands)
 
 /* ---- the table ---- */
 
-/* Quotes where a comma, a quote or an end of line is in the name (RFC 4180). */
+/* Quotes names with a comma, a quote or a line end (RFC 4180). */
 static void put_csv_text(FILE *to, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
@@ -99,6 +95,7 @@ static void put_csv_text(FILE *to, const char *text)
     fputc('"', to);
 }
 
+/* Skipped images have cluster -1 and empty numbers. */
 static void put_csv(const struct work *w, int64_t i, const char *name, FILE *to)
 {
     put_csv_text(to, name);
@@ -122,78 +119,67 @@ static void put_json(const struct work *w, int64_t i, const char *name, struct c
     coke_json_end(j);
 }
 
+/* CSV with a header line, or one JSON object per line. */
 static int put_table(const struct work *w, FILE *to)
 {
     char name[PATH_MAX + 64];
-    struct coke_json *j = w->o->t.json ? coke_json_open(to, COKE_JSON_LINE) : NULL;
-    if (!w->o->t.json)
+    struct coke_json *j =
+        args_flag(w->a, "json") ? coke_json_open(to, COKE_JSON_STYLE_LINE) : NULL;
+    if (!j)
         fputs("name,cluster,similarity,margin\n", to);
     for (int64_t i = 0; i < w->n; i++) {
         coke_dataset_name(w->data, i, name, sizeof name);
-        if (w->o->t.json)
+        if (j)
             put_json(w, i, name, j);
         else
             put_csv(w, i, name, to);
     }
-    return w->o->t.json ? emit_close(j) : COKE_OK;
+    return j ? emit_close(j) : COKE_OK;
 }
 
-/* The table as a file, whole or not at all. */
+/* Writes the table as a whole file or none: it is built in memory first. */
 static int write_table(const struct work *w)
 {
     char *text = NULL;
     size_t size = 0;
-    if (!w->o->output)
-        return put_table(w, stdout); /* main.c sees whether it arrived */
+    const char *output = args_text(w->a, "output");
+    if (!output)
+        return put_table(w, stdout); /* main.c checks for write errors */
     FILE *f = open_memstream(&text, &size);
     int failed = !f || put_table(w, f) || ferror(f);
     if (f && fclose(f))
         failed = 1;
-    int rc = failed ? COKE_ENOMEM : coke_file_write(w->o->output, text, size, w->o->force);
+    int rc =
+        failed ? COKE_ENOMEM : coke_file_write(output, text, size, args_flag(w->a, "force"));
     free(text);
     if (failed)
         return talk_fail(rc, "out of memory for a table of %lld images", (long long)w->n);
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-/* ---- folders ---- */
-
-static int sort_images(struct work *w)
+/* One read of all images, without labels; progress in images. */
+static int assign(struct work *w)
 {
-    const struct assign_images *o = w->o;
-    const char *dir = o->copy ? o->copy : o->link;
-    struct coke_sorted s;
-    if (!dir)
-        return COKE_OK;
-    int rc = coke_dataset_sort(w->data, w->cluster, (int32_t)coke_run_k(w->run, w->head), dir,
-                               o->copy ? COKE_SORT_COPY : COKE_SORT_LINK, &w->callbacks, &s);
+    progress_init(&w->bar, args_flag(w->a, "quiet"));
+    w->callbacks = progress_callbacks(&w->bar);
+    int rc = coke_run_assign(w->run, w->data, w->head, &w->callbacks, w->cluster, w->similarity,
+                             w->margin);
     progress_end(&w->bar);
-    if (rc)
-        return trained_fail(rc);
-    if (!o->t.quiet)
-        fprintf(stderr, "coke: %lld images in %lld folders below %s; %lld were renamed\n",
-                (long long)s.images, (long long)s.folders, dir, (long long)s.renamed);
-    return COKE_OK;
+    return rc ? trained_fail(rc) : COKE_OK;
 }
 
-int assign_images(const struct assign_images *o, int n, const char *const *operands)
+int assign_images(struct args *a, int n, const char *const *operands)
 {
-    struct work w = {.o = o};
-    int rc = check_outputs(o);
+    struct work w = {.a = a};
+    int rc = check_outputs(a);
     if (!rc)
         rc = open_input(&w, n, operands);
-    if (!rc) {
-        progress_init(&w.bar, o->t.quiet);
-        w.callbacks = progress_callbacks(&w.bar);
-        rc = coke_run_assign(w.run, w.data, w.head, &w.callbacks, w.cluster, w.similarity,
-                             w.margin);
-        progress_end(&w.bar);
-        rc = rc ? trained_fail(rc) : COKE_OK;
-    }
+    if (!rc)
+        rc = assign(&w);
     if (!rc)
         rc = write_table(&w);
     if (!rc)
-        rc = sort_images(&w);
+        rc = sorting_run(a, w.data, w.cluster, coke_run_k(w.run, w.head), &w.bar);
     release(&w);
     return rc;
 }

@@ -4,14 +4,7 @@
 
 #include "trained.h"
 
-struct assign_images {
-    struct trained t;
-    struct coke_dataset_options d;
-    const char *output, *copy, *link;
-    int64_t head; /* -1 = chosen */
-    int32_t force;
-};
-
-int assign_images(const struct assign_images *o, int n, const char *const *operands);
+/* Prints its own errors; returns the status. */
+int assign_images(struct args *a, int n, const char *const *operands);
 
 #endif

@@ -1,8 +1,12 @@
-/* cmd_assign.c - coke assign: labels of new vectors from a model, or of images from a run. */
+/* cmd_assign.c - coke assign: labels of new vectors from a model, or of images from a run.
+ *
+ * The first operand decides which: assign_images.c handles runs, this file models. The options
+ * of both are accepted by the parser, and those of the other kind refused here. */
 #include "assign_images.h"
 #include "emit.h"
 #include "outputs.h"
 #include "progress.h"
+#include "sorting.h"
 #include "talk.h"
 
 #include <stdlib.h>
@@ -10,39 +14,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct options {
-    struct assign_images i;
-    const char *scores;
-    int32_t constrained;
-};
-
-#define OWN struct options
 static const struct arg args[] = {
-    ARG_TEXT(OWN, i.output, "output", 'o', "FILE",
+    ARG_TEXT("output", 'o', "FILE",
              "vectors: labels, a .npy of int32 [n]; images: the table, instead of stdout"),
-    ARG_TEXT(OWN, scores, "scores", 0, "FILE",
+    ARG_TEXT("scores", 0, "FILE",
              "vectors: also the cosine to the label's center, a .npy of float32 [n][1]"),
-    ARG_FLAG(OWN, constrained, "constrained", 0,
-             "vectors: keep the model's size bounds, in proportion to the rows, exactly"),
-    ARG_INT(OWN, i.head, "head", 0, -1, -1, COKE_MAX_HEADS - 1, "auto",
-            "images: which clustering; auto: with as many clusters as classes, or the first"),
-    ARG_TEXT(OWN, i.copy, "copy-to", 0, "DIR",
-             "images: also copy them into DIR/cluster-0, DIR/cluster-1, ..."),
-    ARG_TEXT(OWN, i.link, "symlink", 0, "DIR", "images: the same with links to the files"),
-    ARG_FLAG(OWN, i.force, "force", 0, "overwrite files that exist; never those in DIR"),
-    ARG_TEXT(OWN, i.t.cache, "cache", 0, "DIR",
-             "folder for indexes of tar files, otherwise written beside them"),
-    ARG_INT(OWN, i.t.threads, "threads", 0, 0, 0, 1024, "auto", "threads; auto = all cores"),
-    ARG_FLAG(OWN, i.t.json, "json", 0,
-             "vectors: print the result as JSON; images: JSON lines instead of CSV"),
-    ARG_FLAG(OWN, i.t.quiet, "quiet", 'q', "no progress and no remarks; warnings stay"),
+    ARG_FLAG("constrained", 0,
+             "vectors: satisfy the model's size bounds exactly, in proportion to the rows"),
+    ARG_INT("head", -1, -1, COKE_MAX_HEADS - 1, "auto",
+            "images: which clustering; auto: the one with as many clusters as classes, or 0"),
+    ARG_TEXT("copy-to", 0, "DIR",
+             "also copy the images into DIR/cluster-0, DIR/cluster-1, ...; of vectors, those "
+             "that 'coke embed' made them of"),
+    ARG_TEXT("symlink", 0, "DIR", "the same with links to the files"),
+    ARG_FLAG("force", 0, "overwrite existing files, but never those in DIR"),
+    ARG_THREADS_AS("number of threads; auto = all cores"),
+    ARG_FLAG("json", 0, "vectors: print the result as JSON; images: JSON lines instead of CSV"),
+    ARG_QUIET,
+    ARG_CHANNELS,
 };
 
+/* State of one run with a model; owns all pointers. */
 struct work {
     struct coke_model *model;
     struct coke_rows *rows;
-    int32_t *labels;
-    float *scores;
+    struct coke_dataset *images; /* that the rows are of; NULL = nothing is sorted */
+    int32_t *labels;             /* [rows] */
+    float *scores;               /* [rows], or NULL without --scores */
     struct coke_head_summary summary;
 };
 
@@ -50,11 +48,12 @@ static void release(struct work *w)
 {
     coke_model_free(w->model);
     coke_rows_free(w->rows);
+    coke_dataset_free(w->images);
     free(w->labels);
     free(w->scores);
 }
 
-/* First: where it is no model, there is nothing to say about the rest. */
+/* Comes first: messages about other options make no sense without a model. */
 static int open_model(struct work *w, int n, const char *const *paths)
 {
     if (n < 2)
@@ -65,45 +64,85 @@ static int open_model(struct work *w, int n, const char *const *paths)
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-static int check_options(const struct options *o)
+/* Before reading the rows: refuse what could not be written afterwards. */
+static int check_outputs(struct args *a)
 {
-    if (!o->i.output)
-        return talk_fail(COKE_EUSAGE, "where to is missing, as in -o labels.npy");
-    if (o->scores && strcmp(o->scores, o->i.output) == 0)
-        return talk_fail(COKE_EUSAGE, "%s cannot take both labels and scores", o->i.output);
-    int rc = outputs_check_file(o->i.output, o->i.force);
-    return rc || !o->scores ? rc : outputs_check_file(o->scores, o->i.force);
+    const char *output = args_text(a, "output"), *scores = args_text(a, "scores");
+    int force = args_flag(a, "force");
+    if (!output)
+        return talk_fail(COKE_EUSAGE, "missing output file: use -o labels.npy");
+    if (scores && strcmp(scores, output) == 0)
+        return talk_fail(COKE_EUSAGE, "%s: labels and scores need different files", output);
+    int rc = outputs_check_file(output, force);
+    return rc || !scores ? rc : outputs_check_file(scores, force);
 }
 
-static int open_input(struct work *w, const struct options *o, int n, const char *const *paths)
+/* Labels, and scores only if requested: [rows] each. */
+static int open_input(struct work *w, struct args *a, int n, const char *const *paths)
 {
-    int rc = coke_rows_open(&w->rows, paths + 1, n - 1, NULL);
+    int rc = coke_rows_open(&w->rows, paths + 1, n - 1, NULL), scores;
     if (rc)
         return talk_fail_library(rc);
-    if (coke_rows_note(w->rows)[0] && !o->i.t.quiet)
+    if (coke_rows_note(w->rows)[0] && !args_flag(a, "quiet"))
         talk_line("", coke_rows_note(w->rows));
     size_t rows = (size_t)coke_rows_count(w->rows);
+    scores = args_text(a, "scores") != NULL;
     w->labels = calloc(rows, sizeof *w->labels);
-    w->scores = o->scores ? calloc(rows, sizeof *w->scores) : NULL;
-    if (!w->labels || (o->scores && !w->scores))
+    w->scores = scores ? calloc(rows, sizeof *w->scores) : NULL;
+    if (!w->labels || (scores && !w->scores))
         return talk_fail(COKE_ENOMEM, "out of memory for the labels of %zu rows", rows);
     return COKE_OK;
 }
 
-static int assign(struct work *w, const struct options *o)
+/* The images of the rows, if they are to be sorted. */
+static int open_images(struct work *w, struct args *a, int n, const char *const *paths)
+{
+    if (!sorting_wanted(a))
+        return COKE_OK;
+    if (n != 2)
+        return talk_fail(COKE_EUSAGE, "--copy-to and --symlink go with the rows of one file");
+    int rc = coke_dataset_open_embedded(&w->images, paths[1]);
+    if (rc)
+        return talk_fail_library(rc);
+    if (coke_dataset_count(w->images) != coke_rows_count(w->rows))
+        return talk_fail(COKE_EUSAGE, "%s has %lld rows, its images are %lld", paths[1],
+                         (long long)coke_rows_count(w->rows),
+                         (long long)coke_dataset_count(w->images));
+    return sorting_check(a, w->images);
+}
+
+static int sort_images(struct work *w, struct args *a)
+{
+    struct progress bar;
+    progress_init(&bar, args_flag(a, "quiet"));
+    int rc = sorting_run(a, w->images, w->labels, w->summary.k, &bar);
+    progress_end(&bar);
+    return rc;
+}
+
+/* The bounds of --constrained come from the model; without it every row gets its nearest
+ * center. */
+static int assign(struct work *w, const struct args *a)
 {
     struct progress p;
-    progress_init(&p, o->i.t.quiet);
+    progress_init(&p, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&p);
-    int rc = coke_model_assign(w->model, w->rows, o->constrained, o->i.t.use.bad, &callbacks,
-                               w->labels, w->scores, &w->summary);
+    struct coke_assign_job job = {.size = sizeof job,
+                                  .rows = w->rows,
+                                  .labels = w->labels,
+                                  .scores = w->scores,
+                                  .constrained = args_flag(a, "constrained"),
+                                  .bad = (enum coke_bad)args_number(a, "bad"),
+                                  .callbacks = &callbacks};
+    w->summary.size = sizeof w->summary;
+    int rc = coke_model_assign(w->model, &job, &w->summary);
     progress_end(&p);
     if (rc == COKE_ESTOPPED)
         return talk_fail(COKE_EFAIL, "stopped; nothing was written");
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-/* Takes back what was written; a device stays. */
+/* Removes a file that was written; devices and pipes stay. */
 static void remove_file(const char *path)
 {
     struct stat st;
@@ -111,22 +150,24 @@ static void remove_file(const char *path)
         unlink(path);
 }
 
-/* Scores first: with the labels in place all is there. */
-static int write_files(const struct work *w, const struct options *o)
+/* Scores first, labels last: if the labels exist, all files do. */
+static int write_files(const struct work *w, struct args *a)
 {
     int64_t n = coke_rows_count(w->rows);
-    int rc = o->scores ? coke_npy_write_f32(o->scores, w->scores, n, 1, o->i.force) : COKE_OK;
+    const char *scores = args_text(a, "scores");
+    int force = args_flag(a, "force");
+    int rc = scores ? coke_npy_write_f32(scores, w->scores, n, 1, force) : COKE_OK;
     if (rc)
         return talk_fail_library(rc);
-    rc = coke_npy_write_i32(o->i.output, w->labels, n, o->i.force);
-    if (rc && o->scores)
-        remove_file(o->scores);
+    rc = coke_npy_write_i32(args_text(a, "output"), w->labels, n, force);
+    if (rc && scores)
+        remove_file(scores);
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
 static int print_json(const struct work *w, FILE *to)
 {
-    struct coke_json *j = coke_json_open(to, COKE_JSON_PRETTY);
+    struct coke_json *j = coke_json_open(to, COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
     coke_json_put_int(j, "n", w->summary.n);
     coke_json_put_int(j, "dim", w->summary.dim);
@@ -135,71 +176,76 @@ static int print_json(const struct work *w, FILE *to)
     return emit_close(j);
 }
 
-static int print_result(const struct work *w, const struct options *o)
+/* Text goes to stderr if the labels go to standard output. */
+static int print_result(const struct work *w, struct args *a)
 {
     const struct coke_head_summary *s = &w->summary;
-    FILE *to = outputs_words(o->i.output);
-    if (o->i.t.json)
+    const char *output = args_text(a, "output");
+    FILE *to = outputs_words(output);
+    if (args_flag(a, "json"))
         return print_json(w, to);
     fprintf(to, "%-12s%lld x %lld", "rows", (long long)s->n, (long long)s->dim);
     if (s->skipped)
-        fprintf(to, "; %lld left out (label -1)", (long long)s->skipped);
+        fprintf(to, "; %lld skipped (label -1)", (long long)s->skipped);
     fprintf(to, "\n%-12s%lld\n", "clusters", (long long)s->k);
     emit_head_text(to, s);
-    fprintf(to, "%-12s%s\n", "written to", o->i.output);
+    fprintf(to, "%-12s%s\n", "written to", output);
     return COKE_OK;
 }
 
-static int label_vectors(const struct options *o, int n, const char *const *paths)
+/* The steps in order; each runs only if all before it succeeded. */
+static int label_vectors(struct args *a, int n, const char *const *paths)
 {
     struct work w = {0};
     int rc = open_model(&w, n, paths);
     if (!rc)
-        rc = check_options(o);
-    if (!rc && coke_set_threads((int)o->i.t.threads))
-        rc = talk_fail_library(COKE_EUSAGE);
+        rc = check_outputs(a);
     if (!rc)
-        rc = open_input(&w, o, n, paths);
+        rc = args_use_threads(a);
     if (!rc)
-        rc = assign(&w, o);
+        rc = open_input(&w, a, n, paths);
     if (!rc)
-        rc = write_files(&w, o);
+        rc = open_images(&w, a, n, paths);
     if (!rc)
-        rc = print_result(&w, o);
+        rc = assign(&w, a);
+    if (!rc)
+        rc = write_files(&w, a);
+    if (!rc && w.images)
+        rc = sort_images(&w, a);
+    if (!rc)
+        rc = print_result(&w, a);
     release(&w);
     return rc;
 }
 
-/* An option that would do nothing is a mistake. */
-static int refuse_for_images(const struct options *o, const char *run)
+/* An option that would have no effect is a mistake of the user: refuse it. */
+static int refuse_for_images(struct args *a, const char *run)
 {
-    const char *name = o->scores ? "scores" : o->constrained ? "constrained" : NULL;
+    const char *name = args_text(a, "scores")        ? "scores"
+                       : args_flag(a, "constrained") ? "constrained"
+                                                     : NULL;
     if (!name)
         return COKE_OK;
-    return talk_fail(COKE_EUSAGE, "--%s goes with a model of 'coke cluster'; %s is a training",
+    return talk_fail(COKE_EUSAGE, "--%s needs a model of 'coke cluster'; %s is a training",
                      name, run);
 }
 
-static int refuse_for_vectors(const struct options *o, const char *model)
+static int refuse_for_vectors(struct args *a, const char *model)
 {
-    const struct assign_images *i = &o->i;
-    const char *name = i->copy ? "copy-to" : i->link ? "symlink" : i->head >= 0 ? "head" : NULL;
-    if (!name)
+    if (args_number(a, "head") < 0)
         return COKE_OK;
-    return talk_fail(COKE_EUSAGE, "--%s goes with the run of a training; %s is none", name,
-                     model);
+    return talk_fail(COKE_EUSAGE, "--head needs the run of a training; %s is not one", model);
 }
 
-/* What the first operand is decides. */
-static int run(const void *options, int n, const char *const *paths)
+/* The first operand decides: a run of a training, or a model. */
+static int run(struct args *a, int n, const char *const *paths)
 {
-    const struct options *o = options;
     if (n > 0 && coke_run_is(paths[0])) {
-        int rc = refuse_for_images(o, paths[0]);
-        return rc ? rc : assign_images(&o->i, n, paths);
+        int rc = refuse_for_images(a, paths[0]);
+        return rc ? rc : assign_images(a, n, paths);
     }
-    int rc = n > 0 ? refuse_for_vectors(o, paths[0]) : COKE_OK;
-    return rc ? rc : label_vectors(o, n, paths);
+    int rc = n > 0 ? refuse_for_vectors(a, paths[0]) : COKE_OK;
+    return rc ? rc : label_vectors(a, n, paths);
 }
 
 const struct command cmd_assign = {
@@ -210,22 +256,23 @@ const struct command cmd_assign = {
         "With a model of 'coke cluster' (a model.safetensors or the folder it is in): labels "
         "every row of IN with its nearest center, or with --constrained so that the model's "
         "sizes are kept in proportion. With the run of a training (its folder or a "
-        "checkpoint): a line for each image of DATA with its name, cluster, the cosine to "
+        "checkpoint): prints one line per image of DATA with its name, cluster, the cosine to "
         "that center and the margin, which is that cosine minus the one to the second nearest "
-        "center: 0 = undecided. --copy-to and --symlink also sort the images into a folder "
-        "for each cluster.",
+        "center: 0 = undecided. --copy-to and --symlink also sort the images into one folder "
+        "per cluster; the images of vectors are known if 'coke embed' wrote them.",
     .examples =
         "coke assign out new.npy -o labels.npy\tthe nearest center of each row\n"
-        "coke assign out new.npy -o labels.npy --scores scores.npy\tand how near it is\n"
+        "coke assign out new.npy -o labels.npy --scores scores.npy\tand the cosine to it\n"
         "coke assign out new.npy -o labels.npy --constrained\tsizes as in the model\n"
         "coke assign out/model-h1-k100.safetensors new.npy -o labels.npy\tone of several "
         "clusterings\n"
+        "coke assign out x.npy -o labels.npy --symlink sorted\tthe images of 'coke embed -o "
+        "x.npy'\n"
         "coke assign run photos > clusters.csv\tcluster and margin of each image\n"
         "coke assign run photos --head 1 --symlink sorted -o t.csv\tand folders of links",
-    .group = {{coke_use_option_table, offsetof(OWN, i.t.use)},
-              {trained_data_table, offsetof(OWN, i.d)}},
+    .kind = {"use", "dataset"},
+    .hidden = "one-pass",
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(OWN),
     .run = run,
 };

@@ -1,5 +1,9 @@
-/* cmd_cluster.c - coke cluster: vectors in, labels with guaranteed sizes out. */
-#include "command.h"
+/* cmd_cluster.c - coke cluster: vectors in, labels with guaranteed sizes out.
+ *
+ * Order: usage and output folder, threads, rows and sizes, the clustering, files, the result
+ * on stdout. Under mpirun all ranks run this code with the same operands; rank 0 writes the
+ * files and prints. */
+#include "args.h"
 #include "emit.h"
 #include "outputs.h"
 #include "progress.h"
@@ -7,36 +11,29 @@
 
 #include <string.h>
 
-struct options {
-    struct coke_cluster_options o;
-    const char *output, *min_sizes, *max_sizes, *weights, *config;
-    int64_t threads;
-    int32_t force, print_config, json, quiet;
-};
-
-#define OWN struct options
 static const struct arg args[] = {
-    ARG_TEXT(OWN, output, "output", 'o', "DIR",
-             "folder for labels.npy, centers.npy, model.safetensors and summary.json; without "
-             "it nothing is written"),
-    ARG_TEXT(OWN, min_sizes, "min-sizes", 0, "FILE",
-             "least size of each cluster instead of --ratio: k numbers, one a line or .npy"),
-    ARG_TEXT(OWN, max_sizes, "max-sizes", 0, "FILE", "largest size of each cluster, the same"),
-    ARG_TEXT(OWN, weights, "weights", 0, "FILE",
+    ARG_TEXT("output", 'o', "DIR",
+             "folder for labels.npy, centers.npy, model.safetensors and summary.json; default: "
+             "write nothing"),
+    ARG_TEXT(
+        "min-sizes", 0, "FILE",
+        "minimum size of each cluster instead of --ratio: k numbers, one per line or .npy"),
+    ARG_TEXT("max-sizes", 0, "FILE", "maximum size of each cluster, in the same form"),
+    ARG_TEXT("weights", 0, "FILE",
              "weight of each row in objective and centers: n numbers; sizes count rows"),
-    ARG_TEXT(OWN, config, "config", 0, "FILE",
-             "options from a JSON file; those of the command line win"),
-    ARG_FLAG(OWN, print_config, "print-config", 0, "print all options as JSON and end"),
-    ARG_FORCE(OWN),
-    ARG_THREADS(OWN),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+    ARG_CONFIG,
+    ARG_PRINT_CONFIG,
+    ARG_FORCE,
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
-/* Everything a run owns. */
+/* What one call of the command owns; the members not needed stay NULL. */
 struct work {
     struct coke_rows *rows;
-    double *min_sizes, *max_sizes, *weights;
+    int64_t *min_sizes, *max_sizes;
+    double *weights;
     struct coke_cluster *result;
 };
 
@@ -44,67 +41,101 @@ static void release(struct work *w)
 {
     coke_cluster_free(w->result);
     coke_rows_free(w->rows);
-    coke_numbers_free(w->min_sizes);
-    coke_numbers_free(w->max_sizes);
+    coke_counts_free(w->min_sizes);
+    coke_counts_free(w->max_sizes);
     coke_numbers_free(w->weights);
 }
 
 /* ---- input ---- */
 
-/* What can be known to be wrong before a file is opened. */
-static int check_options(const struct options *o, int n)
+/* Checks the operands and the output before a file is opened. */
+static int check_usage(struct args *a, int n)
 {
+    int32_t k[COKE_MAX_HEADS];
+    const char *output = args_text(a, "output");
     if (n == 0)
-        return talk_fail(COKE_EUSAGE, "no input file; 'coke cluster --help' has examples");
-    if (o->o.k.n < 1)
-        return talk_fail(COKE_EUSAGE, "the number of clusters is missing, as in -k 100");
-    if (o->o.k.n > 1 && (o->min_sizes || o->max_sizes))
-        return talk_fail(COKE_EUSAGE, "sizes from a file go with one k, not with %d", o->o.k.n);
-    return o->output ? outputs_check_dir(o->output, &o->o.k, o->force) : COKE_OK;
+        return talk_fail(COKE_EUSAGE, "missing input file; 'coke cluster --help' has examples");
+    int heads = args_ints(a, "k", k);
+    if (heads < 1)
+        return talk_fail(COKE_EUSAGE, "missing number of clusters: use -k 100");
+    return output ? outputs_check_dir(output, k, heads, args_flag(a, "force")) : COKE_OK;
 }
 
-static int load_numbers(const char *path, int64_t wanted, const char *what, double **out)
+/* A file of sizes or weights must have exactly one number per cluster or row. */
+static int check_count(const char *path, int64_t n, int64_t wanted, const char *what)
 {
-    int64_t n;
-    if (!path)
+    if (n == wanted)
         return COKE_OK;
-    int rc = coke_numbers_load(path, out, &n);
+    return talk_fail(COKE_EFORMAT, "%s: %lld numbers for %lld %s", path, (long long)n,
+                     (long long)wanted, what);
+}
+
+/* path NULL: *out stays NULL and nothing is checked (n = k). */
+static int load_sizes(const char *path, int64_t k, int64_t **out)
+{
+    int64_t n = k;
+    int rc = path ? coke_counts_load(path, out, &n) : COKE_OK;
+    return rc ? talk_fail_library(rc) : check_count(path, n, k, "clusters");
+}
+
+static int load_weights(const char *path, int64_t rows, double **out)
+{
+    int64_t n = rows;
+    int rc = path ? coke_numbers_load(path, out, &n) : COKE_OK;
+    return rc ? talk_fail_library(rc) : check_count(path, n, rows, "rows");
+}
+
+/* One read of standard input suffices if there is one epoch, no repair and no search for bad
+ * rows; otherwise the library spools it to a temporary file. */
+static int is_one_pass(const struct args *a)
+{
+    return args_number(a, "epochs") == 1 && !args_flag(a, "repair") && !args_number(a, "bad");
+}
+
+static int open_rows(struct work *w, const struct args *a, int n, const char *const *paths)
+{
+    struct coke_options *how;
+    int rc = coke_options_new(&how, "rows");
+    if (!rc)
+        rc = coke_options_set_int(how, "one-pass", is_one_pass(a));
+    if (!rc)
+        rc = coke_rows_open(&w->rows, paths, n, how);
+    coke_options_free(how);
     if (rc)
         return talk_fail_library(rc);
-    if (n != wanted)
-        return talk_fail(COKE_EFORMAT, "%s: %lld numbers for %lld %s", path, (long long)n,
-                         (long long)wanted, what);
+    if (coke_rows_note(w->rows)[0] && !args_flag(a, "quiet"))
+        talk_line("", coke_rows_note(w->rows));
     return COKE_OK;
 }
 
-static int open_input(struct work *w, const struct options *o, int n, const char *const *paths)
+/* Standard input reaches only one rank. Sizes apply to the first k; the library refuses them
+ * for several heads. */
+static int open_input(struct work *w, struct args *a, int n, const char *const *paths)
 {
+    int32_t k[COKE_MAX_HEADS];
     for (int i = 0; i < n && coke_group_size() > 1; i++)
         if (strcmp(paths[i], "-") == 0)
             return talk_fail(COKE_EUSAGE,
                              "standard input cannot be shared by %d processes; write a file",
                              coke_group_size());
-    /* Rows to be left out are found in a pass of their own. */
-    struct coke_rows_options how = {.one_pass = o->o.epochs == 1 && !o->o.repair && !o->o.bad};
-    int rc = coke_rows_open(&w->rows, paths, n, &how);
-    if (rc)
-        return talk_fail_library(rc);
-    if (coke_rows_note(w->rows)[0] && !o->quiet)
-        talk_line("", coke_rows_note(w->rows));
-    rc = load_numbers(o->min_sizes, o->o.k.v[0], "clusters", &w->min_sizes);
+    int rc = open_rows(w, a, n, paths);
+    args_ints(a, "k", k);
     if (!rc)
-        rc = load_numbers(o->max_sizes, o->o.k.v[0], "clusters", &w->max_sizes);
+        rc = load_sizes(args_text(a, "min-sizes"), k[0], &w->min_sizes);
     if (!rc)
-        rc = load_numbers(o->weights, coke_rows_count(w->rows), "rows", &w->weights);
+        rc = load_sizes(args_text(a, "max-sizes"), k[0], &w->max_sizes);
+    if (!rc)
+        rc = load_weights(args_text(a, "weights"), coke_rows_count(w->rows), &w->weights);
     return rc;
 }
 
 /* ---- output ---- */
 
+/* The keys of summary.json, without the options. */
 static int print_json(const struct work *w)
 {
-    const struct coke_cluster_timing *t = coke_cluster_timing(w->result);
-    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+    const struct coke_timing *t = coke_cluster_timing(w->result);
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
     coke_json_put_int(j, "n", coke_rows_count(w->rows));
     coke_json_put_int(j, "dim", coke_rows_dim(w->rows));
@@ -127,20 +158,22 @@ static int print_json(const struct work *w)
     return emit_close(j);
 }
 
+/* reads counts the final scan and the repair too, samples as fractions. */
 static void print_epochs(const struct coke_head_summary *s)
 {
-    printf("%-12s%lld%s; %.4g passes over the data\n", "epochs", (long long)s->epochs,
-           s->converged ? ", then it stood still" : "", s->passes);
+    printf("%-12s%lld%s; the data was read %.4g times\n", "epochs", (long long)s->epochs,
+           s->converged ? ", converged" : "", s->reads);
 }
 
-static void print_table(const struct work *w, const struct options *o)
+/* Rows and speed once, the rest per head. */
+static void print_table(const struct work *w, const char *output)
 {
-    const struct coke_cluster_timing *t = coke_cluster_timing(w->result);
+    const struct coke_timing *t = coke_cluster_timing(w->result);
     const struct coke_head_summary *s = coke_cluster_summary(w->result, 0);
     char rate[24];
     printf("%-12s%lld x %lld", "rows", (long long)s->n, (long long)s->dim);
     if (s->skipped)
-        printf("; %lld left out", (long long)s->skipped);
+        printf("; %lld skipped", (long long)s->skipped);
     printf("\n");
     for (int h = 0; h < coke_cluster_heads(w->result); h++) {
         s = coke_cluster_summary(w->result, h);
@@ -148,59 +181,63 @@ static void print_table(const struct work *w, const struct options *o)
         emit_head_text(stdout, s);
         print_epochs(s);
     }
-    printf("%-12s%s vectors/s in the epochs; %.*f s in all\n", "speed",
+    printf("%-12s%s vectors/s in the epochs; %.*f s in total\n", "speed",
            talk_count(t->vectors_per_second, rate, sizeof rate), t->total < 1 ? 3 : 2,
            t->total);
-    if (o->output)
-        printf("%-12s%s\n", "written to", o->output);
+    if (output)
+        printf("%-12s%s\n", "written to", output);
 }
 
-static int finish(const struct work *w, const struct options *o)
+/* Files first: the table says "written to" only if they exist. */
+static int finish(const struct work *w, struct args *a)
 {
-    int rc = o->output ? coke_cluster_write(w->result, o->output, o->force) : COKE_OK;
+    const char *output = args_text(a, "output");
+    int rc = output ? coke_cluster_write(w->result, output, args_flag(a, "force")) : COKE_OK;
     if (rc)
         return talk_fail_library(rc);
-    if (o->json)
+    if (args_flag(a, "json"))
         rc = print_json(w);
     else
-        print_table(w, o);
-    if (!o->output && !o->quiet && talk_is_heard())
+        print_table(w, output);
+    if (!output && !args_flag(a, "quiet") && talk_is_heard())
         fputs("nothing was written; -o DIR keeps labels, centers and model\n", stderr);
     return rc;
 }
 
 /* ---- the command ---- */
 
-static int cluster(struct work *w, const struct options *o)
+/* The clustering itself. input borrows what w owns. */
+static int cluster(struct work *w, const struct args *a)
 {
     struct progress p;
-    progress_init(&p, o->quiet);
+    progress_init(&p, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&p);
-    struct coke_cluster_input input = {w->rows, w->min_sizes, w->max_sizes, w->weights};
-    int rc = coke_cluster_run(&w->result, &input, &o->o, &callbacks);
+    struct coke_cluster_input input = {.size = sizeof input,
+                                       .rows = w->rows,
+                                       .min_sizes = w->min_sizes,
+                                       .max_sizes = w->max_sizes,
+                                       .weights = w->weights};
+    int rc = coke_cluster_run(&w->result, &input, args_options(a, "cluster"), &callbacks);
     progress_end(&p);
-    if (rc == COKE_ESTOPPED) /* 75 would promise that a second run goes on from here */
+    if (rc == COKE_ESTOPPED) /* exit code 75 would promise that a second run resumes */
         return talk_fail(COKE_EFAIL, "stopped; nothing was written");
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-static int run(const void *options, int n, const char *const *paths)
+static int run(struct args *a, int n, const char *const *paths)
 {
-    const struct options *o = options;
     struct work w = {0};
-    if (o->print_config) {
-        int rc = coke_options_print_json(coke_cluster_option_table(), &o->o, stdout);
-        return rc ? talk_fail_library(rc) : COKE_OK;
-    }
-    int rc = check_options(o, n);
-    if (!rc && coke_set_threads((int)o->threads))
-        rc = talk_fail_library(COKE_EUSAGE);
+    if (args_flag(a, "print-config"))
+        return args_print_config(a);
+    int rc = check_usage(a, n);
     if (!rc)
-        rc = open_input(&w, o, n, paths);
+        rc = args_use_threads(a);
     if (!rc)
-        rc = cluster(&w, o);
+        rc = open_input(&w, a, n, paths);
     if (!rc)
-        rc = finish(&w, o);
+        rc = cluster(&w, a);
+    if (!rc)
+        rc = finish(&w, a);
     release(&w);
     return rc;
 }
@@ -208,25 +245,25 @@ static int run(const void *options, int n, const char *const *paths)
 const struct command cmd_cluster = {
     .name = "cluster",
     .usage = "IN... -k N [-o DIR] [options]",
-    .summary = "cluster vectors; every cluster gets its least size",
-    .about = "Clusters the rows of .npy (f4 f2 f8 u1 i1), .fvecs or .bvecs files by cosine. "
-             "Several files are one list of rows; '-' is a .npy on standard input. Every "
-             "cluster ends with at least ratio * n/k rows, and a certificate says how far the "
-             "labels can be from the best ones. Prints a short table.",
+    .summary = "cluster vectors; every cluster gets its minimum size",
+    .about =
+        "Clusters the rows of .npy (f4 f2 f8 u1 i1), .fvecs or .bvecs files by cosine. "
+        "Several files are one list of rows; '-' is a .npy on standard input. Every "
+        "cluster gets at least ratio * n/k rows, and a certificate states how far the labels "
+        "can be from the optimum. Prints a short table.",
     .examples =
-        "coke cluster x.npy -k 1000 -o out\tclusters of at least .4 n/k rows; files in out/\n"
+        "coke cluster x.npy -k 1000 -o out\tclusters of at least 0.4 n/k rows; files in out/\n"
         "coke cluster x.npy -k 100 --ratio 1 -o out\tbalanced: each at least n/k rows, rounded "
         "down\n"
         "coke cluster a.npy b.npy -k 10,100,1000 -o out\tthree clusterings of two files\n"
-        "coke cluster x.npy -k 50 --min-sizes sizes.txt -o out\ta bound for each cluster\n"
+        "coke cluster x.npy -k 50 --min-sizes sizes.txt -o out\ta minimum size per cluster\n"
         "make-vectors | coke cluster - -k 1000 --epochs 1 --no-repair -o out\tone pass over a "
         "stream, nothing spooled\n"
         "mpirun -n 4 coke cluster x.npy -k 1000 -o out\tfour processes, the same bytes\n"
         "coke cluster x.npy -k 1000 --print-config > c.json\tthe options, for --config c.json",
-    .group = {{coke_cluster_option_table, offsetof(struct options, o)}},
+    .kind = {"cluster"},
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .joins = 1,
     .run = run,
 };

@@ -1,6 +1,8 @@
-/* cmd_demo_vectors.c - coke demo vectors: what the least size does, on vectors made up on the
- * spot. */
-#include "command.h"
+/* cmd_demo_vectors.c - coke demo vectors: the effect of minimum sizes on generated vectors.
+ *
+ * Clusters the same vectors three times, with ratio 0, 0.4 and 1, and prints a table and a
+ * histogram of the cluster sizes. */
+#include "args.h"
 #include "emit.h"
 #include "progress.h"
 #include "talk.h"
@@ -11,32 +13,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct options {
-    int64_t n, dim, k, seed, threads;
-    int32_t json, quiet;
+static const struct arg args[] = {
+    ARG_INT("n", 100000, 100, 100000000, NULL, "number of vectors"),
+    ARG_INT("dim", 64, 2, 4096, NULL, "dimension of the vectors"),
+    ARG_INT("k", 500, 2, 100000, NULL, "clusters in the data and in the result"),
+    ARG_INT("seed", 1, 0, 9007199254740992.0, NULL, "seed of the data"),
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
-#define OWN struct options
-static const struct arg args[] = {
-    ARG_INT(OWN, n, "n", 0, 100000, 100, 100000000, NULL, "vectors"),
-    ARG_INT(OWN, dim, "dim", 0, 64, 2, 4096, NULL, "columns"),
-    ARG_INT(OWN, k, "k", 0, 500, 2, 100000, NULL, "clusters, in the data and asked for"),
-    ARG_INT(OWN, seed, "seed", 0, 1, 0, 9007199254740992.0, NULL, "makes other data"),
-    ARG_THREADS(OWN),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+/* Values of the options, once parsed. */
+struct options {
+    int64_t n, dim, k, seed;
+    int quiet;
 };
 
 enum { RUNS = 3, BINS = 7, BAR = 14 };
 static const double ratios[RUNS] = {0, 0.4, 1};
 
-/* Upper ends of the bins of the histogram, as multiples of n/k; below the first = empty. */
+/* Upper ends of the bins of the histogram, as multiples of n/k. The first bin is for empty
+ * clusters. */
 static const double bin_end[BINS] = {0, 0.1, 0.4, 1, 2, 4, INFINITY};
 
 struct result {
     struct coke_head_summary s;
     double seconds;
-    int64_t empty, below; /* clusters without rows; under .4 n/k */
+    int64_t empty, below; /* clusters without rows; below 0.4 n/k */
     int64_t bin[BINS];
 };
 
@@ -46,17 +49,18 @@ static void count_sizes(const struct options *o, const int64_t *size, struct res
 {
     double even = (double)o->n / (double)o->k;
     for (int64_t i = 0; i < o->k; i++) {
-        double share = (double)size[i] / even;
+        double relative = (double)size[i] / even;
         int b = 0;
         r->empty += size[i] == 0;
         r->below += size[i] < (int64_t)floor(0.4 * even);
-        /* a bin has its lower end, except that the first holds only the empty ones */
-        while (b < BINS - 1 && (b == 0 ? size[i] > 0 : share >= bin_end[b]))
+        /* bins include their lower end; the first holds only empty clusters */
+        while (b < BINS - 1 && (b == 0 ? size[i] > 0 : relative >= bin_end[b]))
             b++;
         r->bin[b]++;
     }
 }
 
+/* Copies the summary: the result is freed before printing. */
 static int measure(const struct options *o, const struct coke_cluster *c, struct result *r)
 {
     int32_t *label = calloc((size_t)o->n, sizeof *label);
@@ -73,21 +77,32 @@ static int measure(const struct options *o, const struct coke_cluster *c, struct
     return rc ? talk_fail(rc, "out of memory for %lld labels", (long long)o->n) : COKE_OK;
 }
 
+static int set_clustering(struct coke_options *c, const struct options *o, double ratio)
+{
+    int rc = coke_options_set_int(c, "k", o->k);
+    if (!rc)
+        rc = coke_options_set_float(c, "ratio", ratio);
+    return rc ? rc : coke_options_set_int(c, "seed", o->seed);
+}
+
+/* One clustering. Messages about automatic options would interrupt the table: say is NULL. */
 static int run_one(const struct options *o, struct coke_rows *rows, double ratio,
                    struct result *r)
 {
     struct progress p;
-    struct coke_cluster_options co = coke_cluster_options_default();
-    struct coke_cluster_input input = {.rows = rows};
+    struct coke_options *options = NULL;
+    struct coke_cluster_input input = {.size = sizeof input, .rows = rows};
     struct coke_cluster *c = NULL;
-    co.k = (struct coke_ints){.n = 1, .v = {(int32_t)o->k}};
-    co.ratio = ratio;
-    co.seed = o->seed;
     progress_init(&p, o->quiet);
-    p.quiet |= !p.terminal; /* a few seconds: no log */
+    p.quiet |= !p.terminal; /* takes a few seconds: a bar, but no log lines */
     struct coke_callbacks callbacks = progress_callbacks(&p);
     callbacks.say = NULL;
-    int rc = coke_cluster_run(&c, &input, &co, &callbacks);
+    int rc = coke_options_new(&options, "cluster");
+    if (!rc)
+        rc = set_clustering(options, o, ratio);
+    if (!rc)
+        rc = coke_cluster_run(&c, &input, options, &callbacks);
+    coke_options_free(options);
     progress_end(&p);
     if (rc)
         return talk_fail(rc == COKE_ESTOPPED ? COKE_EFAIL : rc, "%s", coke_last_error());
@@ -100,7 +115,7 @@ static int run_one(const struct options *o, struct coke_rows *rows, double ratio
 
 static int print_json(const struct options *o, const struct result *r)
 {
-    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
     coke_json_put_int(j, "n", o->n);
     coke_json_put_int(j, "dim", o->dim);
@@ -117,6 +132,7 @@ static int print_json(const struct options *o, const struct result *r)
     return emit_close(j);
 }
 
+/* One line per ratio. The gap is known only after a repair. */
 static void print_rows(const struct options *o, const struct result *r)
 {
     printf("%5s  %9s  %9s  %8s  %8s  %8s  %6s  %9s  %8s  %8s\n", "ratio", "objective",
@@ -135,7 +151,8 @@ static void print_rows(const struct options *o, const struct result *r)
            floor(0.4 * (double)o->n / (double)o->k));
 }
 
-/* A bar of up to BAR cells, in eighths of a cell where the terminal can show them. */
+/* A bar of up to BAR cells, in eighths of a cell if the terminal can show UTF-8. pad: fill up
+ * to the next column. */
 static void print_bar(int64_t count, int64_t most, int utf8, int pad)
 {
     static const char *const part[] = {"",       "\u258f", "\u258e", "\u258d",
@@ -147,6 +164,7 @@ static void print_bar(int64_t count, int64_t most, int utf8, int pad)
     printf(" %-*lld", pad ? BAR - cells + 6 : 0, (long long)count);
 }
 
+/* "12 to 47": the bounds of bin b in rows. */
 static void name_bin(int b, double even, char *out, size_t size)
 {
     if (b == 0)
@@ -158,6 +176,7 @@ static void name_bin(int b, double even, char *out, size_t size)
                  ceil(bin_end[b] * even) - 1);
 }
 
+/* All bars have the same scale, so that the three columns can be compared. */
 static void print_histogram(const struct options *o, const struct result *r)
 {
     int utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -185,19 +204,21 @@ static void print_table(const struct options *o, const struct result *r)
            (long long)o->n, (long long)o->dim, (long long)o->k, (long long)o->k);
     print_rows(o, r);
     print_histogram(o, r);
-    printf("\nratio 0 is k-means without bounds: %lld of %lld clusters stay below .4 n/k, and "
-           "the largest "
-           "takes %.1f %% of the rows.\n"
-           "With a bound every cluster has its least size; the mean cosine changes by %+.2f %% "
-           "(ratio .4) and %+.2f %% (ratio 1).\n",
-           (long long)r[0].below, (long long)o->k, 100 * (double)r[0].s.size_max / (double)o->n,
-           100 * (r[1].s.labels_objective / r[0].s.labels_objective - 1),
-           100 * (r[2].s.labels_objective / r[0].s.labels_objective - 1));
+    printf(
+        "\nratio 0 is k-means without bounds: %lld of %lld clusters stay below .4 n/k, and "
+        "the largest "
+        "takes %.1f %% of the rows.\n"
+        "With a bound every cluster has its minimum size; the mean cosine changes by %+.2f %% "
+        "(ratio .4) and %+.2f %% (ratio 1).\n",
+        (long long)r[0].below, (long long)o->k, 100 * (double)r[0].s.size_max / (double)o->n,
+        100 * (r[1].s.labels_objective / r[0].s.labels_objective - 1),
+        100 * (r[2].s.labels_objective / r[0].s.labels_objective - 1));
 }
 
 /* ---- the command ---- */
 
-static int demonstrate(const struct options *o, float *x)
+/* x [n][dim] is filled here and borrowed by the rows. */
+static int demonstrate(const struct options *o, int json, float *x)
 {
     struct result result[RUNS] = {0};
     struct coke_rows *rows = NULL;
@@ -211,25 +232,33 @@ static int demonstrate(const struct options *o, float *x)
     coke_rows_free(rows);
     if (rc)
         return rc;
-    if (o->json)
+    if (json)
         return print_json(o, result);
     print_table(o, result);
     return COKE_OK;
 }
 
-static int run(const void *options, int n, const char *const *operands)
+static int run(struct args *a, int n, const char *const *operands)
 {
-    const struct options *o = options;
+    const struct options o = {.n = args_number(a, "n"),
+                              .dim = args_number(a, "dim"),
+                              .k = args_number(a, "k"),
+                              .seed = args_number(a, "seed"),
+                              .quiet = args_flag(a, "quiet")};
     if (n)
-        return talk_fail(COKE_EUSAGE, "'%s': the demo makes its data itself", operands[0]);
-    if (coke_set_threads((int)o->threads))
-        return talk_fail_library(COKE_EUSAGE);
+        return talk_fail(COKE_EUSAGE,
+                         "unexpected operand '%s': the demo generates its own data",
+                         operands[0]);
+    int rc = args_use_threads(a);
+    if (rc)
+        return rc;
+    /* for nl_langinfo, which tells whether the terminal takes UTF-8 */
     setlocale(LC_CTYPE, "");
-    float *x = calloc((size_t)o->n, (size_t)o->dim * sizeof *x);
+    float *x = calloc((size_t)o.n, (size_t)o.dim * sizeof *x);
     if (!x)
-        return talk_fail(COKE_ENOMEM, "out of memory for %lld x %lld vectors", (long long)o->n,
-                         (long long)o->dim);
-    int rc = demonstrate(o, x);
+        return talk_fail(COKE_ENOMEM, "out of memory for %lld x %lld vectors", (long long)o.n,
+                         (long long)o.dim);
+    rc = demonstrate(&o, args_flag(a, "json"), x);
     free(x);
     return rc;
 }
@@ -237,14 +266,13 @@ static int run(const void *options, int n, const char *const *operands)
 const struct command cmd_demo_vectors = {
     .name = "demo vectors",
     .usage = "[options]",
-    .summary = "cluster made-up vectors with ratio 0, .4 and 1, and compare",
+    .summary = "cluster generated vectors with ratio 0, 0.4 and 1, and compare",
     .about =
-        "Makes vectors around directions of very unequal popularity, clusters them with "
-        "the least sizes 0, .4 n/k and n/k, and prints what became of objective and sizes.",
+        "Generates vectors around directions of very unequal frequency, clusters them with "
+        "minimum sizes 0, 0.4 n/k and n/k, and compares objectives and sizes.",
     .examples = "coke demo vectors\ta few seconds\n"
                 "coke demo vectors -n 1000000 -k 1000\ta larger one",
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .run = run,
 };

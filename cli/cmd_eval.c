@@ -1,4 +1,8 @@
-/* cmd_eval.c - coke eval knn, cluster: an encoder as it is, against known classes. */
+/* cmd_eval.c - coke eval knn, cluster: an encoder without further training, against known
+ * classes.
+ *
+ * Both are deterministic: the same files give the same figures. Fractions are printed in
+ * percent as text and as 0..1 in JSON. */
 #include "exam.h"
 #include "talk.h"
 
@@ -7,22 +11,18 @@
 
 /* ---- knn ---- */
 
-struct knn_options {
-    struct exam_options c;
-    struct coke_knn_options o;
-};
-
 static const struct arg knn_args[] = {
-    ARG_TEST(struct knn_options),
-    ARGS_EXAM(struct knn_options),
+    ARG_TEST,
+    ARGS_TRAINED,
 };
 
-static int print_knn_json(const struct exam *x, const struct knn_options *o,
-                          const struct coke_eval_knn *r)
+/* One accuracy per number of neighbours, keyed by that number. */
+static int print_knn_json(const struct exam *x, const struct coke_knn_result *r)
 {
-    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
-    exam_begin_json(j, x, &o->c, r->leave_one_out ? "knn, leave one out" : "knn");
-    coke_json_put_real(j, "temperature", o->o.temperature);
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_STYLE_PRETTY);
+    exam_begin_json(j, x, args_text(x->a, "test"),
+                    r->leave_one_out ? "knn, leave one out" : "knn");
+    coke_json_put_real(j, "temperature", args_real(x->a, "temperature"));
     coke_json_put_int(j, "bank_images", r->bank);
     coke_json_put_int(j, "test_images", r->asked);
     coke_json_put_int(j, "bad", r->bad);
@@ -36,41 +36,40 @@ static int print_knn_json(const struct exam *x, const struct knn_options *o,
     return emit_close(j);
 }
 
-static void print_knn(const struct exam *x, const struct knn_options *o,
-                      const struct coke_eval_knn *r)
+/* Leave-one-out has one voter less; larger k then use all of them. */
+static void print_knn(const struct exam *x, const struct coke_knn_result *r)
 {
-    const struct exam_options *c = &o->c;
+    const char *test = args_text(x->a, "test");
     exam_print_about(x);
-    printf(": %lld images vote, %lld", (long long)r->bank, (long long)r->asked);
+    printf(": %lld images vote on %lld", (long long)r->bank, (long long)r->asked);
     if (r->leave_one_out)
-        printf(" are asked, each without its own vote");
+        printf(" of them, each without its own vote");
     else
-        printf(" of %s are asked", c->test ? c->test : "its test split");
+        printf(" of %s", test ? test : "its test split");
     printf("; %d classes\n", r->classes);
-    printf("%-10scosine, temperature %g; nothing in it is random\n", "protocol",
-           o->o.temperature);
+    printf("%-10scosine, temperature %g; deterministic\n", "protocol",
+           args_real(x->a, "temperature"));
     exam_print_bad(r->bad);
     int64_t most = r->bank - (r->leave_one_out != 0);
     for (int i = 0; i < r->n; i++)
         printf("k-NN %-6lld %6.2f%s\n", (long long)r->k[i], 100 * r->accuracy[i],
-               r->k[i] > most ? "  (there are fewer: all vote)" : "");
+               r->k[i] > most ? "  (fewer exist: all vote)" : "");
 }
 
-static int run_knn(const void *options, int n, const char *const *operands)
+static int run_knn(struct args *a, int n, const char *const *operands)
 {
-    const struct knn_options *o = options;
     struct exam x = {0};
-    struct coke_eval_knn result;
-    int rc = exam_open(&x, &o->c, n, operands);
+    struct coke_knn_result result = COKE_INIT(struct coke_knn_result);
+    int rc = exam_open(&x, a, n, operands);
     if (!rc) {
-        rc = coke_eval_knn(&x.in, &o->o, &result);
+        rc = coke_eval_knn(&x.in, args_options(a, "knn"), &result);
         progress_end(&x.bar);
         if (rc)
             rc = trained_fail(rc);
-        else if (o->c.t.json)
-            rc = print_knn_json(&x, o, &result);
+        else if (args_flag(a, "json"))
+            rc = print_knn_json(&x, &result);
         else
-            print_knn(&x, o, &result);
+            print_knn(&x, &result);
     }
     exam_close(&x);
     return rc;
@@ -79,19 +78,18 @@ static int run_knn(const void *options, int n, const char *const *operands)
 const struct command cmd_eval_knn = {
     .name = "eval knn",
     .usage = "RUN DATA [--test DATA2] [options]",
-    .summary = "judge an encoder by its nearest neighbours",
-    .about = "Every test image gets the class that its nearest train images vote for, weighted "
-             "by cosine. Without test images every train image is asked and does not vote for "
-             "itself. " SPLITS RUN_IS DATA_IS,
+    .summary = "evaluate an encoder by nearest neighbours",
+    .about =
+        "Every test image gets the class that its nearest train images vote for, weighted "
+        "by cosine. Without test images every train image is classified by the others. " SPLITS
+            RUN_IS DATA_IS,
     .examples = "coke eval knn run data/cifar10\t20 and 200 neighbours\n"
                 "coke eval knn run photos/train --test photos/val --json\tfor programs\n"
                 "coke eval knn --weights resnet18.safetensors photos\ta torchvision ResNet",
-    .group = {{coke_knn_option_table, offsetof(struct knn_options, o)},
-              {coke_use_option_table, offsetof(struct knn_options, c.t.use)},
-              {exam_data_table, offsetof(struct knn_options, c.d)}},
+    .kind = {"knn", "use", "dataset"},
+    .hidden = EXAM_HIDDEN,
     .arg = knn_args,
     .nargs = ARG_COUNT(knn_args),
-    .size = sizeof(struct knn_options),
     .run = run_knn,
 };
 
@@ -99,34 +97,31 @@ const struct command cmd_eval_knn = {
 
 enum { SPLIT_AUTO, SPLIT_TRAIN, SPLIT_TEST };
 
-struct cluster_options {
-    struct exam_options c;
-    int32_t split;
-};
-
 static const struct arg cluster_args[] = {
-    ARG_CHOICE(struct cluster_options, split, "split", "auto|train|test", 2,
+    ARG_CHOICE("split", "auto|train|test", 2,
                "which part of DATA; auto: the test split if it has one"),
-    ARGS_EXAM(struct cluster_options),
+    ARGS_TRAINED,
 };
 
-/* Of several runs, which are trials of one training: the heads that belong together are those
- * of the same number. */
+/* Results of several runs, which are trials of one training: head h of one run corresponds to
+ * head h of the others. */
 struct trials {
     int runs;
-    struct coke_eval_cluster *result; /* [runs] */
+    struct coke_clusters_result *result; /* [runs] */
 };
 
 enum { ACC, MANY, NMI, ARI, MEASURES };
 static const char *const measure_key[] = {"acc", "many_to_one", "nmi", "ari"};
 
-static double measure(const struct coke_eval_head *h, int m)
+/* Value m of a head, in the order of measure_key. */
+static double measure(const struct coke_head_scores *h, int m)
 {
     const double value[] = {h->accuracy, h->many_to_one, h->nmi, h->ari};
     return value[m];
 }
 
-/* Mean and deviation (of the sample) over the runs. */
+/* Mean and sample deviation of measure m of one head over the runs. Two scans over the runs: no
+ * cancellation. */
 static void sum_up(const struct trials *t, int head, int m, double *mean, double *deviation)
 {
     double sum = 0, square = 0;
@@ -140,6 +135,7 @@ static void sum_up(const struct trials *t, int head, int m, double *mean, double
     *deviation = t->runs > 1 ? sqrt(square / (t->runs - 1)) : 0;
 }
 
+/* Means make sense only if all runs have the same number of heads and clusters. */
 static int same_heads(const struct trials *t)
 {
     for (int r = 1; r < t->runs; r++) {
@@ -153,13 +149,12 @@ static int same_heads(const struct trials *t)
 }
 
 static void print_cluster(const struct exam *x, const char *split,
-                          const struct coke_eval_cluster *r)
+                          const struct coke_clusters_result *r)
 {
     exam_print_about(x);
     printf("%s%s: %lld images, %d classes\n", *split ? ", " : "", split, (long long)r->images,
            r->classes);
-    printf("%-10scluster: nearest center of the last epoch; nothing in it is random\n",
-           "protocol");
+    printf("%-10scluster: nearest center of the last epoch; deterministic\n", "protocol");
     exam_print_bad(r->bad);
     printf("head      K      ACC  many-to-one    NMI    ARI\n");
     for (int h = 0; h < r->heads; h++)
@@ -182,11 +177,11 @@ static void print_trials(const struct trials *t)
     }
 }
 
-static void emit_cluster(struct coke_json *j, const struct exam *x,
-                         const struct exam_options *c, const char *split,
-                         const struct coke_eval_cluster *r)
+/* One object per run; fractions as 0..1. */
+static void emit_cluster(struct coke_json *j, const struct exam *x, const char *split,
+                         const struct coke_clusters_result *r)
 {
-    exam_begin_json(j, x, c, "cluster");
+    exam_begin_json(j, x, NULL, "cluster");
     coke_json_put_text(j, "split", split);
     coke_json_put_int(j, "images", r->images);
     coke_json_put_int(j, "bad", r->bad);
@@ -223,40 +218,45 @@ static void emit_trials(struct coke_json *j, const struct trials *t)
     coke_json_end(j);
 }
 
-/* The images to judge, and how the part is called. */
-static int open_images(struct exam *x, const struct cluster_options *o, const char **split)
+/* Opens the images to evaluate; *split is the name of the split, "" if the data set has none.
+ * The train split is opened first, because only an open data set knows whether it has a test
+ * split. */
+static int open_images(struct exam *x, const char **split)
 {
-    int rc = COKE_OK;
+    int rc = COKE_OK, which = (int)args_number(x->a, "split");
     *split = "";
-    if (o->split != SPLIT_TEST)
-        rc = exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TRAIN);
-    int has = o->split == SPLIT_TEST || (!rc && coke_dataset_has_split(x->in.test));
+    if (which != SPLIT_TEST)
+        rc = exam_open_split(&x->in.test, x, x->source, "train");
+    int has = which == SPLIT_TEST || (!rc && coke_dataset_has_split(x->in.test));
     if (rc || !has)
         return rc;
-    *split = o->split == SPLIT_TRAIN ? "train" : "test";
-    if (o->split == SPLIT_TRAIN)
+    *split = which == SPLIT_TRAIN ? "train" : "test";
+    if (which == SPLIT_TRAIN)
         return COKE_OK;
     coke_dataset_free(x->in.test);
     x->in.test = NULL;
-    return exam_open_split(&x->in.test, &o->c, x->run, x->source, COKE_SPLIT_TEST);
+    return exam_open_split(&x->in.test, x, x->source, "test");
 }
 
-static int judge_run(const struct cluster_options *o, const char *run, const char *source,
-                     struct coke_json *j, struct coke_eval_cluster *out)
+/* One run: opens it with its data, evaluates, prints or appends to j. With --weights the run is
+ * NULL and the data set the only operand. */
+static int judge_run(struct args *a, const char *run, const char *source, struct coke_json *j,
+                     struct coke_clusters_result *out)
 {
     struct exam x = {0};
     const char *operands[] = {run, source}, *split = "";
-    int weights = o->c.t.weights != NULL;
-    int rc = exam_open_run(&x, &o->c, weights ? 1 : 2, operands + weights);
+    out->size = sizeof *out;
+    int weights = args_text(a, "weights") != NULL;
+    int rc = exam_open_run(&x, a, weights ? 1 : 2, operands + weights);
     if (!rc)
-        rc = open_images(&x, o, &split);
+        rc = open_images(&x, &split);
     if (!rc) {
         rc = coke_eval_cluster(&x.in, out);
         progress_end(&x.bar);
         if (rc)
             rc = trained_fail(rc);
-        else if (o->c.t.json)
-            emit_cluster(j, &x, &o->c, split, out);
+        else if (j)
+            emit_cluster(j, &x, split, out);
         else
             print_cluster(&x, split, out);
     }
@@ -264,56 +264,62 @@ static int judge_run(const struct cluster_options *o, const char *run, const cha
     return rc;
 }
 
-/* A run that is missing is told of before the others are judged. */
-static int check_runs(const struct cluster_options *o, int n, const char *const *path)
+/* Reports a missing run before any of the others is evaluated. */
+static int check_runs(const struct args *a, int n, const char *const *path)
 {
     int rc = COKE_OK;
     for (int i = 0; i < n && n > 1 && !rc; i++) {
         struct coke_run *run = NULL;
-        rc = coke_run_open(&run, path[i], &o->c.t.use);
+        rc = coke_run_open(&run, path[i], args_options(a, "use"));
         coke_run_free(run);
     }
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-static int judge_all(const struct cluster_options *o, struct trials *t,
-                     const char *const *operands)
+/* The mean over several runs that have the same heads. */
+static void print_mean(const struct trials *t, struct coke_json *j)
 {
-    int rc = check_runs(o, t->runs, operands), several = t->runs > 1, json = o->c.t.json;
+    if (!same_heads(t))
+        talk_line("coke: ", "no mean: the runs differ in their numbers of clusters");
+    else if (j)
+        emit_trials(j, t);
+    else
+        print_trials(t);
+}
+
+/* operands: the runs, then DATA. Ends at the first failure, but closes the JSON. */
+static int judge_all(struct args *a, struct trials *t, const char *const *operands)
+{
+    int rc = check_runs(a, t->runs, operands), several = t->runs > 1;
     if (rc)
         return rc;
-    struct coke_json *j = json ? coke_json_open(stdout, COKE_JSON_PRETTY) : NULL;
-    if (several && json) {
+    struct coke_json *j =
+        args_flag(a, "json") ? coke_json_open(stdout, COKE_JSON_STYLE_PRETTY) : NULL;
+    if (several) {
         coke_json_begin_object(j, NULL);
         coke_json_begin_array(j, "runs");
     }
     for (int r = 0; r < t->runs && !rc; r++)
-        rc = judge_run(o, operands[r], operands[t->runs], j, &t->result[r]);
-    int mean = !rc && several && same_heads(t);
-    if (several && json) {
+        rc = judge_run(a, operands[r], operands[t->runs], j, &t->result[r]);
+    if (several)
         coke_json_end(j);
-        if (mean)
-            emit_trials(j, t);
-    } else if (mean) {
-        print_trials(t);
-    }
-    if (!rc && several && !mean)
-        talk_line("coke: ", "no mean: the runs have not the same numbers of clusters");
-    int written = json ? emit_close(j) : COKE_OK;
+    if (several && !rc)
+        print_mean(t, j);
+    int written = j ? emit_close(j) : COKE_OK;
     return rc ? rc : written;
 }
 
-static int run_cluster(const void *options, int n, const char *const *operands)
+/* --weights takes the place of the runs: `one` shifts the operands accordingly. */
+static int run_cluster(struct args *a, int n, const char *const *operands)
 {
-    const struct cluster_options *o = options;
-    struct trials t = {.runs = o->c.t.weights ? n : n - 1};
+    int weights = args_text(a, "weights") != NULL;
+    struct trials t = {.runs = weights ? n : n - 1};
     const char *one[2] = {NULL, n ? operands[0] : NULL};
-    if (t.runs < 1 || (o->c.t.weights && n != 1))
-        return talk_fail(COKE_EUSAGE,
-                         "a run and a data set are needed; 'coke eval cluster --help' has "
-                         "examples");
+    if (t.runs < 1 || (weights && n != 1))
+        return talk_fail(COKE_EUSAGE, "missing run or data set; 'coke eval cluster --help' has "
+                                      "examples");
     t.result = calloc((size_t)t.runs, sizeof *t.result);
-    int rc = t.result ? judge_all(o, &t, o->c.t.weights ? one : operands)
+    int rc = t.result ? judge_all(a, &t, weights ? one : operands)
                       : talk_fail(COKE_ENOMEM, "out of memory");
     free(t.result);
     return rc;
@@ -324,18 +330,17 @@ const struct command cmd_eval_cluster = {
     .usage = "RUN... DATA [options]",
     .summary = "compare the clusters of a training with known classes",
     .about =
-        "Every image goes to the nearest center, without any further learning. ACC is the "
-        "best one-to-one matching of clusters and classes, many-to-one lets every cluster "
-        "stand for its most frequent class, NMI is over the mean of the two entropies. All "
+        "Assigns every image to the nearest center, without further training. ACC is the "
+        "best one-to-one matching of clusters and classes, many-to-one maps every cluster "
+        "to its most frequent class, NMI is normalised by the mean of the two entropies. All "
         "heads are listed; the one with as many clusters as there are classes is marked. "
         "Several runs are trials of one training: mean and deviation. " RUN_IS DATA_IS,
     .examples = "coke eval cluster run data/cifar10\tthe test split\n"
                 "coke eval cluster run data/cifar100 --coarse --json\tthe 20 super-classes\n"
                 "coke eval cluster run1 run2 run3 data/cifar10\tmean and deviation",
-    .group = {{coke_use_option_table, offsetof(struct cluster_options, c.t.use)},
-              {exam_data_table, offsetof(struct cluster_options, c.d)}},
+    .kind = {"use", "dataset"},
+    .hidden = EXAM_HIDDEN,
     .arg = cluster_args,
     .nargs = ARG_COUNT(cluster_args),
-    .size = sizeof(struct cluster_options),
     .run = run_cluster,
 };

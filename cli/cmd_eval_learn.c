@@ -1,20 +1,23 @@
-/* cmd_eval_learn.c - coke eval linear, finetune: classifiers that begin with an encoder. */
+/* cmd_eval_learn.c - coke eval linear, finetune: classifiers trained on top of an encoder.
+ *
+ * The two commands differ in one library function, the options and the name of the protocol;
+ * everything from operands to table is common. */
 #include "exam.h"
 #include "talk.h"
 
 #include <math.h>
 
-/* A classifier is tested on images that it has not seen. */
+/* A classifier must be tested on images that it has not seen. */
 static int need_test(const struct exam *x)
 {
     if (x->in.test)
         return COKE_OK;
-    return talk_fail(COKE_EUSAGE, "%s has no test split; --test names images to test on",
-                     x->source);
+    return talk_fail(COKE_EUSAGE, "%s has no test split: use --test DATA2", x->source);
 }
 
-/* Percent, with the deviation where there are several trials. */
-static void print_share(const char *name, double mean, double deviation, int64_t trials)
+/* Prints a fraction in percent, with the deviation if there are several trials; "-" if it is
+ * not known. */
+static void print_percent(const char *name, double mean, double deviation, int64_t trials)
 {
     if (!isfinite(mean))
         printf("  %s     -", name);
@@ -24,22 +27,25 @@ static void print_share(const char *name, double mean, double deviation, int64_t
         printf("  %s %6.2f", name, 100 * mean);
 }
 
-static void print_row(const struct coke_eval_table *t, int r)
+/* Top-5 is meaningless with five classes or fewer. */
+static void print_row(const struct coke_classifier_result *t, int r)
 {
     const struct coke_eval_row *row = &t->row[r];
     printf("rate %-7.4g decay %-6.3g", row->rate, row->weight_decay);
-    print_share("top-1", row->top1, row->top1_deviation, t->trials);
+    print_percent("top-1", row->top1, row->top1_deviation, t->trials);
     if (t->classes > 5)
-        print_share("top-5", row->top5, row->top5_deviation, t->trials);
+        print_percent("top-5", row->top5, row->top5_deviation, t->trials);
     printf("  loss %.4f%s\n", row->loss, t->n > 1 && r == t->best ? "  <- best" : "");
 }
 
-static void print_table(const struct exam *x, const struct exam_options *c,
-                        const struct coke_eval_table *t, const char *protocol)
+/* The best row is selected on the test images, which is optimistic: the note says so. */
+static void print_table(const struct exam *x, const struct coke_classifier_result *t,
+                        const char *protocol)
 {
+    const char *test = args_text(x->a, "test");
     exam_print_about(x);
-    printf(": %lld images to learn, %lld of %s to test; %d classes\n", (long long)t->train,
-           (long long)t->test, c->test ? c->test : "its test split", t->classes);
+    printf(": %lld train images, %lld test images of %s; %d classes\n", (long long)t->train,
+           (long long)t->test, test ? test : "its test split", t->classes);
     printf("%-10s%s; %lld epochs, batch %lld, seed %lld", "protocol", protocol,
            (long long)t->epochs, (long long)t->batch, (long long)t->seed);
     if (t->trials > 1)
@@ -49,7 +55,7 @@ static void print_table(const struct exam *x, const struct exam_options *c,
     for (int r = 0; r < t->n; r++)
         print_row(t, r);
     if (t->n > 1)
-        puts("the best one is chosen on the test images");
+        puts("note: the best row is selected on the test images");
 }
 
 static void emit_row(struct coke_json *j, const struct coke_eval_row *r, int64_t trials)
@@ -68,7 +74,8 @@ static void emit_row(struct coke_json *j, const struct coke_eval_row *r, int64_t
     coke_json_end(j);
 }
 
-static int emit_table(struct coke_json *j, const struct coke_eval_table *t)
+/* Continues the object that exam_begin_json opened, and closes the document. */
+static int emit_table(struct coke_json *j, const struct coke_classifier_result *t)
 {
     coke_json_put_int(j, "seed", t->seed);
     coke_json_put_int(j, "trials", t->trials);
@@ -87,123 +94,108 @@ static int emit_table(struct coke_json *j, const struct coke_eval_table *t)
     return emit_close(j);
 }
 
-/* One of the protocols, with its own options o, from the operands to the table. */
-static int judge(const struct exam_options *c, int n, const char *const *operands,
-                 int (*eval)(const struct coke_eval_input *in, const void *o,
-                             struct coke_eval_table *out),
-                 const void *o, const char *protocol)
+/* The function of the library, with the options that the command has for it. */
+typedef int eval_function(const struct coke_eval_input *in, const struct args *a,
+                          struct coke_classifier_result *out);
+
+/* Evaluates by one protocol, from the operands to the table. protocol: its name, for the
+ * output. */
+static int judge(struct args *a, int n, const char *const *operands, eval_function *eval,
+                 const char *protocol)
 {
     struct exam x = {0};
-    struct coke_eval_table table;
-    int rc = exam_open(&x, c, n, operands);
+    struct coke_classifier_result table = COKE_INIT(struct coke_classifier_result);
+    int rc = exam_open(&x, a, n, operands);
     if (!rc)
         rc = need_test(&x);
     if (rc)
         goto done;
-    rc = eval(&x.in, o, &table);
+    rc = eval(&x.in, a, &table);
     progress_end(&x.bar);
     if (rc) {
         rc = trained_fail(rc);
-    } else if (c->t.json) {
-        struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
-        exam_begin_json(j, &x, c, protocol);
+    } else if (args_flag(a, "json")) {
+        struct coke_json *j = coke_json_open(stdout, COKE_JSON_STYLE_PRETTY);
+        exam_begin_json(j, &x, args_text(a, "test"), protocol);
         rc = emit_table(j, &table);
     } else {
-        print_table(&x, c, &table, protocol);
+        print_table(&x, &table, protocol);
     }
 done:
     exam_close(&x);
     return rc;
 }
 
+static const struct arg args[] = {
+    ARG_TEST,
+    ARGS_TRAINED,
+};
+
 /* ---- linear ---- */
 
-struct linear_options {
-    struct exam_options c;
-    struct coke_linear_options o;
-};
-
-static const struct arg linear_args[] = {
-    ARG_TEST(struct linear_options),
-    ARGS_EXAM(struct linear_options),
-};
-
-static int eval_linear(const struct coke_eval_input *in, const void *o,
-                       struct coke_eval_table *out)
+static int eval_linear(const struct coke_eval_input *in, const struct args *a,
+                       struct coke_classifier_result *out)
 {
-    return coke_eval_linear(in, o, out);
+    return coke_eval_linear(in, args_options(a, "linear"), out);
 }
 
-static int run_linear(const void *options, int n, const char *const *operands)
+/* The name of the protocol depends on two options. */
+static int run_linear(struct args *a, int n, const char *const *operands)
 {
-    const struct linear_options *o = options;
     char protocol[96];
     snprintf(protocol, sizeof protocol, "linear, %s, %s",
-             o->o.protocol == COKE_LINEAR_PAPER ? "paper (cosine)"
-                                                : "ablation (a tenth at 60 and 80 %)",
-             o->o.augment ? "crops and flips" : "features computed once");
-    return judge(&o->c, n, operands, eval_linear, &o->o, protocol);
+             args_number(a, "protocol") ? "ablation (a tenth at 60 and 80 %)"
+                                        : "paper (cosine)",
+             args_flag(a, "augment") ? "crops and flips" : "features computed once");
+    return judge(a, n, operands, eval_linear, protocol);
 }
 
 const struct command cmd_eval_linear = {
     .name = "eval linear",
     .usage = "RUN DATA [--test DATA2] [options]",
-    .summary = "judge an encoder by a linear classifier on its features",
+    .summary = "evaluate an encoder by a linear classifier on its features",
     .about =
-        "The backbone stays as it is; a linear layer learns the classes of the train "
-        "images by SGD with momentum .9 and is tested on the others. " SPLITS RUN_IS DATA_IS,
+        "The backbone is frozen; a linear layer is trained on the classes of the train "
+        "images by SGD with momentum 0.9 and tested on the test images. " SPLITS RUN_IS DATA_IS,
     .examples = "coke eval linear run data/cifar10\tfeatures computed once: minutes\n"
                 "coke eval linear run data/cifar10 --augment\tthe published protocol\n"
                 "coke eval linear run data/cifar10 --sweep --trials 3\teight learning rates",
-    .group = {{coke_linear_option_table, offsetof(struct linear_options, o)},
-              {coke_use_option_table, offsetof(struct linear_options, c.t.use)},
-              {exam_data_table, offsetof(struct linear_options, c.d)}},
-    .arg = linear_args,
-    .nargs = ARG_COUNT(linear_args),
-    .size = sizeof(struct linear_options),
+    .kind = {"linear", "use", "dataset"},
+    .hidden = EXAM_HIDDEN,
+    .arg = args,
+    .nargs = ARG_COUNT(args),
     .run = run_linear,
 };
 
 /* ---- finetune ---- */
 
-struct finetune_options {
-    struct exam_options c;
-    struct coke_finetune_options o;
-};
-
-static const struct arg finetune_args[] = {
-    ARG_TEST(struct finetune_options),
-    ARGS_EXAM(struct finetune_options),
-};
-
-static int eval_finetune(const struct coke_eval_input *in, const void *o,
-                         struct coke_eval_table *out)
+static int eval_finetune(const struct coke_eval_input *in, const struct args *a,
+                         struct coke_classifier_result *out)
 {
-    return coke_eval_finetune(in, o, out);
+    return coke_eval_finetune(in, args_options(a, "finetune"), out);
 }
 
-static int run_finetune(const void *options, int n, const char *const *operands)
+static int run_finetune(struct args *a, int n, const char *const *operands)
 {
-    const struct finetune_options *o = options;
-    return judge(&o->c, n, operands, eval_finetune, &o->o,
+    return judge(a, n, operands, eval_finetune,
                  "finetune, whole network, last layer 10 x rate, cosine");
 }
 
 const struct command cmd_eval_finetune = {
     .name = "eval finetune",
     .usage = "RUN DATA [--test DATA2] [options]",
-    .summary = "judge an encoder by training all of it as a classifier",
-    .about = "Begins with the encoder's weights and a new last layer, which learns 10 times as "
-             "fast; SGD with momentum .9, crops and flips, a rate that follows half a cosine. "
-             "Every rate of the grid is tried with every weight decay: 12 trainings. The run "
-             "itself is not changed. " SPLITS RUN_IS DATA_IS,
-    .examples = "coke eval finetune run data/cifar10\tthe whole grid\n"
-                "coke eval finetune run data/cifar10 --rate 0.01 --weight-decay 0\tone of it",
-    .group = {{coke_finetune_option_table, offsetof(struct finetune_options, o)},
-              {coke_use_option_table, offsetof(struct finetune_options, c.t.use)},
-              {exam_data_table, offsetof(struct finetune_options, c.d)}},
-    .arg = finetune_args,
-    .nargs = ARG_COUNT(finetune_args),
-    .size = sizeof(struct finetune_options),
+    .summary = "evaluate an encoder by fine-tuning it as a classifier",
+    .about =
+        "Starts from the encoder's weights and a new last layer with 10 times the learning "
+        "rate; SGD with momentum 0.9, crops and flips, cosine schedule. Every rate of the "
+        "grid is tried with every weight decay: 12 trainings. The run itself is not "
+        "changed. " SPLITS RUN_IS DATA_IS,
+    .examples =
+        "coke eval finetune run data/cifar10\tthe whole grid\n"
+        "coke eval finetune run data/cifar10 --rate 0.01 --weight-decay 0\tone point of it",
+    .kind = {"finetune", "use", "dataset"},
+    .hidden = EXAM_HIDDEN,
+    .arg = args,
+    .nargs = ARG_COUNT(args),
     .run = run_finetune,
 };

@@ -1,83 +1,79 @@
-/* cmd_export.c - coke export: an encoder for other programs. */
-#include "command.h"
+/* cmd_export.c - coke export: an encoder for other programs.
+ *
+ * The program's --format has one choice more than the library's (auto), which is resolved here
+ * by the extension of the output file. */
+#include "args.h"
 #include "exchanged.h"
 #include "outputs.h"
 #include "talk.h"
 
 #include <string.h>
 
-struct options {
-    const char *output;
-    int32_t format, part, names, best, force, json, quiet;
-};
-
-/* The rows of --format; AUTO is by the name of the file. */
+/* Choices of --format; AUTO = by the extension of the file. */
 enum { AUTO, SAFETENSORS, PTH, ONNX, DETECTRON2 };
 
 static const struct {
-    const char *file; /* without -o */
+    const char *file; /* default without -o */
     const char *ending;
-    enum coke_export_format format;
+    const char *format; /* the library's name */
 } formats[] = {
-    [SAFETENSORS] = {"encoder.safetensors", ".safetensors", COKE_EXPORT_SAFETENSORS},
-    [PTH] = {"encoder.pth", ".pth", COKE_EXPORT_PTH},
-    [ONNX] = {"encoder.onnx", ".onnx", COKE_EXPORT_ONNX},
-    [DETECTRON2] = {"encoder-detectron2.pth", NULL, COKE_EXPORT_DETECTRON2},
+    [SAFETENSORS] = {"encoder.safetensors", ".safetensors", "safetensors"},
+    [PTH] = {"encoder.pth", ".pth", "pth"},
+    [ONNX] = {"encoder.onnx", ".onnx", "onnx"},
+    [DETECTRON2] = {"encoder-detectron2.pth", NULL, "detectron2"},
 };
 
-#define OWN struct options
 static const struct arg args[] = {
-    ARG_TEXT(OWN, output, "output", 'o', "FILE",
-             "where to; without it encoder.safetensors, encoder.pth, encoder.onnx or "
-             "encoder-detectron2.pth in this folder"),
-    ARG_CHOICE(OWN, format, "format", "auto|safetensors|pth|onnx|detectron2", 4,
-               "of the file; auto: by the ending of its name"),
-    ARG_CHOICE(OWN, part, "part", "backbone|all", 1,
-               "the ResNet alone, or with its projection and prediction MLPs (onnx: an output "
-               "'projection' beside 'features')"),
-    ARG_CHOICE(OWN, names, "names", "torchvision|authors", 1,
-               "of the tensors in safetensors and pth; authors: module.encoder.*, in a dict "
-               "with arch and state_dict"),
-    ARG_FLAG(OWN, best, "best", 0, "of a run folder the best checkpoint instead of the last"),
-    ARG_FORCE(OWN),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+    ARG_TEXT("output", 'o', "FILE",
+             "output file; default encoder.safetensors, encoder.pth, encoder.onnx or "
+             "encoder-detectron2.pth in the current folder"),
+    ARG_CHOICE("format", "auto|safetensors|pth|onnx|detectron2", 4,
+               "format of the file; auto: by its extension"),
+    ARG_FORCE,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
-/* A row of `formats`, or AUTO: not known. */
-static int32_t find_format(const struct options *o)
+/* Returns a row of `formats`, or AUTO: unknown. Files for Detectron2 end in .pth too, so that
+ * format must be named. */
+static int find_format(int format, const char *output)
 {
-    size_t n = o->output ? strlen(o->output) : 0;
-    if (o->format != AUTO)
-        return o->format;
-    for (int32_t i = SAFETENSORS; i <= ONNX; i++) {
+    size_t n = output ? strlen(output) : 0;
+    if (format != AUTO)
+        return format;
+    for (int i = SAFETENSORS; i <= ONNX; i++) {
         size_t m = strlen(formats[i].ending);
-        if (n > m && strcmp(o->output + n - m, formats[i].ending) == 0)
+        if (n > m && strcmp(output + n - m, formats[i].ending) == 0)
             return i;
     }
     return AUTO;
 }
 
-static int run(const void *options, int n, const char *const *paths)
+/* The output is checked before the weights are read. */
+static int run(struct args *a, int n, const char *const *paths)
 {
-    const struct options *o = options;
-    struct coke_exchanged x;
-    int32_t row = find_format(o);
+    struct coke_exchange_summary x = COKE_INIT(struct coke_exchange_summary);
+    struct coke_options *o = args_options(a, "export");
+    const char *output = args_text(a, "output");
+    int row = find_format((int)args_number(a, "format"), output), force = args_flag(a, "force");
     if (n != 1)
         return talk_fail(COKE_EUSAGE,
-                         "one run folder or file is needed; 'coke export --help' has "
+                         "expected one run folder or file; 'coke export --help' has "
                          "examples");
     if (row == AUTO)
-        return talk_fail(COKE_EUSAGE, "which format? As in --format pth, or -o x.onnx");
-    const char *path = o->output ? o->output : formats[row].file;
-    struct coke_export_options e = {(int32_t)formats[row].format, o->part, o->names, o->best};
-    int rc = outputs_check_file(path, o->force);
+        return talk_fail(COKE_EUSAGE, "missing format: use --format pth, or -o x.onnx");
+    const char *path = output ? output : formats[row].file;
+    int rc = outputs_check_file(path, force);
     if (rc)
         return rc;
-    rc = coke_export(paths[0], path, &e, o->force, &x);
+    rc = coke_options_set(o, "format", formats[row].format);
+    if (!rc)
+        rc = coke_export(paths[0], path, o, force, &x);
     if (rc)
         return talk_fail_library(rc);
-    return exchanged_print(&x, path, o->json, o->quiet);
+    rc = exchanged_print(&x, path, args_flag(a, "json"), args_flag(a, "quiet"));
+    coke_options_free(x.encoder);
+    return rc;
 }
 
 const struct command cmd_export = {
@@ -86,16 +82,16 @@ const struct command cmd_export = {
     .summary = "write an encoder for PyTorch, ONNX or Detectron2",
     .about =
         "Writes the encoder of a training (its folder: the final weights, or the last ones "
-        "while it runs; or a checkpoint or encoder file) for other programs, with "
-        "torchvision's names. docs/export.md shows how each is loaded.",
+        "while it is running; or a checkpoint or encoder file) for other programs, with "
+        "torchvision's names. docs/export.md shows how to load each format.",
     .examples =
         "coke export run --format pth -o r18.pth\ttorch.load and load_state_dict\n"
         "coke export run -o r18.onnx --part all\tfeatures and projection for onnxruntime\n"
         "coke export run --format pth --names authors\tfor the authors' scripts\n"
         "coke export run --format detectron2\tas backbone of a detector\n"
         "coke export run -o r18.safetensors --best\tof the best checkpoint",
+    .kind = {"export"},
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .run = run,
 };

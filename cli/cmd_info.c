@@ -1,51 +1,50 @@
-/* cmd_info.c - coke info: what a file holds. */
-#include "command.h"
+/* cmd_info.c - coke info: describes files. Continues after an unreadable file; the exit code
+ * is that of the first failure. */
+#include "args.h"
 #include "talk.h"
 
-struct options {
-    int32_t json;
-};
-
 static const struct arg args[] = {
-    ARG_JSON(struct options),
+    ARG_JSON,
 };
 
-static int run(const void *options, int n, const char *const *paths)
+/* With --json: one object, or a list for several files. It is written by hand because the
+ * library prints each object itself. */
+static int run(struct args *a, int n, const char *const *paths)
 {
-    const struct options *o = options;
-    int worst = COKE_OK;
+    int worst = COKE_OK, json = args_flag(a, "json");
     if (n == 0)
-        return talk_fail(COKE_EUSAGE, "no file; 'coke info --help' has examples");
-    if (o->json && n > 1)
+        return talk_fail(COKE_EUSAGE, "missing file; 'coke info --help' has examples");
+    if (json && n > 1)
         printf("[\n");
     for (int i = 0; i < n; i++) {
-        if (o->json && i)
+        if (json && i)
             printf(",\n");
-        int rc = coke_info_print(paths[i], o->json, stdout);
+        int rc = coke_info_print(paths[i], json, stdout);
         if (rc) {
-            fflush(stdout); /* so that the sentence stands where the file would */
+            fflush(stdout); /* keeps the message in order with the output */
             talk_fail_library(rc);
-            if (o->json && n > 1)
+            if (json && n > 1)
                 printf("null\n");
         }
         worst = worst ? worst : rc;
     }
-    if (o->json && n > 1)
+    if (json && n > 1)
         printf("]\n");
     return worst;
 }
 
 const struct command cmd_info = {
     .name = "info",
-    .usage = "FILE... [--json]",
-    .summary = "say what a model, .npy, .fvecs, .bvecs or safetensors file holds",
-    .about = "Prints type, shape and a look at the values; of a model also the number and the "
-             "sizes of its clusters, and whether its checksums are right. Several files with "
-             "--json make a list, in which a file that cannot be read is null.",
+    .usage = "FILE|RUN... [--json]",
+    .summary = "describe a run, model, .npy, .fvecs, .bvecs or safetensors file",
+    .about = "Prints type, shape and statistics of the values; of a model also the number and "
+             "sizes of its clusters and whether its checksums match; of a run folder its data, "
+             "progress, encoder, heads, last metrics and options. Several files with --json "
+             "give a list, in which an unreadable file is null.",
     .examples = "coke info x.npy\ttype, shape, norms, NaN\n"
-                "coke info out/model.safetensors --json\ttensors and metadata of a model",
+                "coke info out/model.safetensors --json\ttensors and metadata of a model\n"
+                "coke info run\thow far a training is, and with which options",
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .run = run,
 };

@@ -1,5 +1,8 @@
-/* cmd_report.c - coke report: a run or a clustering as one page to look at. */
-#include "command.h"
+/* cmd_report.c - coke report: a run or a clustering as one HTML page.
+ *
+ * The library reads files only, so the training may still be running. The page is complete or
+ * absent. */
+#include "args.h"
 #include "emit.h"
 #include "outputs.h"
 #include "progress.h"
@@ -7,49 +10,41 @@
 
 #include <stdlib.h>
 
-struct options {
-    struct coke_report_options o;
-    struct coke_dataset_options data;
-    const char *output, *images, *vectors, *images_dir, *cache;
-    int64_t threads;
-    int32_t force, json, quiet;
-};
-
-#define OWN struct options
 static const struct arg args[] = {
-    ARG_TEXT(OWN, output, "output", 'o', "FILE", "the page, as in -o report.html"),
-    ARG_TEXT(OWN, images, "images", 0, "DATA",
-             "the images: image i is row i of what was clustered; a run knows its own"),
-    ARG_TEXT(OWN, vectors, "vectors", 0, "FILE",
-             "what 'coke cluster' read, one file or several: nearest members and tightness "
-             "come from it"),
-    ARG_TEXT(OWN, images_dir, "images-dir", 0, "NAME",
-             "put the pictures into a folder of this name beside the page"),
-    ARG_TEXT(OWN, cache, "cache", 0, "DIR",
-             "folder for indexes of tar files, otherwise written beside them"),
-    ARG_FORCE(OWN),
-    ARG_THREADS(OWN),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+    ARG_TEXT("output", 'o', "FILE", "output file: an HTML page"),
+    ARG_TEXT(
+        "images", 0, "DATA",
+        "the images: image i belongs to row i of the clustered vectors; a run knows its own"),
+    ARG_TEXT("vectors", 0, "FILE",
+             "the files that 'coke cluster' read: needed for nearest members and tightness"),
+    ARG_TEXT("images-dir", 0, "NAME",
+             "write the images to a folder of this name beside the page"),
+    ARG_FORCE,
+    ARG_THREADS,
+    ARG_JSON,
+    ARG_QUIET,
 };
 
-static int check_usage(const struct options *o, int n)
+/* More than one operand is allowed only after --vectors, see run(). */
+static int check_usage(struct args *a, int n)
 {
-    if (n < 1 || (n > 1 && !o->vectors))
+    const char *output = args_text(a, "output");
+    if (n < 1 || (n > 1 && !args_text(a, "vectors")))
         return talk_fail(COKE_EUSAGE, "%s; 'coke report --help' has examples",
-                         n ? "one folder at a time" : "no folder of a run or a clustering");
-    if (!o->output)
-        return talk_fail(COKE_EUSAGE, "where to is missing, as in -o report.html");
-    if (coke_set_threads((int)o->threads))
-        return talk_fail_library(COKE_EUSAGE);
-    return outputs_check_file(o->output, o->force);
+                         n ? "more than one folder"
+                           : "missing folder of a run or a clustering");
+    if (!output)
+        return talk_fail(COKE_EUSAGE, "missing output file: use -o report.html");
+    int rc = args_use_threads(a);
+    return rc ? rc : outputs_check_file(output, args_flag(a, "force"));
 }
 
-static int print_json(const struct options *o, const struct coke_report_summary *s)
+/* To stderr if the page itself goes to standard output. */
+static int print_json(const char *output, const struct coke_report_summary *s)
 {
-    struct coke_json *j = coke_json_open(outputs_words(o->output), COKE_JSON_PRETTY);
+    struct coke_json *j = coke_json_open(outputs_words(output), COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
-    coke_json_put_text(j, "page", o->output);
+    coke_json_put_text(j, "page", output);
     coke_json_put_int(j, "page_bytes", s->page_bytes);
     coke_json_put_int(j, "heads", s->heads);
     coke_json_put_int(j, "clusters", s->clusters);
@@ -59,10 +54,11 @@ static int print_json(const struct options *o, const struct coke_report_summary 
     return emit_close(j);
 }
 
-static void print_text(const struct options *o, const struct coke_report_summary *s)
+/* Sizes in MB: what matters for sending the page. */
+static void print_text(const char *output, const struct coke_report_summary *s)
 {
-    FILE *to = outputs_words(o->output);
-    fprintf(to, "%s: %.1f MB, %lld clusters", o->output, 1e-6 * (double)s->page_bytes,
+    FILE *to = outputs_words(output);
+    fprintf(to, "%s: %.1f MB, %lld clusters", output, 1e-6 * (double)s->page_bytes,
             (long long)s->clusters);
     if (s->pictures)
         fprintf(to, ", %lld pictures of %d pixels (%.1f MB)", (long long)s->pictures,
@@ -70,44 +66,48 @@ static void print_text(const struct options *o, const struct coke_report_summary
     fputc('\n', to);
 }
 
-static int write_page(const struct options *o, const struct coke_report_input *in)
+/* in->callbacks refers to the bar of this function, which outlives the call. */
+static int write_page(struct args *a, struct coke_report_input *in)
 {
-    struct coke_report_summary s;
+    struct coke_report_summary s = COKE_INIT(struct coke_report_summary);
     struct progress bar;
-    progress_init(&bar, o->quiet);
+    const char *output = args_text(a, "output");
+    progress_init(&bar, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&bar);
-    int rc = coke_report_write(in, &o->o, o->output, o->images_dir, o->force, &callbacks, &s);
+    in->callbacks = &callbacks;
+    int rc = coke_report_write(in, args_options(a, "report"), output,
+                               args_text(a, "images-dir"), args_flag(a, "force"), &s);
     progress_end(&bar);
     if (rc == COKE_ESTOPPED)
         return talk_fail(COKE_EFAIL, "stopped; nothing was written");
     if (rc)
         return talk_fail_library(rc);
-    if (o->json)
-        return print_json(o, &s);
-    print_text(o, &s);
+    if (args_flag(a, "json"))
+        return print_json(output, &s);
+    print_text(output, &s);
     return COKE_OK;
 }
 
-/* In "RUN --vectors a.npy b.npy" the second file is an operand. */
-static int run(const void *options, int n, const char *const *source)
+/* In "RUN --vectors a.npy b.npy" the parser takes b.npy as an operand: all operands after RUN
+ * are vectors. */
+static int run(struct args *a, int n, const char *const *source)
 {
-    const struct options *o = options;
-    int rc = check_usage(o, n);
+    int rc = check_usage(a, n);
     if (rc)
         return rc;
     const char **vectors = calloc((size_t)n, sizeof *vectors);
     if (!vectors)
         return talk_fail(COKE_ENOMEM, "out of memory");
-    vectors[0] = o->vectors;
+    vectors[0] = args_text(a, "vectors");
     for (int i = 1; i < n; i++)
         vectors[i] = source[i];
-    struct coke_report_input in = {.source = source[0],
-                                   .images = o->images,
-                                   .data = o->data,
+    struct coke_report_input in = {.size = sizeof in,
+                                   .source = source[0],
+                                   .images = args_text(a, "images"),
+                                   .data = args_options(a, "dataset"),
                                    .vectors = vectors,
-                                   .nvectors = o->vectors ? n : 0};
-    in.data.cache_dir = o->cache;
-    rc = write_page(o, &in);
+                                   .nvectors = vectors[0] ? n : 0};
+    rc = write_page(a, &in);
     free(vectors);
     return rc;
 }
@@ -115,16 +115,16 @@ static int run(const void *options, int n, const char *const *source)
 const struct command cmd_report = {
     .name = "report",
     .usage = "RUN -o report.html [options]",
-    .summary = "make one page to look at: curves, clusters and their images",
+    .summary = "write an HTML page with curves, clusters and their images",
     .about =
-        "Writes one HTML file that needs neither network nor server: what was run, curves, "
-        "sizes against their bounds, clusters against classes where these are known, a map, "
-        "and every cluster with its images, to sort and to search. RUN is the folder of "
-        "'coke train', also of one that still runs, or of 'coke cluster'; --split, "
-        "--coarse, --channels, --exif and --max-pixels go with --images of a clustering.",
+        "Writes one HTML file that needs neither network nor server: options, curves, sizes "
+        "and their bounds, clusters and classes if these are known, a map, and every cluster "
+        "with its images, to sort and to search. RUN is the folder of 'coke train', also "
+        "while it is running, or of 'coke cluster'; --split, --coarse, --channels, --exif "
+        "and --max-pixels apply to the --images of a clustering.",
     .examples =
         "coke report run -o report.html\tof a training\n"
-        "coke report run -o report.html --force\tagain, while it goes on\n"
+        "coke report run -o report.html --force\tagain, while it is running\n"
         "coke report out --vectors x.npy -o report.html\tof 'coke cluster x.npy -o "
         "out'\n"
         "coke report out --vectors a.npy b.npy -o report.html\tof 'coke cluster a.npy b.npy "
@@ -132,10 +132,9 @@ const struct command cmd_report = {
         "coke report out --vectors x.npy --images photos -o report.html\twith the images "
         "of the rows\n"
         "coke report run -o report.html --images-dir pictures\tpictures beside the page",
-    .group = {{coke_report_option_table, offsetof(struct options, o)},
-              {coke_dataset_option_table, offsetof(struct options, data)}},
+    .kind = {"report", "dataset"},
+    .hidden = "one-pass",
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .run = run,
 };

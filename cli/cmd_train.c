@@ -1,5 +1,9 @@
-/* cmd_train.c - coke train: images in, an encoder and its clusters out. */
-#include "command.h"
+/* cmd_train.c - coke train: images in, an encoder and its clusters out.
+ *
+ * The library does the training and owns the run folder; this file adds presets, several
+ * trials, and the summary as text or JSON lines. A stop by signal returns COKE_ESTOPPED: exit
+ * code 75, which tells schedulers to start the same command again. */
+#include "args.h"
 #include "emit.h"
 #include "progress.h"
 #include "talk.h"
@@ -10,39 +14,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct options {
-    struct coke_train_options o;
-    const char *output, *preset, *config, *cache;
-    int64_t threads, trials;
-    struct coke_train_control control;
-    int32_t print_config, tune, json, quiet;
-};
-
-#define OWN struct options
 static const struct arg args[] = {
-    ARG_TEXT(OWN, output, "output", 'o', "RUN",
-             "folder of the run; one that holds a checkpoint is continued"),
-    ARG_TEXT(OWN, preset, "preset", 0, "NAME", "a set of options; --preset list names them"),
-    ARG_TEXT(OWN, config, "config", 0, "FILE",
-             "options from a JSON file; those of the command line win"),
-    ARG_TEXT(OWN, cache, "cache", 0, "DIR",
-             "folder for indexes of tar files, otherwise written beside them"),
-    ARG_FLAG(OWN, print_config, "print-config", 0, "print all options as JSON and end"),
-    ARG_FLAG(OWN, control.fresh, "fresh", 0, "do not continue what is in the folder"),
-    ARG_FLAG(OWN, control.resume_anyway, "resume-anyway", 0,
-             "continue although options, threads or versions have changed"),
-    ARG_FLAG(OWN, control.force, "force", 0, "with --fresh: overwrite an earlier run"),
-    ARG_INT(OWN, trials, "trials", 0, 1, 1, 1000, NULL,
-            "runs with seeds one after the other, RUN/trial-0 and so on; prints mean and "
-            "deviation"),
-    ARG_FLAG(OWN, tune, "tune", 0,
-             "measure which convolutions are fastest here; kept in RUN/tuning.txt"),
-    ARG_INT(OWN, threads, "threads", 0, 0, 0, 1024, "auto",
-            "threads; auto = all cores; a run continues with as many as it began with"),
-    ARG_JSON(OWN),
-    ARG_QUIET(OWN),
+    ARG_TEXT("output", 'o', "RUN", "folder of the run; resumes if it holds a checkpoint"),
+    ARG_TEXT("preset", 0, "NAME", "a named set of options; --preset list shows all"),
+    ARG_CONFIG,
+    ARG_PRINT_CONFIG,
+    ARG_FLAG("fresh", 0, "start anew instead of resuming from the folder"),
+    ARG_FLAG("resume-anyway", 0, "resume although options, threads or versions have changed"),
+    ARG_FLAG("force", 0, "overwrite files of others in RUN; with --fresh also an earlier run"),
+    ARG_INT("trials", 1, 1, 1000, NULL,
+            "runs with consecutive seeds, RUN/trial-0 and so on; prints mean and deviation"),
+    ARG_FLAG(
+        "tune", 0,
+        "measure which convolutions are fastest on this machine; stored in RUN/tuning.txt"),
+    ARG_THREADS_AS("number of threads; auto = all cores; must not change when a run resumes"),
+    ARG_JSON,
+    ARG_QUIET,
 };
 
+/* Name and one line of description each; no data set is needed. */
 static int list_presets(void)
 {
     for (int i = 0; coke_train_preset_name(i); i++)
@@ -50,13 +40,8 @@ static int list_presets(void)
     return COKE_OK;
 }
 
-/* The rows of the library's table come first in the command's struct. */
-static int apply_preset(void *options, const char *name)
-{
-    struct options *o = options;
-    return strcmp(name, "list") == 0 ? COKE_OK : coke_train_preset(&o->o, name);
-}
-
+/* One JSON object per training. Figures of the monitor are there only if it ran, those of
+ * clusters only if a head has as many clusters as classes. */
 static void put_summary(struct coke_json *j, const struct coke_train_summary *s)
 {
     coke_json_begin_object(j, NULL);
@@ -80,10 +65,11 @@ static void put_summary(struct coke_json *j, const struct coke_train_summary *s)
     coke_json_end(j);
 }
 
+/* images == 0: nothing was trained, because the run was complete already. */
 static void print_text(const char *run, const struct coke_train_summary *s)
 {
     if (s->images == 0)
-        printf("%s was complete: %lld epochs\n", run, (long long)s->epochs);
+        printf("%s is already complete: %lld epochs\n", run, (long long)s->epochs);
     else
         printf("%lld epochs, loss %.4f, %.0f s of which %.1f waiting for data and %.1f for "
                "checkpoints\n",
@@ -96,18 +82,25 @@ static void print_text(const char *run, const struct coke_train_summary *s)
     printf("%s/final.safetensors, labels and centers beside it\n", run);
 }
 
-static int train_once(struct coke_dataset *d, const struct options *o, const char *run,
-                      struct coke_json *j, struct coke_train_summary *s)
+/* One training in folder `run`; *s receives the summary. j NULL: print it as text, else append
+ * it to j. */
+static int train_once(struct coke_dataset *d, const struct args *a,
+                      const struct coke_options *options, const char *run, struct coke_json *j,
+                      struct coke_train_summary *s)
 {
     struct progress bar;
-    progress_init(&bar, o->quiet);
-    progress_save_on_signal();
+    struct coke_train_control control = {.size = sizeof control,
+                                         .fresh = args_flag(a, "fresh"),
+                                         .resume_anyway = args_flag(a, "resume-anyway"),
+                                         .force = args_flag(a, "force")};
+    progress_init(&bar, args_flag(a, "quiet"));
+    progress_train(&bar);
     struct coke_callbacks callbacks = progress_callbacks(&bar);
-    int rc = coke_train_run(d, &o->o, run, &o->control, &callbacks, s);
+    int rc = coke_train_run(d, options, run, &control, &callbacks, s);
     progress_end(&bar);
     if (rc)
         return talk_fail_library(rc);
-    if (o->json)
+    if (j)
         put_summary(j, s);
     else
         print_text(run, s);
@@ -116,7 +109,7 @@ static int train_once(struct coke_dataset *d, const struct options *o, const cha
 
 /* ---- several trials ---- */
 
-/* Sums of a figure over the trials that have it. */
+/* Sums of one figure over the trials that have it, for mean and deviation. */
 struct figure {
     const char *name;
     int n;
@@ -132,12 +125,13 @@ static void count(struct figure *f, int known, double x)
     f->squares += x * x;
 }
 
-static void print_figure(const struct figure *f, const struct options *o, struct coke_json *j)
+/* Sample deviation (n - 1); rounding may make the variance slightly negative. */
+static void print_figure(const struct figure *f, struct coke_json *j)
 {
     double mean = f->sum / f->n;
     double variance = f->n > 1 ? (f->squares - f->n * mean * mean) / (f->n - 1) : 0;
     double deviation = sqrt(fmax(variance, 0));
-    if (!o->json) {
+    if (!j) {
         printf("%-6s %.4f +- %.4f over %d trials\n", f->name, mean, deviation, f->n);
         return;
     }
@@ -148,103 +142,141 @@ static void print_figure(const struct figure *f, const struct options *o, struct
     coke_json_end(j);
 }
 
-/* RUN/trial-0 and so on, with seeds one after the other. */
-static int train_trials(struct coke_dataset *d, const struct options *o, struct coke_json *j)
+enum { LOSS, KNN20, KNN200, ACC, NMI, ARI, FIGURES };
+
+/* A trial without monitor or matching head has fewer figures. */
+static void count_trial(struct figure *f, const struct coke_train_summary *s)
 {
-    struct figure figure[] = {{.name = "loss"}, {.name = "knn20"}, {.name = "knn200"},
-                              {.name = "acc"},  {.name = "nmi"},   {.name = "ari"}};
-    struct options one = *o;
+    int known = s->monitored, head = known && s->matched_head >= 0;
+    count(&f[LOSS], 1, s->loss);
+    count(&f[KNN20], known, s->knn20);
+    count(&f[KNN200], known, s->knn200);
+    count(&f[ACC], head, s->accuracy);
+    count(&f[NMI], head, s->nmi);
+    count(&f[ARI], head, s->ari);
+}
+
+/* Trial t, in RUN/trial-t, with seed + t. Trials that are complete return at once, so the same
+ * command resumes at the interrupted one. */
+static int train_trial(struct coke_dataset *d, struct args *a, int64_t t, struct coke_json *j,
+                       struct coke_train_summary *s)
+{
     char run[4096];
-    if (mkdir(o->output, 0755) != 0 && errno != EEXIST)
-        return talk_fail(COKE_EIO, "%s: %s", o->output, strerror(errno));
-    coke_json_begin_object(j, NULL);
-    coke_json_begin_array(j, "trials");
-    for (int64_t t = 0; t < o->trials; t++) {
-        struct coke_train_summary s;
-        int n = snprintf(run, sizeof run, "%s/trial-%lld", o->output, (long long)t);
-        if (n >= (int)sizeof run)
-            return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
-        one.o.loader.view.seed = o->o.loader.view.seed + t;
-        int rc = train_once(d, &one, run, j, &s);
-        if (rc)
-            return rc;
-        int known = s.monitored, head = known && s.matched_head >= 0;
-        count(&figure[0], 1, s.loss);
-        count(&figure[1], known, s.knn20);
-        count(&figure[2], known, s.knn200);
-        count(&figure[3], head, s.accuracy);
-        count(&figure[4], head, s.nmi);
-        count(&figure[5], head, s.ari);
-    }
-    coke_json_end(j);
-    for (int i = 0; i < (int)(sizeof figure / sizeof figure[0]); i++)
-        if (figure[i].n)
-            print_figure(&figure[i], o, j);
+    struct coke_options *o = NULL;
+    int n = snprintf(run, sizeof run, "%s/trial-%lld", args_text(a, "output"), (long long)t);
+    if (n >= (int)sizeof run)
+        return talk_fail(COKE_EUSAGE, "path too long (%d bytes)", n);
+    int rc = coke_options_copy(&o, args_options(a, "train"));
+    if (!rc)
+        rc = coke_options_set_int(o, "seed", args_number(a, "seed") + t);
+    if (rc)
+        talk_fail_library(rc);
+    else
+        rc = train_once(d, a, o, run, j, s);
+    coke_options_free(o);
+    return rc;
+}
+
+/* The run folder, or the parent of the trials; existing is fine. */
+static int make_folder(struct args *a)
+{
+    const char *path = args_text(a, "output");
+    if (mkdir(path, 0755) != 0 && errno != EEXIST)
+        return talk_fail(COKE_EIO, "%s: %s", path, strerror(errno));
     return COKE_OK;
 }
 
-static int train(struct coke_dataset *d, const struct options *o)
+/* Stops at the first failure; j then is closed by the caller, so that the JSON is complete. */
+static int train_trials(struct coke_dataset *d, struct args *a, struct coke_json *j)
 {
-    struct coke_train_summary s;
-    struct coke_json *j = o->json ? coke_json_open(stdout, COKE_JSON_LINE) : NULL;
-    int rc = o->trials > 1 ? train_trials(d, o, j) : train_once(d, o, o->output, j, &s);
-    int written = o->json ? emit_close(j) : COKE_OK;
+    struct figure figure[FIGURES] = {{.name = "loss"}, {.name = "knn20"}, {.name = "knn200"},
+                                     {.name = "acc"},  {.name = "nmi"},   {.name = "ari"}};
+    int rc = make_folder(a);
+    coke_json_begin_object(j, NULL);
+    coke_json_begin_array(j, "trials");
+    for (int64_t t = 0; t < args_number(a, "trials") && !rc; t++) {
+        struct coke_train_summary s = COKE_INIT(struct coke_train_summary);
+        rc = train_trial(d, a, t, j, &s);
+        if (!rc)
+            count_trial(figure, &s);
+    }
+    if (rc)
+        return rc;
+    coke_json_end(j);
+    for (int i = 0; i < FIGURES; i++)
+        if (figure[i].n)
+            print_figure(&figure[i], j);
+    return COKE_OK;
+}
+
+/* emit_close also after a failure: it ends open arrays and frees j. */
+static int train(struct coke_dataset *d, struct args *a)
+{
+    struct coke_train_summary s = COKE_INIT(struct coke_train_summary);
+    struct coke_json *j =
+        args_flag(a, "json") ? coke_json_open(stdout, COKE_JSON_STYLE_LINE) : NULL;
+    int rc = args_number(a, "trials") > 1
+                 ? train_trials(d, a, j)
+                 : train_once(d, a, args_options(a, "train"), args_text(a, "output"), j, &s);
+    int written = j ? emit_close(j) : COKE_OK;
     return rc ? rc : written;
 }
 
-static int check_usage(const struct options *o, int n)
+/* ---- the command ---- */
+
+/* Before the data set is opened, which may take a while. */
+static int check_usage(struct args *a, int n)
 {
     if (n != 1)
         return talk_fail(COKE_EUSAGE, "%s; 'coke train --help' has examples",
-                         n ? "one data set at a time" : "no data set");
-    if (!o->output)
-        return talk_fail(COKE_EUSAGE, "where to is missing, as in -o run");
-    if (o->control.force && !o->control.fresh)
-        return talk_fail(COKE_EUSAGE, "--force goes with --fresh: it overwrites a run");
-    return coke_set_threads((int)o->threads) ? talk_fail_library(COKE_EUSAGE) : COKE_OK;
+                         n ? "more than one data set" : "missing data set");
+    if (!args_text(a, "output"))
+        return talk_fail(COKE_EUSAGE, "missing output folder: use -o RUN");
+    return args_use_threads(a);
 }
 
-/* A run that was tuned goes on with the same convolutions: others round differently. */
-static int use_tuning(const struct options *o)
+/* A tuned run resumes with the same convolutions, because others round differently: an existing
+ * tuning file is used even without --tune. */
+static int use_tuning(struct args *a)
 {
     char path[4096];
-    int n = snprintf(path, sizeof path, "%s/tuning.txt", o->output);
+    int tune = args_flag(a, "tune");
+    int n = snprintf(path, sizeof path, "%s/tuning.txt", args_text(a, "output"));
     if (n >= (int)sizeof path)
-        return talk_fail(COKE_EUSAGE, "a path of %d bytes is too long", n);
-    if (!o->tune && access(path, F_OK) != 0)
+        return talk_fail(COKE_EUSAGE, "path too long (%d bytes)", n);
+    if (!tune && access(path, F_OK) != 0)
         return COKE_OK;
-    if (o->tune && coke_group_size() > 1)
-        return talk_fail(COKE_EUSAGE, "--tune is for one process: %d would choose differently",
+    if (tune && coke_group_size() > 1)
+        return talk_fail(COKE_EUSAGE,
+                         "--tune needs a single process: %d would choose differently",
                          coke_group_size());
-    if (mkdir(o->output, 0755) != 0 && errno != EEXIST)
-        return talk_fail(COKE_EIO, "%s: %s", o->output, strerror(errno));
-    int rc = coke_tune(path);
+    int rc = make_folder(a);
+    if (rc)
+        return rc;
+    rc = coke_tune(path);
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-static int run(const void *options, int n, const char *const *source)
+/* The options of kind train include those of the data set, so they open it too. */
+static int run(struct args *a, int n, const char *const *source)
 {
-    const struct options *o = options;
     struct coke_dataset *d = NULL;
-    if (o->preset && strcmp(o->preset, "list") == 0)
+    const char *preset = args_text(a, "preset");
+    if (preset && strcmp(preset, "list") == 0)
         return list_presets();
-    if (o->print_config) {
-        int rc = coke_options_print_json(coke_train_option_table(), &o->o, stdout);
-        return rc ? talk_fail_library(rc) : COKE_OK;
-    }
-    int rc = check_usage(o, n);
+    if (args_flag(a, "print-config"))
+        return args_print_config(a);
+    int rc = check_usage(a, n);
     if (!rc)
-        rc = use_tuning(o);
+        rc = use_tuning(a);
     if (rc)
         return rc;
-    struct coke_dataset_options data = o->o.data;
-    data.cache_dir = o->cache;
-    rc = coke_dataset_open(&d, source[0], &data);
+    rc = coke_dataset_open(&d, source[0], args_options(a, "train"));
     if (rc)
         return talk_fail_library(rc);
-    if (!o->quiet && coke_dataset_note(d)[0])
+    if (!args_flag(a, "quiet") && coke_dataset_note(d)[0])
         talk_line("coke: ", coke_dataset_note(d));
-    rc = train(d, o);
+    rc = train(d, a);
     coke_dataset_free(d);
     return rc;
 }
@@ -253,26 +285,26 @@ const struct command cmd_train = {
     .name = "train",
     .usage = "DATA -o RUN -k N,... [options]",
     .summary = "learn an image encoder from clusters, without labels",
-    .about = "Alternates between clustering the images online, every cluster above its least "
-             "size, and training the encoder to predict the clusters. The folder gets "
-             "config.json, metrics.jsonl, timing.jsonl, TensorBoard files, checkpoints, and at "
-             "the end "
-             "final.safetensors and the labels and centers of each head. The same command goes "
-             "on after an interruption, at the step where it was, with the same bytes. SIGINT, "
-             "SIGTERM and SIGUSR1 save and stop (exit code 75), SIGUSR2 saves and goes on. "
-             "Options can also come from the environment: COKE_BATCH=64.",
+    .about = "Alternates between clustering the images online, with a minimum size for every "
+             "cluster, and training the encoder to predict the clusters. Writes config.json, "
+             "metrics.jsonl, timing.jsonl, TensorBoard files and checkpoints to the folder "
+             "and, at the end, final.safetensors and the labels and centers of each head. "
+             "After an interruption the same command resumes at the interrupted step, with the "
+             "same bytes. SIGINT, SIGTERM and SIGUSR1 save and stop (exit code 75), SIGUSR2 "
+             "saves and continues. Options can also come from the environment: COKE_BATCH=64.",
     .examples =
         "coke train photos -k 100,200 -o run\tfrom a folder of images\n"
         "coke train synthetic:n=3000 --preset demo -o run\ta few minutes on two cores\n"
-        "coke train data/cifar10 --preset cifar10 -o run\tthe paper's CIFAR-10\n"
+        "coke train data/cifar10 --preset cifar10 -o run\tthe CIFAR-10 training of the paper\n"
         "coke train photos -k 100 --trials 3 -o runs\tthree seeds: mean and deviation\n"
+        "coke train photos -k 100 --arch resnet50 --init resnet50.pth -o run\tfrom other "
+        "weights\n"
         "mpirun -n 4 coke train photos -k 100 -o run\tfour processes, on one machine or more\n"
         "coke train --preset cifar10 --print-config > c.json\tits options, for --config c.json",
-    .group = {{coke_train_option_table, offsetof(struct options, o)}},
+    .kind = {"train"},
     .arg = args,
     .nargs = ARG_COUNT(args),
-    .size = sizeof(struct options),
     .joins = 1,
-    .preset = apply_preset,
+    .preset = 1,
     .run = run,
 };

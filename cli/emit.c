@@ -1,4 +1,4 @@
-/* emit.c - results on stdout: the short table, or JSON. */
+/* emit.c - results of clusterings on stdout: a short table, or JSON. */
 #include "emit.h"
 #include "talk.h"
 
@@ -20,16 +20,17 @@ static void emit_sizes(struct coke_json *j, const struct coke_head_summary *s)
     coke_json_put_int(j, "bound_max", s->bound_max);
     coke_json_put_int(j, "below_before_repair", s->below_before_repair);
     coke_json_put_int(j, "above_before_repair", s->above_before_repair);
-    coke_json_put_int(j, "missing_before_repair", s->short_before_repair);
+    coke_json_put_int(j, "missing_before_repair", s->missing_before_repair);
     coke_json_end(j);
 }
 
+/* The same keys as store/result_files.c writes to summary.json. */
 void emit_head(struct coke_json *j, const struct coke_head_summary *s)
 {
     coke_json_put_int(j, "k", s->k);
     coke_json_put_int(j, "epochs", s->epochs);
     coke_json_put_flag(j, "converged", s->converged);
-    coke_json_put_real(j, "passes", s->passes);
+    coke_json_put_real(j, "passes", s->reads);
     coke_json_put_real(j, "eta", s->eta);
     coke_json_put_real(j, "objective", s->objective);
     coke_json_put_real(j, "labels_objective", s->labels_objective);
@@ -48,6 +49,7 @@ void emit_head(struct coke_json *j, const struct coke_head_summary *s)
 
 /* ---- text ---- */
 
+/* Lower bounds only; one number if all clusters have the same. */
 static void print_bound(FILE *to, const struct coke_head_summary *s)
 {
     if (s->bound_max == 0)
@@ -57,16 +59,16 @@ static void print_bound(FILE *to, const struct coke_head_summary *s)
         fprintf(to, " to %lld", (long long)s->bound_max);
 }
 
-/* What the repair found, or what is left wrong without one. */
+/* Violations that the repair removed, or that remain without one. */
 static void print_violations(FILE *to, const struct coke_head_summary *s)
 {
     if (s->bound_max == 0 && !s->above_before_repair)
         return;
-    fprintf(to, "%-12s%lld cluster%s under the bound%s (%lld rows short)", "",
+    fprintf(to, "%-12s%lld cluster%s below the bound%s (%lld rows missing)", "",
             (long long)s->below_before_repair, s->below_before_repair == 1 ? "" : "s",
-            s->repaired ? " before the repair" : "", (long long)s->short_before_repair);
+            s->repaired ? " before the repair" : "", (long long)s->missing_before_repair);
     if (s->above_before_repair)
-        fprintf(to, ", %lld above theirs", (long long)s->above_before_repair);
+        fprintf(to, ", %lld above the upper bound", (long long)s->above_before_repair);
     if (s->repaired)
         fprintf(to, "; it moved %lld row%s", (long long)s->moved, s->moved == 1 ? "" : "s");
     fputc('\n', to);
@@ -83,6 +85,6 @@ void emit_head_text(FILE *to, const struct coke_head_summary *s)
     fputc('\n', to);
     print_violations(to, s);
     if (s->repaired)
-        fprintf(to, "%-12stotal similarity %.6f, none can exceed %.6f: gap %.3g\n",
-                "certificate", s->primal, s->dual, s->gap);
+        fprintf(to, "%-12stotal similarity %.6f, upper bound %.6f: gap %.3g\n", "certificate",
+                s->primal, s->dual, s->gap);
 }

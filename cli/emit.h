@@ -1,11 +1,11 @@
-/* emit.h - results on stdout: the short table, or JSON. */
+/* emit.h - results of clusterings on stdout: a short table, or JSON. */
 #ifndef COKE_CLI_EMIT_H
 #define COKE_CLI_EMIT_H
 
 #include "coke.h"
 
-/* Closes a document. A file that cannot be written is main.c's to report: it checks standard
- * output at the end. */
+/* Closes a document and frees j. A write error is not reported here: main.c checks standard
+ * output at the end, once. */
 int emit_close(struct coke_json *j);
 
 /* Objective, sizes and certificate of one clustering, with the keys of summary.json. */

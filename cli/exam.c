@@ -1,65 +1,57 @@
-/* exam.c - what the commands that judge an encoder share: RUN, DATA and what is said of them.
- */
+/* exam.c - shared by the commands that evaluate an encoder: RUN and DATA. */
 #include "exam.h"
 #include "talk.h"
 
-#include <assert.h>
-#include <string.h>
-
-enum { DATA_ROWS = 16 };
-
-const struct coke_option_table *exam_data_table(void)
-{
-    static struct coke_option row[DATA_ROWS];
-    static struct coke_option_table t;
-    const struct coke_option_table *all = trained_data_table();
-    int n = 0;
-    assert(all->n <= DATA_ROWS);
-    for (int i = 0; i < all->n; i++)
-        if (strcmp(all->row[i].name, "split") != 0)
-            row[n++] = all->row[i];
-    t = (struct coke_option_table){row, n, all->size};
-    return &t;
-}
-
 /* ---- opening ---- */
 
-int exam_open_split(struct coke_dataset **out, const struct exam_options *c,
-                    const struct coke_run *run, const char *source, enum coke_split split)
+/* A copy of the options: the same command opens several splits. */
+int exam_open_split(struct coke_dataset **out, const struct exam *x, const char *source,
+                    const char *split)
 {
-    struct coke_dataset_options o = c->d;
-    o.split = (int32_t)split;
-    return trained_open_data(out, &c->t, run, source, &o);
+    struct coke_options *o = NULL;
+    int rc = coke_options_copy(&o, args_options(x->a, "dataset"));
+    if (!rc)
+        rc = coke_options_set(o, "split", split);
+    if (rc)
+        talk_fail_library(rc);
+    else
+        rc = trained_open_data(out, x->a, x->run, source, o);
+    coke_options_free(o);
+    return rc;
 }
 
-/* The train images, and the test images where there are any. */
-static int open_parts(struct exam *x, const struct exam_options *c)
+/* --test names a data set of its own: its train split is read, which is everything if it has no
+ * splits. */
+static int open_parts(struct exam *x)
 {
-    int rc = exam_open_split(&x->in.train, c, x->run, x->source, COKE_SPLIT_TRAIN);
+    const char *test = args_text(x->a, "test");
+    int rc = exam_open_split(&x->in.train, x, x->source, "train");
     if (rc)
         return rc;
-    if (c->test)
-        return exam_open_split(&x->in.test, c, x->run, c->test, COKE_SPLIT_TRAIN);
+    if (test)
+        return exam_open_split(&x->in.test, x, test, "train");
     return coke_dataset_has_split(x->in.train)
-               ? exam_open_split(&x->in.test, c, x->run, x->source, COKE_SPLIT_TEST)
+               ? exam_open_split(&x->in.test, x, x->source, "test")
                : COKE_OK;
 }
 
-int exam_open_run(struct exam *x, const struct exam_options *c, int n,
-                  const char *const *operands)
+/* progress_init also when opening fails: exam_close and progress_end may follow in any case. */
+int exam_open_run(struct exam *x, struct args *a, int n, const char *const *operands)
 {
-    int rc = trained_open(&x->run, &x->source, &c->t, n, operands);
+    x->a = a;
+    x->in.size = sizeof x->in;
+    int rc = trained_open(&x->run, &x->source, a, n, operands);
     x->in.run = x->run;
-    progress_init(&x->bar, c->t.quiet);
+    progress_init(&x->bar, args_flag(a, "quiet"));
     x->callbacks = progress_callbacks(&x->bar);
     x->in.callbacks = &x->callbacks;
     return rc;
 }
 
-int exam_open(struct exam *x, const struct exam_options *c, int n, const char *const *operands)
+int exam_open(struct exam *x, struct args *a, int n, const char *const *operands)
 {
-    int rc = exam_open_run(x, c, n, operands);
-    return rc ? rc : open_parts(x, c);
+    int rc = exam_open_run(x, a, n, operands);
+    return rc ? rc : open_parts(x);
 }
 
 void exam_close(struct exam *x)
@@ -71,17 +63,12 @@ void exam_close(struct exam *x)
 
 /* ---- printing ---- */
 
-static const char *test_name(const struct exam *x, const struct exam_options *c)
-{
-    return c->test ? c->test : x->source;
-}
-
 static int64_t image_size(const struct exam *x)
 {
     return coke_run_image_size(x->run, x->in.train ? x->in.train : x->in.test);
 }
 
-void exam_begin_json(struct coke_json *j, const struct exam *x, const struct exam_options *c,
+void exam_begin_json(struct coke_json *j, const struct exam *x, const char *test,
                      const char *protocol)
 {
     coke_json_begin_object(j, NULL);
@@ -91,7 +78,7 @@ void exam_begin_json(struct coke_json *j, const struct exam *x, const struct exa
     coke_json_put_int(j, "image_size", image_size(x));
     coke_json_put_text(j, "data", x->source);
     if (x->in.test)
-        coke_json_put_text(j, "test", test_name(x, c));
+        coke_json_put_text(j, "test", test ? test : x->source);
 }
 
 void exam_print_about(const struct exam *x)
@@ -105,5 +92,5 @@ void exam_print_about(const struct exam *x)
 void exam_print_bad(int64_t bad)
 {
     if (bad)
-        printf("%-10s%lld images could not be read\n", "left out", (long long)bad);
+        printf("%-10s%lld unreadable images\n", "skipped", (long long)bad);
 }

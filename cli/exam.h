@@ -1,5 +1,5 @@
-/* exam.h - what the commands that judge an encoder share: RUN, DATA and what is said of them.
- */
+/* exam.h - shared by the commands that evaluate an encoder: opening RUN and DATA, and the
+ * first lines of the result. */
 #ifndef COKE_CLI_EXAM_H
 #define COKE_CLI_EXAM_H
 
@@ -7,36 +7,18 @@
 #include "progress.h"
 #include "trained.h"
 
-/* Options that all of them have. */
-struct exam_options {
-    struct trained t;
-    struct coke_dataset_options d;
-    const char *test;
-};
-
-#define ARG_TEST(struct_)                                                                      \
-    ARG_TEXT(struct_, c.test, "test", 0, "DATA2",                                              \
-             "images to test on, where DATA has no test split of its own")
-#define ARGS_EXAM(struct_)                                                                     \
-    ARG_TEXT(struct_, c.t.weights, "weights", 0, "FILE",                                       \
-             "instead of RUN: safetensors or .pth of a torchvision ResNet-18, 34 or 50"),      \
-        ARG_TEXT(struct_, c.t.cache, "cache", 0, "DIR",                                        \
-                 "folder for indexes of tar files, otherwise written beside them"),            \
-        ARG_INT(struct_, c.t.threads, "threads", 0, 0, 0, 1024, "auto",                        \
-                "threads; auto = all cores"),                                                  \
-        ARG_FLAG(struct_, c.t.json, "json", 0, "print the result as JSON"),                    \
-        ARG_FLAG(struct_, c.t.quiet, "quiet", 'q',                                             \
-                 "no progress and no remarks; warnings stay")
+#define ARG_TEST ARG_TEXT("test", 0, "DATA2", "test images, if DATA has no test split")
 
 #define SPLITS                                                                                 \
-    "The train split of DATA and its test split (CIFAR, MNIST, synthetic:), or the images "    \
-    "of --test, are used; classes go together by their names. "
+    "Uses the train split of DATA and its test split (CIFAR, MNIST, synthetic:), or the "      \
+    "images of --test; classes are matched by name. "
 
-/* The options of data sets without the split: which part is used follows from what for. */
-const struct coke_option_table *exam_data_table(void);
+/* Hidden options: the command itself selects the splits, and reads more than once. */
+#define EXAM_HIDDEN "split one-pass"
 
-/* What is judged. */
+/* One evaluation. Owns the run and the data sets in `in`; exam_close frees them. */
 struct exam {
+    struct args *a;
     struct coke_eval_input in;
     struct coke_run *run;
     const char *source;
@@ -44,19 +26,22 @@ struct exam {
     struct progress bar;
 };
 
-/* Opens RUN, the train split of DATA and, where there are any, the test images. */
-int exam_open(struct exam *x, const struct exam_options *c, int n, const char *const *operands);
+/* Opens RUN, the train split of DATA and the test images if there are any. Call exam_close also
+ * after a failure. */
+int exam_open(struct exam *x, struct args *a, int n, const char *const *operands);
 void exam_close(struct exam *x);
-/* Opens RUN alone. */
-int exam_open_run(struct exam *x, const struct exam_options *c, int n,
-                  const char *const *operands);
-int exam_open_split(struct coke_dataset **out, const struct exam_options *c,
-                    const struct coke_run *run, const char *source, enum coke_split split);
+/* Opens RUN only, for commands that choose the split themselves. */
+int exam_open_run(struct exam *x, struct args *a, int n, const char *const *operands);
+/* A data set with the options of the command, except for the split. The caller frees *out. */
+int exam_open_split(struct coke_dataset **out, const struct exam *x, const char *source,
+                    const char *split);
 
-/* Which weights, data and protocol, as JSON and for people; these end within a line. */
-void exam_begin_json(struct coke_json *j, const struct exam *x, const struct exam_options *c,
+/* Weights, data and protocol, as JSON (the object stays open) and as text (the line stays
+ * open). test: the value of --test, or NULL. */
+void exam_begin_json(struct coke_json *j, const struct exam *x, const char *test,
                      const char *protocol);
 void exam_print_about(const struct exam *x);
+/* One line if images were skipped. */
 void exam_print_bad(int64_t bad);
 
 #endif

@@ -1,4 +1,4 @@
-/* exchanged.c - what the commands export and import print. */
+/* exchanged.c - the output of the commands export and import. */
 #include "exchanged.h"
 #include "emit.h"
 #include "outputs.h"
@@ -7,18 +7,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const options[] = {"arch", "stem", "width", "channels", "head", "dim"};
+/* Encoder options that are shown, in this order. */
+static const char *const options[] = {"arch", "stem", "width", "channels", "projector", "dim"};
 enum { OPTIONS = sizeof options / sizeof options[0] };
 
-static int is_shown(const struct coke_exchanged *x, const char *name)
+/* The value of option i of the encoder; NULL = not shown (the dimension of no projector). */
+static const char *value_of(const struct coke_exchange_summary *x, int i, char *value,
+                            size_t size)
 {
-    return strcmp(name, "dim") != 0 || x->encoder.head != COKE_PROJECTOR_NONE;
+    if (strcmp(options[i], "dim") == 0 &&
+        (coke_options_get(x->encoder, "projector", value, size) || strcmp(value, "none") == 0))
+        return NULL;
+    return coke_options_get(x->encoder, options[i], value, size) ? NULL : value;
 }
 
-static int print_json(const struct coke_exchanged *x, const char *path, int64_t bytes, FILE *to)
+static int print_json(const struct coke_exchange_summary *x, const char *path, int64_t bytes,
+                      FILE *to)
 {
     char value[64];
-    struct coke_json *j = coke_json_open(to, COKE_JSON_PRETTY);
+    struct coke_json *j = coke_json_open(to, COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
     coke_json_put_text(j, "read", x->weights);
     coke_json_put_text(j, "written", path);
@@ -27,24 +34,21 @@ static int print_json(const struct coke_exchanged *x, const char *path, int64_t 
     coke_json_put_int(j, "bytes", bytes);
     coke_json_begin_object(j, "encoder");
     for (int i = 0; i < OPTIONS; i++)
-        if (is_shown(x, options[i]) &&
-            !coke_options_get(coke_encoder_option_table(), &x->encoder, options[i], value,
-                              sizeof value))
+        if (value_of(x, i, value, sizeof value))
             coke_json_put_text(j, options[i], value);
     coke_json_end(j);
     coke_json_put_text(j, "note", x->note);
     return emit_close(j);
 }
 
-static void print_text(const struct coke_exchanged *x, const char *path, int64_t bytes,
+/* tensors is 0 for ONNX, where weights are part of a graph. */
+static void print_text(const struct coke_exchange_summary *x, const char *path, int64_t bytes,
                        FILE *to)
 {
     char value[64];
     fprintf(to, "%-12s%s\n%-12s", "read", x->weights, "encoder");
     for (int i = 0; i < OPTIONS; i++)
-        if (is_shown(x, options[i]) &&
-            !coke_options_get(coke_encoder_option_table(), &x->encoder, options[i], value,
-                              sizeof value))
+        if (value_of(x, i, value, sizeof value))
             fprintf(to, "%s%s %s", i ? ", " : "", options[i], value);
     fputc('\n', to);
     if (x->tensors)
@@ -56,7 +60,9 @@ static void print_text(const struct coke_exchanged *x, const char *path, int64_t
     fputc('\n', to);
 }
 
-int exchanged_print(const struct coke_exchanged *x, const char *path, int json, int quiet)
+/* The size is that of the written file; 0 for pipes and devices, which have none. */
+int exchanged_print(const struct coke_exchange_summary *x, const char *path, int json,
+                    int quiet)
 {
     struct stat st;
     int64_t bytes = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;

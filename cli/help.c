@@ -1,13 +1,19 @@
-/* help.c - usage text, manual page and shell completion, made from the commands' tables. */
+/* help.c - usage text, manual page and shell completion, made from the commands' tables.
+ *
+ * Nothing here knows a single option: all three are generated from the same rows that args.c
+ * parses, so they cannot get out of date. The build calls 'coke help --man' and 'coke help
+ * --bash' to make the files that are installed. */
 #include "help.h"
 #include "args.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Columns of a line, column of the help texts, room for default and bounds. */
 enum { WIDTH = 80, COLUMN = 26, DETAIL = 160 };
 
-/* Words of text from column `at`, wrapped at WIDTH and continued at column `indent`. */
+/* Prints text from column `at`, wrapped at WIDTH and continued at column `indent`. Words are
+ * separated by single spaces. */
 static void print_wrapped(FILE *to, const char *text, int at, int indent)
 {
     int fresh = 1;
@@ -28,31 +34,35 @@ static void print_wrapped(FILE *to, const char *text, int at, int indent)
 
 /* ---- one option as text ---- */
 
-static const char *value_name(const struct arg *own, const struct coke_option *o)
+/* Placeholder of the value in the usage; NULL: a flag, which takes none. */
+static const char *value_name(const struct coke_option_info *o)
 {
-    if (own && own->value)
-        return own->value;
     switch (o->type) {
-    case COKE_OPT_INT:
+    case COKE_OPTION_TYPE_INT:
         return "N";
-    case COKE_OPT_FLOAT:
+    case COKE_OPTION_TYPE_FLOAT:
         return "X";
-    case COKE_OPT_INTS:
+    case COKE_OPTION_TYPE_INTS:
         return "N,...";
-    case COKE_OPT_CHOICE:
+    case COKE_OPTION_TYPE_CHOICE:
         return "WORD";
-    case COKE_OPT_FLAG:
+    case COKE_OPTION_TYPE_NUMBERS:
+        return "WORD|X,...";
+    case COKE_OPTION_TYPE_TEXT:
+        return o->choices ? o->choices : "TEXT";
+    case COKE_OPTION_TYPE_FLAG:
         break;
     }
     return NULL;
 }
 
-/* "-o, --output DIR"; a name of one letter has the short form only. */
+/* "-o, --output DIR"; a name of one letter has the short form only. Flags of the library can be
+ * negated (--no-repair), flags of the program cannot. */
 static void option_form(const struct args *a, int row, char *out, size_t size)
 {
-    const struct coke_option *o = &a->row[row];
-    const struct arg *own = args_own(a, row);
-    const char *value = value_name(own, o);
+    const struct coke_option_info *o = &a->row[row].info;
+    const struct arg *own = a->row[row].own;
+    const char *value = value_name(o);
     char letter[8] = "";
     if (own && own->letter)
         snprintf(letter, sizeof letter, "-%c, ", own->letter);
@@ -64,7 +74,7 @@ static void option_form(const struct args *a, int row, char *out, size_t size)
         snprintf(out, size, "%s--%s%s", letter, own ? "" : "[no-]", o->name);
 }
 
-/* A long list gets spaces, where a line may end. */
+/* Copies "a|b|c"; a long list becomes "a | b | c", so that it can be wrapped. */
 static void list_choices(const char *choices, char *out, size_t size)
 {
     int spaced = strlen(choices) > WIDTH - COLUMN - 10;
@@ -79,7 +89,8 @@ static void list_choices(const char *choices, char *out, size_t size)
     out[n] = 0;
 }
 
-/* The shortest text that gives the number back, without a power of ten where it is a count. */
+/* The shortest text that reads back as the same number; 15 digits keep counts such as 16777216
+ * out of exponent notation. */
 static const char *number_text(double x, char *out, size_t size)
 {
     for (int digits = 15; digits <= 17; digits++) {
@@ -90,28 +101,29 @@ static const char *number_text(double x, char *out, size_t size)
     return out;
 }
 
-/* Default and bounds, in brackets. */
+/* Writes default and bounds in brackets to out [size]; "" for texts and for flags of the
+ * program, which are off. Numbers with a word for the default (auto) show that. */
 static void option_detail(const struct args *a, int row, char *out, size_t size)
 {
-    const struct coke_option *o = &a->row[row];
-    const struct arg *own = args_own(a, row);
+    const struct coke_option_info *o = &a->row[row].info;
+    const struct arg *own = a->row[row].own;
     const char *word = o->choices;
     char least[32], most[32], def[32];
     number_text(o->min, least, sizeof least);
     number_text(o->max, most, sizeof most);
     out[0] = 0;
-    if (own && own->value)
+    if (o->type == COKE_OPTION_TYPE_TEXT)
         return;
-    if (o->type == COKE_OPT_FLAG) {
+    if (o->type == COKE_OPTION_TYPE_FLAG) {
         if (!own)
             snprintf(out, size, " [default %s]", o->def > 0 ? "on" : "off");
-    } else if (o->type == COKE_OPT_CHOICE) {
+    } else if (o->type == COKE_OPTION_TYPE_CHOICE || o->type == COKE_OPTION_TYPE_NUMBERS) {
         char list[DETAIL - 40];
         for (int i = (int)o->def; i > 0; i--)
             word = strchr(word, '|') + 1;
         list_choices(o->choices, list, sizeof list);
         snprintf(out, size, " [%s; default %.*s]", list, (int)strcspn(word, "|"), word);
-    } else if (o->type == COKE_OPT_INTS && o->def <= 0) {
+    } else if (o->type == COKE_OPTION_TYPE_INTS && o->def <= 0) {
         snprintf(out, size, " [%s to %s]", least, most);
     } else if (word) {
         snprintf(out, size, " [%s to %s; default %s]", least, most, word);
@@ -121,12 +133,13 @@ static void option_detail(const struct args *a, int row, char *out, size_t size)
     }
 }
 
+/* A form that is too long for its column gets a line of its own. */
 static void print_option(const struct args *a, int row, FILE *to)
 {
     char form[64], detail[DETAIL], text[512];
     option_form(a, row, form, sizeof form);
     option_detail(a, row, detail, sizeof detail);
-    snprintf(text, sizeof text, "%s%s", a->row[row].help, detail);
+    snprintf(text, sizeof text, "%s%s", a->row[row].info.help, detail);
     fprintf(to, "  %-*s", COLUMN - 2, form);
     if ((int)strlen(form) > COLUMN - 4)
         fprintf(to, "\n%*s", COLUMN, "");
@@ -135,6 +148,7 @@ static void print_option(const struct args *a, int row, FILE *to)
 
 /* ---- help ---- */
 
+/* Lines of "command\twhat it does"; the explanation is printed below the command. */
 static void print_examples(const char *examples, FILE *to)
 {
     for (const char *p = examples; *p;) {
@@ -146,20 +160,24 @@ static void print_examples(const char *examples, FILE *to)
     }
 }
 
+/* Builds the options with their defaults, as a run would, only to print them. */
 void help_command(const struct command *cmd, FILE *to)
 {
     struct args a;
-    args_init(&a, cmd);
+    if (args_init(&a, cmd))
+        return;
     fprintf(to, "usage: coke %s %s\n\n", cmd->name, cmd->usage);
     print_wrapped(to, cmd->about, 0, 0);
     fputs("\noptions:\n", to);
-    for (int i = 0; i < a.table.n; i++)
+    for (int i = 0; i < a.n; i++)
         print_option(&a, i, to);
-    fprintf(to, "  %-*sthis text\n", COLUMN - 2, "-h, --help");
+    fprintf(to, "  %-*sshow this help\n", COLUMN - 2, "-h, --help");
     fputs("\nexamples:\n", to);
     print_examples(cmd->examples, to);
+    args_release(&a);
 }
 
+/* All commands whose name begins with `start` ("" = all), in the order of main.c. */
 static void print_commands(const struct command *const *cmd, int n, const char *start, FILE *to)
 {
     for (int i = 0; i < n; i++)
@@ -173,7 +191,7 @@ void help_family(const struct command *const *cmd, int n, const char *word, FILE
     snprintf(start, sizeof start, "%s ", word);
     fprintf(to, "usage: coke %s COMMAND ...\n\ncommands:\n", word);
     print_commands(cmd, n, start, to);
-    fprintf(to, "\n'coke %s COMMAND --help' has the options and examples.\n", word);
+    fprintf(to, "\n'coke %s COMMAND --help' shows the options and examples.\n", word);
 }
 
 void help_program(const struct command *const *cmd, int n, FILE *to)
@@ -181,22 +199,22 @@ void help_program(const struct command *const *cmd, int n, FILE *to)
     fputs("usage: coke COMMAND ...\n\n", to);
     print_wrapped(
         to,
-        "Clusters embedding vectors by online constrained k-means: every cluster gets "
-        "the least size that was asked for, provably at the best total similarity to its "
-        "centers, "
-        "and the same bytes for any number of threads. Learns image encoders from such "
-        "clusters, without labels.",
+        "Clusters embedding vectors by online constrained k-means: every cluster has at least "
+        "the requested minimum size, and the assignment provably has the highest total "
+        "similarity to the centers. A clustering gives the same bytes for any number of "
+        "threads. Trains image encoders on such clusters, without labels.",
         0, 0);
     fputs("\ncommands:\n", to);
     print_commands(cmd, n, "", to);
-    fputs("\n'coke help COMMAND' or 'coke COMMAND --help' has the options and examples.\n"
+    fputs("\n'coke help COMMAND' or 'coke COMMAND --help' shows the options and examples.\n"
           "'coke --version' prints the version.\n",
           to);
 }
 
 /* ---- manual page ---- */
 
-/* roff reads a minus as a hyphen and a dot at the start of a line as a request. */
+/* Escapes text for roff, which reads a minus as a hyphen and a dot or quote at the start of a
+ * line as a request. */
 static void print_roff(const char *text, int len, FILE *to)
 {
     for (int i = 0; i < len; i++) {
@@ -208,6 +226,7 @@ static void print_roff(const char *text, int len, FILE *to)
     }
 }
 
+/* before and after are roff already; only text is escaped. */
 static void print_roff_line(const char *before, const char *text, const char *after, FILE *to)
 {
     fputs(before, to);
@@ -215,21 +234,24 @@ static void print_roff_line(const char *before, const char *text, const char *af
     fputs(after, to);
 }
 
+/* One subsection per command: usage, description, options, examples. */
 static void man_command(const struct command *cmd, FILE *to)
 {
     struct args a;
     char form[64], detail[DETAIL];
-    args_init(&a, cmd);
+    if (args_init(&a, cmd))
+        return;
     print_roff_line(".SS coke ", cmd->name, " ", to);
     print_roff_line("", cmd->usage, "\n", to);
     print_roff_line("", cmd->about, "\n", to);
-    for (int i = 0; i < a.table.n; i++) {
+    for (int i = 0; i < a.n; i++) {
         option_form(&a, i, form, sizeof form);
         option_detail(&a, i, detail, sizeof detail);
         print_roff_line(".TP\n.B ", form, "\n", to);
-        print_roff_line("", a.row[i].help, "", to);
+        print_roff_line("", a.row[i].info.help, "", to);
         print_roff_line("", detail, "\n", to);
     }
+    args_release(&a);
     fputs(".PP\nExamples:\n", to);
     for (const char *p = cmd->examples; *p;) {
         int line = (int)strcspn(p, "\n"), end = (int)strcspn(p, "\t\n");
@@ -243,23 +265,28 @@ static void man_command(const struct command *cmd, FILE *to)
     }
 }
 
+/* What holds for all commands. Exit codes are the negated statuses of coke/types.h. */
 static const char man_end[] =
     ".SH EXIT STATUS\n"
     "0 done; 1 failed or stopped; 2 usage; 3 bad input file; 4 input, output or disk full;\n"
     "5 out of memory; 6 numeric failure (NaN, infinity or zero vectors);\n"
-    "75 a training was stopped and saved: the same command goes on.\n"
+    "7 another process of the job is gone;\n"
+    "75 a training was stopped and saved: the same command resumes it.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.B COKE_ISA\nref, avx2, avx512 or vnni: the instruction set to use instead of the "
     "best one. The result does not depend on it.\n"
+    ".TP\n.B COKE_LOST_SECONDS\nof several processes: when one is lost the others exit with 7 "
+    "within this time; 60 by default, at least 5.\n"
     ".TP\n.B COKE_OPTION\nany option in capitals, as COKE_MAX_EPOCHS=5; the command line "
-    "wins.\n"
+    "takes precedence.\n"
     ".TP\n.B NO_COLOR\nno colours on the terminal.\n"
     ".TP\n.B TMPDIR\nwhere standard input is spooled when it must be read more than once.\n"
     ".SH NOTES\n"
     "Results go to standard output, everything else to standard error. Files are written "
     "whole\n"
-    "or not at all, and never over others without \\-\\-force.\n";
+    "or not at all, and never replace others without \\-\\-force.\n";
 
+/* Synopsis and commands in the order of main.c; options with defaults and bounds. */
 void help_man(const struct command *const *cmd, int n, FILE *to)
 {
     fprintf(to, ".TH COKE 1 \"\" \"coke %s\" \"User Commands\"\n", coke_version());
@@ -270,16 +297,17 @@ void help_man(const struct command *const *cmd, int n, FILE *to)
         fprintf(to, "%s.B coke %s\n", i ? ".br\n" : "", cmd[i]->name);
         print_roff_line("", cmd[i]->usage, "\n", to);
     }
-    fputs(".SH DESCRIPTION\nOnline constrained k-means for embeddings that were made anywhere. "
-          "Every cluster gets the least size that was asked for, with a certificate of how far "
-          "the result can be from the best one.\n.SH COMMANDS\n",
-          to);
+    fputs(
+        ".SH DESCRIPTION\nOnline constrained k-means for embeddings of any origin. "
+        "Every cluster has at least the requested minimum size, with a certificate of how far "
+        "the result can be from the optimum.\n.SH COMMANDS\n",
+        to);
     for (int i = 0; i < n; i++)
         man_command(cmd[i], to);
     fputs(man_end, to);
 }
 
-/* ---- bash completion ---- */
+/* ---- bash completion: one function with case statements, without any helper ---- */
 
 /* A name of two words as one: data_info. */
 static void bash_name(const struct command *cmd, FILE *to)
@@ -323,36 +351,45 @@ static void bash_families(const struct command *const *cmd, int n, FILE *to)
     }
 }
 
+/* "cluster) words=...": completions of a word that begins with a minus. */
 static void bash_options(const struct command *cmd, FILE *to)
 {
     struct args a;
-    args_init(&a, cmd);
+    if (args_init(&a, cmd))
+        return;
     bash_name(cmd, to);
     fputs(") words=\"--help", to);
-    for (int i = 0; i < a.table.n; i++) {
-        const struct arg *own = args_own(&a, i);
-        fprintf(to, " %s%s", a.row[i].name[1] ? "--" : "-", a.row[i].name);
-        if (!own && a.row[i].type == COKE_OPT_FLAG)
-            fprintf(to, " --no-%s", a.row[i].name);
+    for (int i = 0; i < a.n; i++) {
+        const struct coke_option_info *o = &a.row[i].info;
+        fprintf(to, " %s%s", o->name[1] ? "--" : "-", o->name);
+        if (!a.row[i].own && o->type == COKE_OPTION_TYPE_FLAG)
+            fprintf(to, " --no-%s", o->name);
     }
     fputs("\" ;;\n", to);
+    args_release(&a);
 }
 
+/* "cluster:--init) words=...": completions of the value of a choice. */
 static void bash_choices(const struct command *cmd, FILE *to)
 {
     struct args a;
-    args_init(&a, cmd);
-    for (int i = 0; i < a.table.n; i++) {
-        if (a.row[i].type != COKE_OPT_CHOICE)
+    if (args_init(&a, cmd))
+        return;
+    for (int i = 0; i < a.n; i++) {
+        const struct coke_option_info *o = &a.row[i].info;
+        if (o->type != COKE_OPTION_TYPE_CHOICE && o->type != COKE_OPTION_TYPE_NUMBERS)
             continue;
         bash_name(cmd, to);
-        fprintf(to, ":--%s) words=\"", a.row[i].name);
-        for (const char *p = a.row[i].choices; *p; p++)
+        fprintf(to, ":--%s) words=\"", o->name);
+        for (const char *p = o->choices; *p; p++)
             fputc(*p == '|' ? ' ' : *p, to);
         fputs("\" ;;\n", to);
     }
+    args_release(&a);
 }
 
+/* Words after the first come from the case of the command, option values from that of command
+ * and option; everything else completes file names. */
 void help_bash(const struct command *const *cmd, int n, FILE *to)
 {
     fputs("# bash completion for coke; made by 'coke help --bash'\n"

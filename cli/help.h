@@ -6,9 +6,13 @@
 
 /* The commands whose first word this is. */
 void help_family(const struct command *const *cmd, int n, const char *word, FILE *to);
+/* All commands, one line each. cmd [n] is the table of main.c in all functions here. */
 void help_program(const struct command *const *cmd, int n, FILE *to);
+/* Usage, description, options with defaults, examples. */
 void help_command(const struct command *cmd, FILE *to);
+/* The manual page coke.1, in roff. */
 void help_man(const struct command *const *cmd, int n, FILE *to);
+/* A completion script for bash. */
 void help_bash(const struct command *const *cmd, int n, FILE *to);
 
 #endif

@@ -1,4 +1,8 @@
-/* main.c - the program: finds the command, reads its options, runs it. */
+/* main.c - the program: finds the command, reads its options, runs it.
+ *
+ * Order of a run: restart with a short spin time, standard files, join the group (if the
+ * command does), options, the command, flush standard output, leave the group. The exit code
+ * is the negated status. */
 #include "args.h"
 #include "help.h"
 #include "talk.h"
@@ -10,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* In the order of 'coke help'. Commands of a family are adjacent: completion relies on it. */
 static const struct command *const commands[] = {
     &cmd_train,        &cmd_cluster,     &cmd_assign,        &cmd_embed,  &cmd_eval_knn,
     &cmd_eval_cluster, &cmd_eval_linear, &cmd_eval_finetune, &cmd_report, &cmd_export,
@@ -17,8 +22,8 @@ static const struct command *const commands[] = {
     &cmd_data_verify,  &cmd_data_pack,   &cmd_data_preview};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-/* A descriptor 0, 1 or 2 that was closed by the caller must not become one of our files: it is
- * opened the wrong way round, so that using it still fails. */
+/* A descriptor 0, 1 or 2 that the caller closed must not be reused for one of our files. Opens
+ * it in the wrong direction, so that using it still fails. */
 static void hold_standard_files(void)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -26,22 +31,19 @@ static void hold_standard_files(void)
             return;
 }
 
-/* The nearest command, with the library's own measure of nearness. */
+/* Suggests the nearest command; the library decides what is near enough. */
 static int fail_unknown(const char *name)
 {
-    struct coke_option row[COMMANDS + 1];
-    int32_t unused[1];
+    const char *names[COMMANDS + 1];
     for (int i = 0; i < COMMANDS; i++)
-        row[i] = (struct coke_option){.name = commands[i]->name, .type = COKE_OPT_FLAG};
-    row[COMMANDS] = (struct coke_option){.name = "help", .type = COKE_OPT_FLAG};
-    const struct coke_option_table table = {row, COMMANDS + 1, sizeof unused};
-    coke_options_set(&table, unused, name, "");
-    const char *near = strrchr(coke_last_error(), ';');
-    return talk_fail(COKE_EUSAGE, "unknown command '%s'%s; 'coke --help' lists all", name,
-                     near ? near : "");
+        names[i] = commands[i]->name;
+    names[COMMANDS] = "help";
+    const char *near = coke_nearest(name, names, COMMANDS + 1);
+    return talk_fail(COKE_EUSAGE, "unknown command '%s'%s%s%s; 'coke --help' lists all", name,
+                     near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
 }
 
-/* The command that argv begins with; *words says how many of them are its name. */
+/* Finds the command at the start of argv; *words = how many words its name has (1 or 2). */
 static const struct command *find_command(int argc, const char *const *argv, int *words)
 {
     char two[64];
@@ -69,7 +71,7 @@ static int asks_for_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* A family without one of its commands: which there are. */
+/* A family without one of its commands: lists them; an error unless help was requested. */
 static int run_family(int argc, const char *const *argv)
 {
     if (argc > 1 && asks_for_help(argv[1])) {
@@ -79,9 +81,10 @@ static int run_family(int argc, const char *const *argv)
     help_family(commands, COMMANDS, argv[0], stderr);
     if (argc < 2)
         return COKE_EUSAGE;
-    return talk_fail(COKE_EUSAGE, "'%s' is none of the commands above", argv[1]);
+    return talk_fail(COKE_EUSAGE, "unknown command '%s'; see the list above", argv[1]);
 }
 
+/* coke help [COMMAND | --man | --bash]. */
 static int run_help(int argc, const char *const *argv)
 {
     if (argc < 1 || strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0) {
@@ -108,34 +111,38 @@ static int run_help(int argc, const char *const *argv)
     return COKE_OK;
 }
 
-/* The first process of several writes the data to standard output. */
+/* Joins the group. Only rank 0 writes results: the others would repeat the same bytes, so their
+ * standard output is discarded. */
 static int join(void)
 {
-    if (coke_group_join())
-        return talk_fail_library(COKE_EFAIL);
+    int rc = coke_group_join();
+    if (rc)
+        return talk_fail_library(rc);
     talk_as(coke_group_rank());
     if (coke_group_rank() > 0 && !freopen("/dev/null", "w", stdout))
         return talk_fail(COKE_EIO, "/dev/null: %s", strerror(errno));
     return COKE_OK;
 }
 
+/* The group comes first: from then on a failure of one rank ends all of them. */
 static int run_command(const struct command *cmd, int argc, const char *const *argv)
 {
-    if (cmd->joins && join())
-        return COKE_EFAIL;
     struct args a;
-    args_init(&a, cmd);
-    void *options = calloc(1, cmd->size);
+    int rc = cmd->joins ? join() : COKE_OK;
+    if (rc)
+        return rc;
+    rc = args_init(&a, cmd);
+    if (rc)
+        return rc;
     const char **operand = calloc((size_t)argc + 1, sizeof *operand);
-    int rc = options && operand ? COKE_OK : talk_fail(COKE_ENOMEM, "out of memory");
-    if (!rc)
-        rc = args_parse(&a, options, operand, argc, argv);
+    rc =
+        operand ? args_parse(&a, operand, argc, argv) : talk_fail(COKE_ENOMEM, "out of memory");
     if (!rc && a.help)
         help_command(cmd, stdout);
     else if (!rc)
-        rc = cmd->run(options, a.noperands, operand);
+        rc = cmd->run(&a, a.noperands, operand);
+    args_release(&a);
     free(operand);
-    free(options);
     return rc;
 }
 
@@ -159,7 +166,8 @@ static int run(int argc, const char *const *argv)
     return cmd ? run_command(cmd, argc - 1 - words, argv + 1 + words) : fail_unknown(name);
 }
 
-/* A result that did not arrive is a failure, whatever else went well. */
+/* A result that was not written is a failure, even if the command succeeded: a full disk or a
+ * closed pipe is noticed only here. */
 static int finish_stdout(int rc)
 {
     errno = 0;
@@ -170,38 +178,69 @@ static int finish_stdout(int rc)
     return talk_fail(COKE_EIO, "standard output: %s", errno ? strerror(errno) : "not written");
 }
 
-/* Threads that wait for the others spin for milliseconds by default, which on a machine that
- * does other work too makes everything several times slower. The OpenMP runtime reads its
- * settings when it is loaded, so the program starts itself once more; a user's own setting
- * stands. */
-static void spin_briefly(char **argv)
+/* An empty variable counts as unset. */
+static int is_set(const char *variable)
 {
-    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+/* By default waiting OpenMP threads spin for milliseconds, which slows everything down several
+ * times on a machine with other work. The runtime reads its settings when it is loaded, so the
+ * program sets the variable and executes itself again. A setting of the user is respected; if
+ * anything fails, the program continues without. docs/decisions/007 has the measurements. */
+static void wait_passively(char **argv)
+{
+    if (is_set("GOMP_SPINCOUNT") || is_set("OMP_WAIT_POLICY"))
         return;
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0 || setenv("GOMP_SPINCOUNT", "20000", 1))
+    if (n <= 0 || setenv("OMP_WAIT_POLICY", "passive", 1))
         return;
     self[n] = 0;
     execv(self, argv);
 }
 
+/* The library falls back to the best instruction set; the user should know. */
 static void check_isa(void)
 {
     const char *wanted = getenv("COKE_ISA");
     if (wanted && *wanted && strcmp(wanted, coke_isa()) != 0)
-        fprintf(stderr, "coke: warning: COKE_ISA=%s is unknown or not in this CPU; using %s\n",
-                wanted, coke_isa());
+        fprintf(
+            stderr,
+            "coke: warning: COKE_ISA=%s is unknown or not supported by this CPU; using %s\n",
+            wanted, coke_isa());
+}
+
+/* What the library does not catch: a mapped model of more than 1 GB, for example. Nothing but
+ * write and _exit is safe here. */
+static void end_on_sigbus(int signal)
+{
+    static const char line[] =
+        "coke: an input file became shorter while it was read, or its disk failed\n";
+    ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)ignored;
+    (void)signal;
+    _exit(-COKE_EIO);
+}
+
+static void catch_sigbus(void)
+{
+    signal(SIGBUS, end_on_sigbus);
+    if (coke_catch_sigbus())
+        fprintf(stderr, "coke: warning: %s\n", coke_last_error());
 }
 
 int main(int argc, char **argv)
 {
-    spin_briefly(argv);
+    wait_passively(argv);
     check_isa();
     hold_standard_files();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
+    signal(SIGPIPE, SIG_IGN); /* then write() fails with EPIPE, which is reported */
+    signal(SIGXFSZ, SIG_IGN); /* likewise EFBIG */
+    catch_sigbus();
     int rc = finish_stdout(run(argc, (const char *const *)argv));
     if (coke_group_leave(rc) && !rc)
-        rc = talk_fail(COKE_ELOST, "the other processes are gone");
+        rc = talk_fail(COKE_ELOST, "lost the other processes");
     return -rc;
 }

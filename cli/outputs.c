@@ -1,4 +1,4 @@
-/* outputs.c - may these files be written? Asked before the work, not after it. */
+/* outputs.c - checks before the work whether files can be written afterwards. */
 #include "outputs.h"
 #include "talk.h"
 
@@ -13,7 +13,7 @@ static int fail_errno(const char *path)
     return talk_fail(COKE_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* Can a new entry be made beside path? */
+/* Can an entry be created in the folder of path? Needs write and search permission. */
 static int check_parent(const char *path)
 {
     char dir[PATH_MAX];
@@ -29,6 +29,7 @@ static int check_parent(const char *path)
     return access(shown, W_OK | X_OK) ? fail_errno(shown) : COKE_OK;
 }
 
+/* lstat first: a dangling link exists and needs force, but stat would not find it. */
 int outputs_check_file(const char *path, int force)
 {
     struct stat st;
@@ -58,15 +59,16 @@ static int check_inside(const char *dir, const char *name, int force)
     return outputs_check_file(path, force);
 }
 
-static int check_head(const char *dir, const struct coke_ints *k, int h, int force)
+/* The names must match those of store/result_files.c. */
+static int check_head(const char *dir, const int32_t *k, int heads, int h, int force)
 {
     static const char *const file[][2] = {
         {"labels", ".npy"}, {"centers", ".npy"}, {"model", ".safetensors"}};
     char name[64];
     int rc = COKE_OK;
     for (int i = 0; i < 3 && !rc; i++) {
-        if (k->n > 1)
-            snprintf(name, sizeof name, "%s-h%d-k%d%s", file[i][0], h, k->v[h], file[i][1]);
+        if (heads > 1)
+            snprintf(name, sizeof name, "%s-h%d-k%d%s", file[i][0], h, k[h], file[i][1]);
         else
             snprintf(name, sizeof name, "%s%s", file[i][0], file[i][1]);
         rc = check_inside(dir, name, force);
@@ -74,7 +76,8 @@ static int check_head(const char *dir, const struct coke_ints *k, int h, int for
     return rc;
 }
 
-int outputs_check_dir(const char *dir, const struct coke_ints *k, int force)
+/* A missing folder is created by the writer; an existing one may hold other files. */
+int outputs_check_dir(const char *dir, const int32_t *k, int heads, int force)
 {
     struct stat st;
     if (stat(dir, &st))
@@ -82,7 +85,7 @@ int outputs_check_dir(const char *dir, const struct coke_ints *k, int force)
     if (!S_ISDIR(st.st_mode))
         return talk_fail(COKE_EIO, "%s: %s", dir, strerror(ENOTDIR));
     int rc = COKE_OK;
-    for (int h = 0; h < k->n && !rc; h++)
-        rc = check_head(dir, k, h, force);
+    for (int h = 0; h < heads && !rc; h++)
+        rc = check_head(dir, k, heads, h, force);
     return rc ? rc : check_inside(dir, "summary.json", force);
 }

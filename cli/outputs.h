@@ -1,4 +1,5 @@
-/* outputs.h - may these files be written? Asked before the work, not after it. */
+/* outputs.h - checks before the work whether files can be written afterwards. The writers
+ * check again: these checks only save the user a long computation. */
 #ifndef COKE_CLI_OUTPUTS_H
 #define COKE_CLI_OUTPUTS_H
 
@@ -6,12 +7,14 @@
 
 #include <stdio.h>
 
-/* One file. Devices and pipes may be written always. Says why not. */
+/* COKE_OK if path can be created, or replaced with force. Devices and pipes always can. Prints
+ * the reason if not. */
 int outputs_check_file(const char *path, int force);
-/* Where words about the file go: one on standard output leaves no room there for anything else.
- */
+/* Stream for messages about the file: stderr if the file is /dev/stdout, which must hold
+ * nothing else. */
 FILE *outputs_words(const char *path);
-/* The files that coke_cluster_write makes in dir for these clusterings. */
-int outputs_check_dir(const char *dir, const struct coke_ints *k, int force);
+/* The same for all files that coke_cluster_write makes in dir for heads of k [heads]
+ * clusters. */
+int outputs_check_dir(const char *dir, const int32_t *k, int heads, int force);
 
 #endif

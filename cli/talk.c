@@ -2,14 +2,14 @@
 #include "talk.h"
 #include "coke.h"
 
-#include <ctype.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { PATIENCE = 2 }; /* seconds */
+enum { PATIENCE = 2 }; /* seconds before a rank other than 0 reports a failure */
 
-static int process;
+static int process; /* rank in the group; set once, before any thread starts */
 
 void talk_as(int number)
 {
@@ -21,13 +21,13 @@ int talk_is_heard(void)
     return process == 0;
 }
 
-/* In one piece, so that what others write at the same time does not come between. */
+/* One fwrite per line, so that lines of several processes do not mix. */
 static void print(const char *prefix, const char *line)
 {
     char text[4096];
     size_t n = (size_t)snprintf(text, sizeof text / 2, "%s", prefix);
-    for (; *line && n < sizeof text - 1; line++)
-        text[n++] = iscntrl((unsigned char)*line) ? '?' : *line;
+    coke_text_clean(line, text + n, sizeof text - n - 1);
+    n += strlen(text + n);
     text[n++] = '\n';
     fwrite(text, 1, n, stderr);
 }
@@ -38,14 +38,14 @@ void talk_line(const char *prefix, const char *line)
         print(prefix, line);
 }
 
-/* What stops all of them is said once: the first process, if it has failed too, ends the others
- * meanwhile. A stop is agreed upon. */
+/* A failure of all ranks should be printed once: rank 0, if it failed too, ends the others
+ * during the wait. A stop is agreed upon by all and needs no message. */
 static void complain(int status, const char *line)
 {
     char prefix[32];
     if (status == COKE_ESTOPPED)
         return;
-    signal(SIGTERM, SIG_DFL); /* the launcher's way to end a process */
+    signal(SIGTERM, SIG_DFL); /* lets the launcher end this process while it waits */
     sleep(PATIENCE);
     snprintf(prefix, sizeof prefix, "coke: process %d: ", process);
     print(prefix, line);

@@ -1,47 +1,36 @@
-/* trained.h - what the commands that use a trained encoder share: RUN and DATA. */
+/* trained.h - shared by the commands that use a trained encoder: opening RUN and DATA. */
 #ifndef COKE_CLI_TRAINED_H
 #define COKE_CLI_TRAINED_H
 
-#include "command.h"
+#include "args.h"
 
-/* Options that all of them have. */
-struct trained {
-    struct coke_use_options use;
-    const char *weights, *cache;
-    int64_t threads;
-    int32_t json, quiet;
-};
-
-#define ARG_WEIGHTS(struct_)                                                                   \
-    ARG_TEXT(struct_, t.weights, "weights", 0, "FILE",                                         \
-             "instead of RUN: safetensors or .pth of a torchvision ResNet-18, 34 or 50")
-#define ARG_CACHE_DIR(struct_)                                                                 \
-    ARG_TEXT(struct_, t.cache, "cache", 0, "DIR",                                              \
-             "folder for indexes of tar files, otherwise written beside them")
-#define ARGS_TRAINED(struct_)                                                                  \
-    ARG_WEIGHTS(struct_), ARG_CACHE_DIR(struct_),                                              \
-        ARG_INT(struct_, t.threads, "threads", 0, 0, 0, 1024, "auto",                          \
-                "threads; auto = all cores"),                                                  \
-        ARG_FLAG(struct_, t.json, "json", 0, "print the result as JSON"),                      \
-        ARG_FLAG(struct_, t.quiet, "quiet", 'q', "no progress and no remarks; warnings stay")
+#define ARG_WEIGHTS                                                                            \
+    ARG_TEXT("weights", 0, "FILE",                                                             \
+             "instead of RUN: .safetensors or .pth of a torchvision ResNet-18, 34 or 50")
+#define ARGS_TRAINED                                                                           \
+    ARG_WEIGHTS, ARG_THREADS_AS("number of threads; auto = all cores"), ARG_JSON, ARG_QUIET,   \
+        ARG_CHANNELS
+/* Help text of `channels` for commands that use an encoder. */
+#define ARG_CHANNELS                                                                           \
+    ARG_HELP("channels", "image channels, 1: gray, 3: color; auto: as the encoder expects")
 
 #define RUN_IS "RUN is the folder of a training, a checkpoint or an encoder (safetensors). "
 #define DATA_IS                                                                                \
-    "DATA is whatever 'coke data info' reads: a folder or list of images, tar shards, CIFAR, " \
+    "DATA is anything that 'coke data info' reads: a folder or list of images, tar shards, "   \
+    "CIFAR, "                                                                                  \
     "MNIST, .npy, synthetic:. "
 
-/* coke_dataset_option_table, with what `channels` means here. */
-const struct coke_option_table *trained_data_table(void);
-
-/* Opens RUN, or the file of --weights, and says which operand DATA is. */
-int trained_open(struct coke_run **run, const char **data, const struct trained *t, int n,
+/* Opens RUN, or the file of --weights, and sets *data to the operand DATA. The command has the
+ * kinds "use" and "dataset". Also applies --threads. The caller frees *run. */
+int trained_open(struct coke_run **run, const char **data, struct args *a, int n,
                  const char *const *operands);
-/* Opens a data set, grey or in colours as the encoder wants it if the options do not say, and
- * says its note. */
-int trained_open_data(struct coke_dataset **out, const struct trained *t,
+/* Opens a data set with options o, converted to the channels of the encoder unless they are
+ * given, and prints its note. */
+int trained_open_data(struct coke_dataset **out, const struct args *a,
                       const struct coke_run *run, const char *source,
-                      const struct coke_dataset_options *o);
-/* The library's sentence. A second run would begin again: no 75 for one that was stopped. */
+                      const struct coke_options *o);
+/* Prints the library's message. Exit code 75 would promise that a second run resumes; these
+ * commands start over, so a stop becomes 1. */
 int trained_fail(int rc);
 
 #endif

@@ -3,6 +3,7 @@ include(GNUInstallDirs)
 
 install(TARGETS coke_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                             PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/coke/types.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/coke)
 
 if(TARGET coke_mpi)
   install(TARGETS coke_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -33,7 +33,7 @@ static void draw(float *image, int direction)
 
 struct session {
     struct coke_encoder *encoder;
-    struct coke_plan *pass;
+    struct coke_plan *plan;
     struct coke_optimizer *optimizer;
     struct coke_loss *loss;
     struct coke_kmeans *clusters;
@@ -41,69 +41,79 @@ struct session {
     int32_t labels[N]; /* of the last epoch */
 };
 
+/* Options of a kind from "name=value name=value ...". */
+static int make_options(struct coke_options **out, const char *kind, const char *text)
+{
+    char name[32], value[32];
+    int used, rc = coke_options_new(out, kind);
+    while (!rc && sscanf(text, " %31[^=]=%31s%n", name, value, &used) == 2) {
+        rc = coke_options_set(*out, name, value);
+        text += used;
+    }
+    return rc;
+}
+
 static int set_up(struct session *s)
 {
-    struct coke_encoder_options e = coke_encoder_options_default();
-    struct coke_plan_options p = coke_plan_options_default();
-    struct coke_optimizer_options sgd = {COKE_SGD, 0.9, 1e-4};
-    struct coke_loss_options l = coke_loss_options_default();
-    struct coke_kmeans_options k = coke_kmeans_options_default();
+    struct coke_options *e = NULL, *p = NULL, *sgd = NULL, *l = NULL, *k = NULL;
     float first[K * DIM];
-    e.stem = COKE_STEM_CIFAR;
-    e.width = 0.125;
-    e.dim = DIM;
-    e.predictor = 0;
-    p.batch = BATCH;
-    p.height = p.width = SIZE;
-    l.batch = BATCH;
-    l.dim = DIM;
-    l.heads = 1;
-    l.k[0] = K;
-    l.beta = 0;
-    k.n = N;
-    k.k = K;
-    k.dim = DIM;
-    k.ratio = 0.8;
-    k.eta = 0.5;
-    k.centers = COKE_CENTERS_RUNNING;
     for (int i = 0; i < K * DIM; i++)
         first[i] = (float)(uniform() - 0.5);
-    int rc = coke_encoder_new(&s->encoder, &e);
+    int rc = make_options(&e, "encoder", "stem=cifar width=0.125 dim=32 predictor=off");
     if (!rc)
-        rc = coke_plan_new(&s->pass, s->encoder, &p);
+        rc = make_options(&p, "plan", "batch=64 height=16 width=16");
     if (!rc)
-        rc = coke_optimizer_new(&s->optimizer, s->encoder, &sgd);
+        rc = make_options(&sgd, "optimizer", "optimizer=sgd momentum=0.9 weight-decay=1e-4");
     if (!rc)
-        rc = coke_loss_new(&s->loss, &l);
-    return rc ? rc : coke_kmeans_new(&s->clusters, &k, first, NULL, NULL);
+        rc = make_options(&l, "loss", "k=8 batch=64 dim=32 beta=0");
+    if (!rc)
+        rc = make_options(&k, "kmeans", "n=512 k=8 dim=32 ratio=0.8 eta=0.5 update=running");
+    if (!rc)
+        rc = coke_encoder_new(&s->encoder, e);
+    if (!rc)
+        rc = coke_plan_new(&s->plan, s->encoder, p, NULL);
+    if (!rc)
+        rc = coke_optimizer_new(&s->optimizer, s->encoder, sgd);
+    if (!rc)
+        rc = coke_loss_new(&s->loss, l);
+    if (!rc)
+        rc = coke_kmeans_new(&s->clusters, k, first, NULL, NULL);
+    coke_options_free(e);
+    coke_options_free(p);
+    coke_options_free(sgd);
+    coke_options_free(l);
+    coke_options_free(k);
+    return rc;
 }
 
 /* Batch b: labels and centers of the last epoch teach, this epoch's are made for the next. */
 static int step(struct session *s, int epoch, int b, double *total)
 {
     static float grad[BATCH * DIM];
-    int64_t ids[BATCH], dim;
+    int64_t ids[BATCH];
     int32_t now[BATCH];
-    double loss = 0, rate = 0;
+    double rate = 0;
     const float *centers = s->centers;
+    struct coke_loss_input in = {.size = sizeof in, .n = BATCH, .centers = &centers};
+    struct coke_loss_output out = {.size = sizeof out, .grad_proj = grad};
+    struct coke_gradients grads = {.size = sizeof grads, .proj = grad};
     for (int i = 0; i < BATCH; i++)
         ids[i] = b * BATCH + i;
     int rc = coke_schedule_rate(0.03, EPOCHS, -1, N / BATCH, epoch, b, &rate);
     if (!rc)
-        rc = coke_plan_forward(s->pass, images + (size_t)b * BATCH * PIXELS);
-    const float *proj = rc ? NULL : coke_plan_output(s->pass, COKE_PROJ, &dim);
+        rc = coke_plan_forward(s->plan, images + (size_t)b * BATCH * PIXELS);
+    in.proj = rc ? NULL : coke_plan_output(s->plan, COKE_OUTPUT_PROJ, NULL);
+    in.labels = s->labels + b * BATCH;
     if (!rc && epoch > 0)
-        rc = coke_loss_step(s->loss, BATCH, proj, NULL, &centers, s->labels + b * BATCH, grad,
-                            NULL, &loss);
+        rc = coke_loss_step(s->loss, &in, &out);
     if (!rc)
-        rc = coke_kmeans_step(s->clusters, proj, ids, BATCH, now);
+        rc = coke_kmeans_step(s->clusters, in.proj, ids, BATCH, now);
     memcpy(s->labels + b * BATCH, now, sizeof now);
     if (rc || epoch == 0)
         return rc;
-    *total += loss * BATCH / N;
-    const float *grads[COKE_OUTPUTS] = {[COKE_PROJ] = grad};
+    *total += out.loss * BATCH / N;
     coke_encoder_zero_grad(s->encoder);
-    rc = coke_plan_backward(s->pass, grads);
+    rc = coke_plan_backward(s->plan, &grads);
     return rc ? rc : coke_optimizer_step(s->optimizer, rate);
 }
 
@@ -134,7 +144,7 @@ int main(void)
         if (!rc)
             rc = coke_kmeans_epoch_end(s.clusters);
         if (!rc)
-            rc = coke_kmeans_copy(s.clusters, COKE_KM_PREVIOUS, s.centers, K * DIM);
+            rc = coke_kmeans_copy(s.clusters, COKE_ARRAY_PREVIOUS, s.centers, K * DIM);
         if (!rc && epoch)
             printf("epoch %2d  loss %.3f\n", epoch, loss);
     }
@@ -145,7 +155,7 @@ int main(void)
     coke_kmeans_free(s.clusters);
     coke_loss_free(s.loss);
     coke_optimizer_free(s.optimizer);
-    coke_plan_free(s.pass);
+    coke_plan_free(s.plan);
     coke_encoder_free(s.encoder);
     return -rc;
 }

@@ -1,13 +1,71 @@
-/* coke.h - libcoke: online constrained k-means on embedding vectors.
+/* coke.h - libcoke: clusters of guaranteed sizes, and image encoders trained by them.
  *
- * Functions that can fail return COKE_OK (0) or a negative status; coke_last_error() then has
- * one sentence, per thread. Pointers to const are borrowed for the call. *_free accepts NULL.
- * Shapes stand in brackets: x [n][dim] is row-major. docs/algorithm.md has the equations. */
+ * Four levels of use. Each needs only those before it.
+ *
+ * 1. Cluster an array. One call gives labels; with options every cluster has a minimum and a
+ *    maximum size, kept exactly:
+ *
+ *        coke_cluster_array(x, n, dim, k, NULL, labels, NULL);
+ *
+ *    or, with options, progress and a certificate of optimality:
+ *
+ *        coke_options_new(&options, "cluster");
+ *        coke_options_set(options, "k", "50");
+ *        coke_options_set(options, "ratio", "0.5");
+ *        coke_rows_from_array(&rows, x, n, dim);
+ *        in.rows = rows;
+ *        coke_cluster_run(&c, &in, options, NULL);
+ *        coke_cluster_labels(c, 0, labels);
+ *
+ * 2. Files and models. coke_rows_open reads .npy, .fvecs, .bvecs; coke_cluster_write writes a
+ *    folder; coke_model_load and coke_model_assign label new rows. coke_kmeans_* is the
+ *    algorithm batch by batch, for streams of your own.
+ *
+ * 3. Encoders and loops. Data sets and loaders of augmented views; ResNets with forward and
+ *    backward plans, optimizers and the loss: the parts of a training loop of your own.
+ *
+ * 4. Training, evaluation, report. coke_train_run makes a run folder; coke_run_* and coke_eval_*
+ *    use and evaluate it; coke_report_write makes a page of it; coke_export and coke_import
+ *    exchange encoders with other programs. coke_group_* spreads the work over processes.
+ *
+ * Errors. Functions that can fail return COKE_OK (0) or a negative enum coke_status, and
+ * coke_last_error() then has one sentence. A pointer that may be NULL is documented so; any other
+ * NULL is COKE_EUSAGE, in functions without a status 0, NULL or "". Constructors set *out to
+ * NULL unless they succeed. *_free accepts NULL. Unknown indices (a head, a class) give NULL, 0
+ * or -1.
+ *
+ * Ownership. What a constructor makes is the caller's, to be freed with the matching _free.
+ * Pointers to const are borrowed for the call unless documented otherwise. A returned pointer
+ * belongs to the object that returned it and lives as long, unless documented otherwise.
+ *
+ * Files. Writers produce the whole file or nothing, and never replace a file without `force`.
+ *
+ * Threads and global state. The library keeps, per process: the number of threads
+ * (coke_set_threads), the instruction set (chosen once; the environment variable COKE_ISA), the
+ * tuning table (coke_tune) and the group (coke_group_*). Set these from one thread before other
+ * calls. Everything else belongs to objects: different objects may be used from different
+ * threads at once, one object from one thread at a time. Functions that take an object by
+ * pointer to const may run at the same time on the same object. The sentence of
+ * coke_last_error() is per thread. Work is done by an OpenMP team of coke_threads() threads;
+ * loaders have threads of their own. Callbacks run on the calling thread. The library neither
+ * prints, nor ends the process, nor handles signals (coke_catch_sigbus does); only in a group
+ * coke_group_leave may end it, and the loss of another process (see coke_group_join). A child of
+ * fork() may use the library; loaders made before the fork fail in it.
+ *
+ * Compatibility. Before 1.0 a new minor version may change anything. From 1.0 on, programs that
+ * were compiled with an older coke.h of the same major version run with a newer library:
+ * functions and the numbers of enums stay; options are opaque and set by name, so new ones need
+ * no new struct; structs that begin with `size` may grow at their end (coke/types.h has the
+ * rules). COKE_VERSION_NUMBER is the version of this header, coke_version_number() that of the
+ * library. FILE * and the calling convention are those of the C library on Linux.
+ *
+ * Shapes are in brackets: x [n][dim] is row-major, without padding. docs/algorithm.md has the
+ * equations, docs/networks.md the encoders. */
 #ifndef COKE_H
 #define COKE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "coke/types.h"
+
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -15,926 +73,211 @@ extern "C" {
 #endif
 
 #define COKE_API __attribute__((visibility("default")))
+/* A function whose status must be checked. */
+#define COKE_CHECKED __attribute__((visibility("default"), warn_unused_result))
 
-/* ---- status ---- */
+/* ==== the library and its process ==== */
 
-/* The negated value is the exit code of the program `coke` (which exits with 1 when stopped).
- */
-enum coke_status {
-    COKE_OK = 0,
-    COKE_EFAIL = -1,    /* anything else */
-    COKE_EUSAGE = -2,   /* arguments or options that cannot be */
-    COKE_EFORMAT = -3,  /* an input file is not what it should be */
-    COKE_EIO = -4,      /* reading, writing, disk full */
-    COKE_ENOMEM = -5,   /* memory */
-    COKE_ENUMERIC = -6, /* NaN or infinity */
-    COKE_ELOST = -7,    /* another process of the job is gone */
-    COKE_ESTOPPED = -75 /* stopped by the caller */
-};
-
-COKE_API const char *coke_last_error(void); /* one sentence about this thread's last failure */
-COKE_API const char *coke_version(void);
-COKE_API const char *coke_isa(void);  /* instruction set in use: ref, avx2, avx512, vnni */
-COKE_API int coke_set_threads(int n); /* 0 = all cores */
+/* About this thread's last failure, without a newline; "" if there was none. Valid until the
+ * thread's next failure. */
+COKE_API const char *coke_last_error(void);
+/* Copies text to out [size] for a terminal: control characters, characters that change the
+ * direction of writing, and bytes that are not UTF-8 become '?', as in all sentences of the
+ * library. For names of files and classes, which others may have chosen. */
+COKE_API void coke_text_clean(const char *text, char *out, size_t size);
+/* If another process shortens a large file of rows that is being read, the system sends SIGBUS,
+ * which ends the process. After this call the function that reads fails with COKE_EIO instead;
+ * SIGBUS elsewhere goes to the handler that was installed before. Any thread, once. */
+COKE_CHECKED int coke_catch_sigbus(void);
+COKE_API const char *coke_version(void); /* "0.1.0" */
+COKE_API int coke_version_number(void);  /* as COKE_VERSION_NUMBER */
+COKE_API const char *coke_isa(void);     /* instruction set in use: ref, avx2, avx512, vnni */
+COKE_API int coke_set_threads(int n);    /* 0 = all cores; at most COKE_MAX_THREADS */
 COKE_API int coke_threads(void);
 
-/* ---- options: one table row is the home of a name, its default, bounds and help ---- */
+/* ==== options ====
+ *
+ * Functions take their options as one opaque type: values of a kind ("cluster", "train", ...),
+ * set and read by name. NULL stands for the defaults wherever options are taken. A kind that is
+ * composed of others may be used in their place: coke_dataset_open() accepts options of kind
+ * "train". Values are validated when they are set; a value that is refused changes nothing. An
+ * object may be read by several threads at once, but not while one of them sets a value.
+ * coke_options_describe lists the names of any kind, `coke help COMMAND` those of a command. */
 
-#define COKE_MAX_HEADS 64
+/* Kinds: kmeans, cluster, rows, encoder, plan, optimizer, loss, dataset, pack, view, loader,
+ * train, use, knn, linear, finetune, report, export, import. Holds the defaults. */
+COKE_CHECKED int coke_options_new(struct coke_options **out, const char *kind);
+/* Options of the caller's own, described by rows [n], whose strings are copied. */
+COKE_CHECKED int coke_options_define(struct coke_options **out,
+                                     const struct coke_option_info *rows, int n);
+COKE_API void coke_options_free(struct coke_options *o);
+COKE_CHECKED int coke_options_copy(struct coke_options **out, const struct coke_options *o);
+/* "" if made by coke_options_define. */
+COKE_API const char *coke_options_kind(const struct coke_options *o);
 
-struct coke_ints {
-    int32_t n;
-    int32_t v[COKE_MAX_HEADS];
-};
+/* An unknown name is an error that names the nearest one. */
+COKE_CHECKED int coke_options_set(struct coke_options *o, const char *name, const char *text);
+COKE_CHECKED int coke_options_set_int(struct coke_options *o, const char *name, int64_t value);
+COKE_CHECKED int coke_options_set_float(struct coke_options *o, const char *name, double value);
+/* The value as text, as coke_options_set takes it; COKE_EUSAGE if it needs more than `size`
+ * bytes with its 0. */
+COKE_CHECKED int coke_options_get(const struct coke_options *o, const char *name, char *text,
+                                  size_t size);
+COKE_CHECKED int coke_options_get_int(const struct coke_options *o, const char *name,
+                                      int64_t *value);
+COKE_CHECKED int coke_options_get_float(const struct coke_options *o, const char *name,
+                                        double *value);
 
-enum coke_option_type {
-    COKE_OPT_INT,    /* int64_t */
-    COKE_OPT_FLOAT,  /* double */
-    COKE_OPT_FLAG,   /* int32_t, 0 or 1; on the command line --name and --no-name */
-    COKE_OPT_CHOICE, /* int32_t, index into choices */
-    COKE_OPT_INTS    /* struct coke_ints, comma-separated */
-};
+/* A JSON object of names and values: all of them are set, or none. */
+COKE_CHECKED int coke_options_load_json(struct coke_options *o, const char *path);
+COKE_CHECKED int coke_options_print_json(const struct coke_options *o, FILE *to);
 
-struct coke_option {
-    const char *name; /* "max-epochs": flag --max-epochs, config key "max-epochs" */
-    enum coke_option_type type;
-    size_t offset;
-    double def, min, max;
-    const char *choices; /* "a|b|c", or for numbers "auto": the word that means the default */
-    const char *help;
-};
+COKE_API int coke_options_count(const struct coke_options *o);
+/* Option i, 0 .. count - 1; its strings belong to o. */
+COKE_CHECKED int coke_options_describe(const struct coke_options *o, int i,
+                                       struct coke_option_info *out);
+/* The word of words [n] that is nearest to `word`, or NULL if none is near. */
+COKE_API const char *coke_nearest(const char *word, const char *const *words, int n);
 
-struct coke_option_table {
-    const struct coke_option *row;
-    int n;
-    size_t size; /* of the struct that the offsets are into */
-};
+/* ==== level 1: cluster an array ==== */
 
-COKE_API void coke_options_default(const struct coke_option_table *t, void *options);
-/* Unknown names are errors that name the nearest one. */
-COKE_API int coke_options_set(const struct coke_option_table *t, void *options,
-                              const char *name, const char *value);
-/* The value as text, as coke_options_set takes it. */
-COKE_API int coke_options_get(const struct coke_option_table *t, const void *options,
-                              const char *name, char *value, size_t size);
-COKE_API int coke_options_load_json(const struct coke_option_table *t, void *options,
-                                    const char *path);
-COKE_API int coke_options_print_json(const struct coke_option_table *t, const void *options,
-                                     FILE *to);
+/* Clusters x [n][dim] into k clusters. Rows are normalised on the fly: similarity is the cosine.
+ * options: kind cluster, whose k is ignored; the default keeps sizes of at least 0.4 n/k. labels
+ * [n] receives the labels, centers [k][dim], if not NULL, the unit centers. */
+COKE_CHECKED int coke_cluster_array(const float *x, int64_t n, int32_t dim, int64_t k,
+                                    const struct coke_options *options, int32_t *labels,
+                                    float *centers);
 
-/* ---- rows: vectors from files or memory ---- */
-
-struct coke_rows;
-
-struct coke_rows_options {
-    int one_pass;          /* "-" is read once, in order, and not spooled to a file */
-    const char *spool_dir; /* where "-" is spooled; NULL = $TMPDIR or /tmp */
-};
-
-/* .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs; several files are one stream; "-" = .npy on stdin. */
-COKE_API int coke_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                            const struct coke_rows_options *options);
-COKE_API int coke_rows_from_array(struct coke_rows **out, const float *x, int64_t n,
-                                  int32_t dim); /* x is borrowed until _free */
+/* Rows from memory. x [n][dim] is borrowed until coke_rows_free. */
+COKE_CHECKED int coke_rows_from_array(struct coke_rows **out, const float *x, int64_t n,
+                                      int32_t dim);
 COKE_API void coke_rows_free(struct coke_rows *rows);
 COKE_API int64_t coke_rows_count(const struct coke_rows *rows);
 COKE_API int32_t coke_rows_dim(const struct coke_rows *rows);
-COKE_API const char *
-coke_rows_note(const struct coke_rows *rows); /* what to tell the user, or "" */
+COKE_API const char *coke_rows_note(const struct coke_rows *rows); /* for the user, or "" */
 
-/* One number a line (text) or a one-dimensional .npy of integers or floats. */
-COKE_API int coke_numbers_load(const char *path, double **out, int64_t *n);
-COKE_API void coke_numbers_free(double *numbers);
-
-/* ---- k-means, batch by batch ---- */
-
-enum coke_centers_form {
-    COKE_CENTERS_RUNNING, /* the authors' way: renormalised running mean */
-    COKE_CENTERS_MEAN,    /* exact mean of the epoch so far (Eq. 11) */
-    COKE_CENTERS_EPOCH,   /* moved once, at the end of the epoch (Eq. 10) */
-    COKE_CENTERS_FIXED    /* never moved: online assignment to given centers */
-};
-
-struct coke_kmeans_options {
-    int64_t n; /* instances an epoch */
-    int64_t k; /* clusters */
-    int64_t dim;
-    double ratio;     /* least size of a cluster as a share of n/k */
-    double max_ratio; /* largest size as a multiple of n/k; 0 = no upper bound */
-    double inflate;   /* factor on the lower bounds that the duals work towards */
-    double eta;       /* step of the duals; 0 = from tau */
-    double tau;       /* project the duals on { rho >= 0, |rho|_1 <= tau }; 0 = only rho >= 0 */
-    double carry;     /* share of last epoch's sums that is kept (form mean) */
-    int32_t centers;  /* enum coke_centers_form */
-    int64_t stage;    /* first epoch of the second stage (T'); -1 = none */
-    int64_t slots;    /* label slots an instance in the second stage (L) */
-    double slot_temperature;
-    int32_t keep_labels; /* store one label an instance */
-};
-
-struct coke_kmeans;
-
-COKE_API const struct coke_option_table *coke_kmeans_option_table(void);
-COKE_API struct coke_kmeans_options coke_kmeans_options_default(void);
-
-/* centers [k][dim]: the first ones, copied as they are. min_sizes, max_sizes [k]: bounds of
- * each cluster instead of ratio and max_ratio, or NULL. */
-COKE_API int coke_kmeans_new(struct coke_kmeans **out,
-                             const struct coke_kmeans_options *options, const float *centers,
-                             const int64_t *min_sizes, const int64_t *max_sizes);
-COKE_API void coke_kmeans_free(struct coke_kmeans *km);
-
-/* One batch: assign x [n][dim], move duals and centers, store labels under ids [n]
- * (NULL: not stored). labels [n] receives the assignment. x is used as it is: normalise it. */
-COKE_API int coke_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids,
-                              int64_t n, int32_t *labels);
-COKE_API int coke_kmeans_epoch_end(struct coke_kmeans *km);
-
-/* argmax_k x.c_k with the fixed centers of the last epoch, no duals; scores may be NULL. */
-COKE_API int coke_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n,
-                                 int32_t *labels, float *scores);
-
-enum coke_kmeans_array {
-    COKE_KM_CURRENT,     /* float [k][dim] centers being moved */
-    COKE_KM_PREVIOUS,    /* float [k][dim] centers of the last epoch */
-    COKE_KM_DUALS,       /* float [k] rho of the lower bounds */
-    COKE_KM_UPPER,       /* float [k] duals of the upper bounds */
-    COKE_KM_AVERAGE,     /* float [k] average of (lower - upper) duals over the last epoch */
-    COKE_KM_COUNTS,      /* int64_t [k] instances received in this epoch */
-    COKE_KM_LABELS,      /* int32_t [n] stored labels, -1 = none yet */
-    COKE_KM_SLOT_LABELS, /* int32_t [n][slots], -1 = free */
-    COKE_KM_SLOT_WEIGHTS /* float [n][slots] */
-};
-
-/* Copies an array into out, which has room for `room` elements. */
-COKE_API int coke_kmeans_copy(const struct coke_kmeans *km, enum coke_kmeans_array what,
-                              void *out, int64_t room);
-/* Dense second-stage targets [n][k] of instances ids [n]. */
-COKE_API int coke_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids,
-                                      int64_t n, float *targets);
-
-/* The whole state, at any batch; loading continues as if never interrupted. */
-COKE_API int coke_kmeans_save(const struct coke_kmeans *km, const char *path);
-COKE_API int coke_kmeans_load(struct coke_kmeans **out, const char *path);
-
-/* Several clusterings of one stream. */
-struct coke_multihead;
-COKE_API int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads,
-                                int n);
-COKE_API void coke_multihead_free(struct coke_multihead *mh); /* and its heads */
-COKE_API struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h);
-/* labels [heads][n] */
-COKE_API int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,
-                                 int64_t n, int32_t *labels);
-COKE_API int coke_multihead_epoch_end(struct coke_multihead *mh);
-
-/* ---- the whole job: rows in, labels with guaranteed sizes out ---- */
-
-struct coke_cluster_options {
-    struct coke_ints k;
-    double ratio, max_ratio, inflate;
-    int64_t epochs, max_epochs, batch;
-    double tolerance;
-    double eta, tau, carry;
-    int32_t centers; /* enum coke_centers_form */
-    int32_t init;    /* sample, kmeans++ */
-    int32_t repair;
-    int32_t bad;     /* error, skip */
-    int32_t shuffle; /* auto, full, block, none */
-    int64_t seed;
-};
-
-COKE_API const struct coke_option_table *coke_cluster_option_table(void);
-COKE_API struct coke_cluster_options coke_cluster_options_default(void);
-
-struct coke_cluster_input {
-    struct coke_rows *rows;
-    const double *min_sizes; /* [k] or NULL; one head only */
-    const double *max_sizes; /* [k] or NULL */
-    const double *weights;   /* [n] or NULL */
-};
-
-struct coke_progress {
-    const char *phase; /* "init", "epoch", "final", "repair" */
-    int64_t epoch, epochs;
-    int64_t done, total; /* rows of this phase */
-    double objective;
-    const char *unit;   /* what done and total count; NULL = rows */
-    const char *detail; /* more for people, or NULL */
-};
-
-struct coke_callbacks {
-    void *user;
-    int (*progress)(void *user, const struct coke_progress *p); /* non-zero = stop */
-    void (*say)(void *user, const char *line);                  /* choices made, and why */
-    void (*warn)(void *user, const char *line);
-};
-
-struct coke_cluster;
-
-/* What one head came to. Objectives are means over (weighted) rows. */
-struct coke_head_summary {
-    int64_t n, k, dim, skipped;
-    int64_t epochs;
-    int32_t converged;
-    double eta;
-    double objective;        /* mean cosine to the nearest center */
-    double labels_objective; /* mean cosine to the center of the returned label */
-    int64_t size_min, size_median, size_max;
-    int64_t below_before_repair; /* clusters under their bound: labels of the last epoch, or,
-                                  * without a repair, those returned */
-    int64_t above_before_repair;
-    int64_t short_before_repair;  /* points missing in all */
-    int64_t bound_min, bound_max; /* smallest and largest lower bound */
-    int32_t repaired;
-    int64_t moved;        /* labels that the solver changed against its last pass */
-    double primal;        /* sum of similarities of the returned labels */
-    double dual;          /* upper bound on any assignment that keeps the sizes */
-    double gap;           /* dual - primal */
-    int64_t repair_bytes; /* of the solver's rows and lists */
-    double passes;        /* times the data was read */
-};
-
-struct coke_cluster_timing {
-    double init, epochs, final, total; /* seconds */
-    double vectors_per_second;         /* rows a second in the epochs */
-};
-
-COKE_API int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
-                              const struct coke_cluster_options *options,
-                              const struct coke_callbacks *callbacks);
+/* The whole job: epochs over the rows, then a repair that makes the sizes exact. options: kind
+ * cluster; k is required. The rows and the arrays of the input are borrowed for the call;
+ * callbacks may be NULL. In a group, every process calls it with the same arguments and gets the
+ * same result. */
+COKE_CHECKED int coke_cluster_run(struct coke_cluster **out,
+                                  const struct coke_cluster_input *input,
+                                  const struct coke_options *options,
+                                  const struct coke_callbacks *callbacks);
 COKE_API void coke_cluster_free(struct coke_cluster *c);
+/* One head for each k; h below is 0 .. heads - 1. */
 COKE_API int coke_cluster_heads(const struct coke_cluster *c);
 COKE_API const struct coke_head_summary *coke_cluster_summary(const struct coke_cluster *c,
                                                               int h);
-COKE_API const struct coke_cluster_timing *coke_cluster_timing(const struct coke_cluster *c);
-COKE_API int coke_cluster_labels(const struct coke_cluster *c, int h,
-                                 int32_t *labels);                               /* [n] */
-COKE_API const float *coke_cluster_centers(const struct coke_cluster *c, int h); /* [k][dim] */
-/* Writes labels.npy, centers.npy, model.safetensors (several heads: labels-h0-k10.npy, ...)
- * and summary.json into dir: all of them or none. */
-COKE_API int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force);
+COKE_API const struct coke_timing *coke_cluster_timing(const struct coke_cluster *c);
+/* Copies the labels [n] of head h; -1 = skipped. */
+COKE_CHECKED int coke_cluster_labels(const struct coke_cluster *c, int h, int32_t *labels);
+/* The unit centers [k][dim] of head h, owned by the result. */
+COKE_API const float *coke_cluster_centers(const struct coke_cluster *c, int h);
 
-/* ---- models: label new vectors ---- */
+/* ==== level 2: files and models ==== */
 
-struct coke_model;
+/* ---- rows and numbers from files ---- */
 
-COKE_API int coke_model_load(struct coke_model **out,
-                             const char *path); /* file or its folder */
+/* .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs; several files are one stream; "-" = .npy on standard
+ * input. options: kind rows. Large files stay mapped until coke_rows_free, and
+ * small ones are read into memory: do not change them. */
+COKE_CHECKED int coke_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
+                                const struct coke_options *options);
+
+/* One number per line (text), or a one-dimensional .npy of integers or floats. *out [n] is freed
+ * with coke_numbers_free. */
+COKE_CHECKED int coke_numbers_load(const char *path, double **out, int64_t *n);
+COKE_API void coke_numbers_free(double *numbers);
+/* The same for non-negative integers, such as sizes of clusters. */
+COKE_CHECKED int coke_counts_load(const char *path, int64_t **out, int64_t *n);
+COKE_API void coke_counts_free(int64_t *counts);
+
+/* ---- results to files ---- */
+
+/* Writes labels.npy, centers.npy, model.safetensors (several heads: labels-h0-k10.npy, ...) and
+ * summary.json into dir, which is created if it does not exist: all of them or none. In a group
+ * only the first process writes. */
+COKE_CHECKED int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force);
+
+COKE_CHECKED int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force);
+COKE_CHECKED int coke_npy_write_f32(const char *path, const float *x, int64_t rows,
+                                    int64_t cols, int force);
+COKE_CHECKED int coke_file_write(const char *path, const void *bytes, size_t size, int force);
+/* What the folder of a training, a model, .npy, .fvecs, .bvecs or safetensors file holds, as
+ * text or JSON. */
+COKE_CHECKED int coke_info_print(const char *path, int json, FILE *to);
+
+/* ---- models: label new rows ---- */
+
+/* path: the model.safetensors of coke_cluster_write, or its folder. */
+COKE_CHECKED int coke_model_load(struct coke_model **out, const char *path);
 COKE_API void coke_model_free(struct coke_model *m);
 COKE_API int64_t coke_model_k(const struct coke_model *m);
 COKE_API int32_t coke_model_dim(const struct coke_model *m);
-/* labels [n], scores [n] (may be NULL), in row order. constrained: sizes in proportion to the
- * model's bounds are kept, exactly. bad: 0 error, 1 skip (label -1). */
-COKE_API int coke_model_assign(const struct coke_model *m, struct coke_rows *rows,
-                               int constrained, int bad, const struct coke_callbacks *callbacks,
-                               int32_t *labels, float *scores,
-                               struct coke_head_summary *summary);
+/* summary, if not NULL, is filled. */
+COKE_CHECKED int coke_model_assign(const struct coke_model *m,
+                                   const struct coke_assign_job *job,
+                                   struct coke_head_summary *summary);
 
-/* ---- files ---- */
+/* ---- k-means, batch by batch ---- */
 
-/* Writes atomically: the file is there and whole, or not there. */
-COKE_API int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force);
-COKE_API int coke_npy_write_f32(const char *path, const float *x, int64_t rows, int64_t cols,
-                                int force);
-/* What a model, .npy, .fvecs, .bvecs or safetensors file holds, as text or JSON. */
-COKE_API int coke_info_print(const char *path, int json, FILE *to);
+/* options: kind kmeans; n, k and dim are required. centers [k][dim]: the initial ones, copied
+ * unchanged. min_sizes, max_sizes [k]: bounds of each cluster instead of the options ratio and
+ * max-ratio, or NULL. */
+COKE_CHECKED int coke_kmeans_new(struct coke_kmeans **out, const struct coke_options *options,
+                                 const float *centers, const int64_t *min_sizes,
+                                 const int64_t *max_sizes);
+COKE_API void coke_kmeans_free(struct coke_kmeans *km);
 
-/* ---- built-in data ---- */
+/* One batch: assigns x [n][dim], moves duals and centers, stores labels under ids [n] (NULL:
+ * not stored). labels [n] receives the assignment. Unlike coke_cluster_run, this does not
+ * normalise x: pass unit vectors. */
+COKE_CHECKED int coke_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids,
+                                  int64_t n, int32_t *labels);
+COKE_CHECKED int coke_kmeans_epoch_end(struct coke_kmeans *km);
 
-/* Unit vectors [n][dim] around `clusters` directions in groups, sizes as a Zipf law:
- * heavy-tailed, as real embeddings are. */
-COKE_API int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters,
-                                 uint64_t seed);
+/* labels [n] = argmax_k x.c_k with the centers of the last epoch, without duals; scores [n] may
+ * be NULL. Packs all k centers on every call: pass many rows at once. */
+COKE_CHECKED int coke_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n,
+                                     int32_t *labels, float *scores);
 
-/* ---- encoders: images to vectors ----
- *
- * An encoder is a ResNet with torchvision's names (conv1.weight, layer1.0.bn1.running_mean,
- * ...), a projection (fc.*) and a prediction MLP (predictor.*). A pass is an encoder compiled
- * for one batch size and image size; passes of one encoder share its weights. A training step:
- *
- *     coke_encoder_zero_grad(e);
- *     coke_plan_forward(pass, images);
- *     ... gradients of the loss with respect to coke_plan_output(pass, COKE_PROJ), ... ...
- *     coke_plan_backward(pass, &grads);
- *     coke_optimizer_step(optimizer, rate);
- */
+/* Copies an array into out, which has room for `room` elements. */
+COKE_CHECKED int coke_kmeans_copy(const struct coke_kmeans *km, enum coke_array what, void *out,
+                                  int64_t room);
+/* Dense second-stage targets [n][k] of rows ids [n]. */
+COKE_CHECKED int coke_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids,
+                                          int64_t n, float *targets);
 
-enum coke_arch { COKE_RESNET18, COKE_RESNET34, COKE_RESNET50 };
-enum coke_stem { COKE_STEM_IMAGENET, COKE_STEM_CIFAR };
-enum coke_projector {
-    COKE_PROJECTOR_NONE,
-    COKE_PROJECTOR_LINEAR,
-    COKE_PROJECTOR_MLP2, /* Linear-ReLU-Linear */
-    COKE_PROJECTOR_MLP3  /* Linear-BN-ReLU-Linear-BN-ReLU-Linear-BN */
-};
+/* The whole state, at any batch: a loaded clustering continues with the same bits. */
+COKE_CHECKED int coke_kmeans_save(const struct coke_kmeans *km, const char *path, int force);
+COKE_CHECKED int coke_kmeans_load(struct coke_kmeans **out, const char *path);
 
-struct coke_encoder_options {
-    int32_t arch; /* enum coke_arch */
-    int32_t stem; /* enum coke_stem */
-    double width; /* factor on all channels */
-    int64_t channels;
-    int32_t head; /* enum coke_projector */
-    int64_t hidden;
-    int64_t dim;
-    int32_t predictor;
-    int32_t zero_residual; /* blocks begin as identities */
-    int64_t seed;
-};
+/* Several clusterings of one stream. Takes ownership of the heads [n]; after a failure they are
+ * still the caller's. */
+COKE_CHECKED int coke_multihead_new(struct coke_multihead **out,
+                                    struct coke_kmeans *const *heads, int n);
+COKE_API void coke_multihead_free(struct coke_multihead *mh);
+/* Head h, borrowed; NULL if there is none. */
+COKE_API struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h);
+/* coke_kmeans_step for all heads; labels [heads][n]. */
+COKE_CHECKED int coke_multihead_step(struct coke_multihead *mh, const float *x,
+                                     const int64_t *ids, int64_t n, int32_t *labels);
+COKE_CHECKED int coke_multihead_epoch_end(struct coke_multihead *mh);
 
-struct coke_encoder;
+/* ---- agreement with known classes, and built-in data ---- */
 
-COKE_API const struct coke_option_table *coke_encoder_option_table(void);
-COKE_API struct coke_encoder_options coke_encoder_options_default(void);
-COKE_API int coke_encoder_new(struct coke_encoder **out,
-                              const struct coke_encoder_options *options);
-/* Free its passes and optimizers first. */
-COKE_API void coke_encoder_free(struct coke_encoder *e);
-COKE_API struct coke_encoder_options coke_encoder_options_of(const struct coke_encoder *e);
-COKE_API int64_t coke_encoder_size(const struct coke_encoder *e); /* numbers learned */
-
-/* An encoder as it was saved, weights and options, or the one in a checkpoint. safetensors. */
-COKE_API int coke_encoder_open(struct coke_encoder **out, const char *path);
-COKE_API int coke_encoder_save(const struct coke_encoder *e, const char *path, int force);
-/* Weights from anywhere, all or nothing: a tensor that is missing, unexpected or of another
- * shape is an error that names it. Names that begin with `ignore` (NULL = none), in the file or
- * in the encoder, are left alone: "fc." takes the backbone of a classifier. */
-COKE_API int coke_encoder_load_weights(struct coke_encoder *e, const char *path,
-                                       const char *ignore);
-/* One parameter or running statistic by name: its numbers, in PyTorch's order; NULL if there is
- * none. To change them, write and call coke_encoder_touch. */
-COKE_API float *coke_encoder_tensor(struct coke_encoder *e, const char *name, int64_t *size);
-COKE_API const float *coke_encoder_gradient(const struct coke_encoder *e, const char *name,
-                                            int64_t *size);
-COKE_API void coke_encoder_touch(struct coke_encoder *e);
-COKE_API void coke_encoder_zero_grad(struct coke_encoder *e);
-
-enum coke_precision { COKE_F32, COKE_BF16 };
-
-enum coke_output {
-    COKE_FEATURES, /* of the backbone, pooled */
-    COKE_LOGITS,   /* what the head gives, before it is normalised */
-    COKE_PROJ,     /* that with length 1 */
-    COKE_PRED,     /* of the prediction MLP, with length 1 */
-    COKE_OUTPUTS
-};
-
-struct coke_plan_options {
-    int64_t batch, height, width;
-    int32_t precision; /* enum coke_precision: of the images inside the backbone */
-    int32_t train;     /* batch statistics; else the running ones */
-    int32_t backward;  /* coke_plan_backward will be called */
-    int32_t recompute; /* less memory, a little slower */
-    /* By enum coke_output: which are computed, and which get gradients. All 0: all there are,
-     * and gradients for PROJ and PRED. */
-    int32_t want[COKE_OUTPUTS], grad[COKE_OUTPUTS];
-    /* Adds v [n] over the processes of a group for batch norm, or NULL. */
-    int (*reduce)(void *arg, double *v, int64_t n);
-    void *reduce_arg;
-};
-
-struct coke_plan;
-
-COKE_API struct coke_plan_options coke_plan_options_default(void);
-COKE_API int coke_plan_new(struct coke_plan **out, struct coke_encoder *e,
-                           const struct coke_plan_options *options);
-COKE_API void coke_plan_free(struct coke_plan *p);
-/* images [batch][channels][height][width] */
-COKE_API int coke_plan_forward(struct coke_plan *p, const float *images);
-/* [batch][dim], until the next forward pass; NULL if it was not asked for. */
-COKE_API const float *coke_plan_output(const struct coke_plan *p, enum coke_output which,
-                                       int64_t *dim);
-/* grad [COKE_OUTPUTS]: arrays like the outputs' for those that get gradients. Gradients of the
- * weights are added to those that are there. */
-COKE_API int coke_plan_backward(struct coke_plan *p, const float *const grad[COKE_OUTPUTS]);
-COKE_API int64_t coke_plan_bytes(const struct coke_plan *p);
-
-enum coke_optimizer_kind { COKE_LARS, COKE_SGD };
-
-struct coke_optimizer_options {
-    int32_t kind; /* enum coke_optimizer_kind */
-    double momentum, weight_decay;
-};
-
-struct coke_optimizer;
-
-COKE_API struct coke_optimizer_options coke_optimizer_options_default(void);
-COKE_API int coke_optimizer_new(struct coke_optimizer **out, struct coke_encoder *e,
-                                const struct coke_optimizer_options *options);
-COKE_API void coke_optimizer_free(struct coke_optimizer *o);
-/* A gradient that is not finite is an error that names the layer and the step, counted from 1;
- * nothing has changed then. */
-COKE_API int coke_optimizer_step(struct coke_optimizer *o, double rate);
-
-/* The discrimination loss: cross-entropy of unit vectors to the centers of every head. */
-struct coke_loss_options {
-    int32_t views; /* 1; 2; or 2 large ones and then small ones */
-    int64_t batch; /* at most */
-    int64_t dim;
-    int32_t heads;
-    int64_t k[COKE_MAX_HEADS]; /* centers of each head */
-    double temperature;
-    double alpha;        /* share of the label in the target, from 2 views on */
-    double beta;         /* weight of the predictions, the rest is the projections' */
-    double large_weight; /* of the large views, from 3 views on */
-};
-
-struct coke_loss;
-
-COKE_API struct coke_loss_options coke_loss_options_default(void);
-COKE_API int coke_loss_new(struct coke_loss **out, const struct coke_loss_options *options);
-COKE_API void coke_loss_free(struct coke_loss *l);
-/* proj, pred [views][n][dim] unit vectors; pred NULL: there is none, beta
- * counts as 0; centers [heads], each
- * [k][dim]; labels [heads][n]. The gradients are like proj and pred, or NULL. */
-COKE_API int coke_loss_step(struct coke_loss *l, int64_t n, const float *proj,
-                            const float *pred, const float *const *centers,
-                            const int32_t *labels, float *grad_proj, float *grad_pred,
-                            double *loss);
-
-/* The learning rate of step `step` of `steps` in epoch `epoch` of `epochs`: 0 in epoch 0, a
- * straight line over `warmup` epochs (-1: the default), then half a cosine. */
-COKE_API int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int64_t steps,
-                                int64_t epoch, int64_t step, double *out);
-
-/* Convolutions are computed in ways that a table in the library names. coke_tune measures on
- * this machine instead, for passes that are made afterwards; the file makes it repeatable:
- * written atomically if it does not exist, read if it does. Several processes only read. */
-COKE_API int coke_tune(const char *path);
-
-/* ---- images: data sets, and batches of augmented views ---- */
-
-enum coke_split { COKE_SPLIT_TRAIN, COKE_SPLIT_TEST };
-
-struct coke_dataset_options {
-    int32_t split;         /* enum coke_split: of a folder that has both, and of synthetic: */
-    int32_t coarse;        /* CIFAR-100: the 20 super-classes */
-    int64_t channels;      /* 1 or 3: grey and RGB pictures become that; 0 = as the data is */
-    int32_t exif;          /* turn pictures upright */
-    int64_t max_pixels;    /* larger pictures are refused */
-    int32_t one_pass;      /* the source may be a pipe or compressed: read once, in order */
-    const char *cache_dir; /* of indexes; NULL = beside the tar files, or the user's cache */
-};
-
-struct coke_dataset;
-
-COKE_API const struct coke_option_table *coke_dataset_option_table(void);
-COKE_API struct coke_dataset_options coke_dataset_options_default(void);
-
-/* A folder of images, a list, tar shards "x-{000..146}.tar", CIFAR or IDX files, a .npy of u8
- * images, "synthetic:". docs/data.md says what each looks like. */
-COKE_API int coke_dataset_open(struct coke_dataset **out, const char *source,
-                               const struct coke_dataset_options *options);
-COKE_API void coke_dataset_free(struct coke_dataset *d);
-COKE_API int64_t
-coke_dataset_count(const struct coke_dataset *d); /* -1: known after a single pass */
-COKE_API int32_t coke_dataset_classes(const struct coke_dataset *d); /* 0 = no labels */
-COKE_API const char *coke_dataset_class_name(const struct coke_dataset *d, int32_t c);
-COKE_API int32_t coke_dataset_label(const struct coke_dataset *d, int64_t i); /* -1 = unknown */
-COKE_API void coke_dataset_name(const struct coke_dataset *d, int64_t i, char *text,
-                                size_t size);
-COKE_API const char *coke_dataset_note(const struct coke_dataset *d); /* for the user, or "" */
-COKE_API int64_t coke_dataset_channels(const struct coke_dataset *d);
-/* What is there: kind, images, sizes, classes. Looks into some of the files. */
-COKE_API int coke_dataset_print(struct coke_dataset *d, int json, FILE *to);
-
-/* Decodes everything; say_bad gets each image that cannot be. */
-struct coke_dataset_verified {
-    int64_t good, bad;
-};
-COKE_API int coke_dataset_verify(struct coke_dataset *d, const struct coke_callbacks *callbacks,
-                                 void (*say_bad)(void *user, int64_t i, const char *sentence),
-                                 struct coke_dataset_verified *out);
-
-enum coke_pack_format { COKE_PACK_JPEG, COKE_PACK_PNG, COKE_PACK_PPM };
-
-struct coke_pack_options {
-    int64_t size;    /* the short side becomes this if it is longer; 0 = pictures as they are */
-    int32_t format;  /* enum coke_pack_format */
-    int64_t quality; /* of JPEG */
-    int64_t shard_size; /* bytes */
-};
-
-COKE_API const struct coke_option_table *coke_pack_option_table(void);
-COKE_API struct coke_pack_options coke_pack_options_default(void);
-
-struct coke_packed {
-    int64_t images, bad, shards, bytes;
-};
-/* Writes PREFIX-000000.tar and so on: WebDataset shards that coke_dataset_open reads. Pictures
- * that cannot be read are left out and told to say_bad. */
-COKE_API int coke_dataset_pack(struct coke_dataset *d, const char *prefix,
-                               const struct coke_pack_options *options, int force,
-                               const struct coke_callbacks *callbacks,
-                               void (*say_bad)(void *user, int64_t i, const char *sentence),
-                               struct coke_packed *out);
-
-enum coke_recipe {
-    COKE_RECIPE_AUTO, /* cifar for pictures up to 64 pixels, double for others */
-    COKE_RECIPE_SINGLE,
-    COKE_RECIPE_DOUBLE,
-    COKE_RECIPE_MULTI,
-    COKE_RECIPE_CIFAR_SINGLE,
-    COKE_RECIPE_CIFAR,
-    COKE_RECIPE_CIFAR_SMALL,
-    COKE_RECIPE_LINEAR,
-    COKE_RECIPE_EVAL,
-    COKE_RECIPE_NONE
-};
-
-#define COKE_MAX_VIEWS 16
-
-/* What is made of an image. */
-struct coke_view_options {
-    int32_t recipe;      /* enum coke_recipe */
-    int64_t size;        /* side of the (large) views; 0 = the recipe's */
-    int64_t small_views; /* of multi */
-    int64_t small_size;
-    double min_scale; /* least share of the area in a crop; 0 = the recipe's */
-    int32_t filter;   /* bilinear, bicubic */
-    int32_t decode;   /* scaled, exact */
-    int64_t seed;
-};
-
-COKE_API const struct coke_option_table *coke_view_option_table(void);
-COKE_API struct coke_view_options coke_view_options_default(void);
-
-/* A PNG: each row an image and what training would see of it in `columns` drawings. */
-COKE_API int coke_dataset_preview(struct coke_dataset *d,
-                                  const struct coke_view_options *options, int rows,
-                                  int columns, const char *path, int force);
-
-struct coke_loader_options {
-    struct coke_view_options view;
-    int32_t normalize; /* auto, imagenet, cifar10, half */
-    int64_t batch;
-    int64_t workers;  /* threads; 0 = as many as cores */
-    int64_t prefetch; /* batches made ahead */
-    int32_t bad;      /* skip, replace, error */
-    double max_bad;   /* a larger share of images that cannot be read is an error */
-    int32_t shuffle;
-    int32_t rank, ranks; /* of a job of several processes; ranks 0 = one alone */
-};
-
-struct coke_loader;
-
-/* A batch is valid until the next one is asked for. */
-struct coke_batch {
-    int64_t epoch, step, steps;
-    int64_t n;            /* images; those that could not be read are left out, so even 0 */
-    int64_t first, total; /* place of this rank's part in the batch of all ranks */
-    int32_t views, channels;
-    int32_t width[COKE_MAX_VIEWS], height[COKE_MAX_VIEWS];
-    const float *x[COKE_MAX_VIEWS]; /* [n][channels][height][width], normalised */
-    const int64_t *index;           /* [n] position in the data set */
-    const int32_t *label;           /* [n] -1 = unknown */
-};
-
-/* The options beside those of the views. */
-COKE_API const struct coke_option_table *coke_loader_option_table(void);
-COKE_API struct coke_loader_options coke_loader_options_default(void);
-/* Free the loader before its data. It starts at step 0 of epoch 0. */
-COKE_API int coke_loader_new(struct coke_loader **out, struct coke_dataset *data,
-                             const struct coke_loader_options *options);
-COKE_API void coke_loader_free(struct coke_loader *l);
-COKE_API int64_t coke_loader_steps(const struct coke_loader *l); /* batches an epoch */
-COKE_API int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step);
-/* The next batch; after the last one of an epoch the first of the next. */
-COKE_API int coke_loader_next(struct coke_loader *l, struct coke_batch *out);
-COKE_API double coke_loader_waited(const struct coke_loader *l); /* seconds spent in _next */
-COKE_API int64_t coke_loader_bytes(const struct coke_loader *l); /* memory in use */
-/* Images that could not be read so far. */
-COKE_API int64_t coke_loader_bad_count(const struct coke_loader *l);
-COKE_API int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence);
-
-/* ---- how well clusters agree with known classes ---- */
-
-struct coke_agreement {
-    int64_t n;          /* samples with both a class and a cluster; 0: the others are NaN */
-    double accuracy;    /* best one-to-one matching of clusters and classes */
-    double many_to_one; /* every cluster stands for its most frequent class */
-    double nmi, ari;
-};
 /* truth [n] in 0..classes-1, labels [n] in 0..clusters-1; negative = not known. */
-COKE_API int coke_agreement(const int32_t *truth, const int32_t *labels, int64_t n,
-                            int32_t classes, int32_t clusters, struct coke_agreement *out);
+COKE_CHECKED int coke_agreement(const int32_t *truth, const int32_t *labels, int64_t n,
+                                int32_t classes, int32_t clusters,
+                                struct coke_agreement_scores *out);
 
-/* ---- training: images in, an encoder and its clusters out ---- */
-
-enum coke_coupling { COKE_LAST, COKE_CURRENT };
-enum coke_eta_mode { COKE_ETA_SCALED, COKE_ETA_SHARED };
-
-struct coke_train_options {
-    struct coke_dataset_options data;
-    struct coke_loader_options loader;
-    struct coke_encoder_options encoder;
-    struct coke_ints k; /* clusters of each head */
-    double ratio;       /* least size of a cluster as a share of n/k */
-    double eta;         /* step of the duals; 0 = chosen */
-    int32_t eta_mode;   /* enum coke_eta_mode: in proportion to k, or the same for all heads */
-    int32_t form;       /* enum coke_centers_form: running, mean, epoch */
-    int64_t epochs;     /* with epoch 0, which only clusters */
-    int64_t stage;      /* first epoch of the second stage; -1 = none */
-    int64_t slots;
-    double slot_temperature;
-    double temperature, alpha, beta, large_weight;
-    double alpha_start;      /* alpha begins here and comes down in a straight line ... */
-    double alpha_until;      /* ... until this share of the epochs */
-    int32_t labels, centers; /* enum coke_coupling: of the loss */
-    int32_t keep_best;
-    int32_t optimizer; /* enum coke_optimizer_kind */
-    double rate, momentum, weight_decay;
-    int64_t warmup; /* epochs; -1 = chosen */
-    int64_t accumulate;
-    int32_t precision; /* enum coke_precision */
-    int64_t monitor;   /* epochs between two looks at k-NN, ACC, NMI, ARI; 0 = never */
-    int64_t save_epochs, save_steps; /* checkpoints every so many; 0 = not by these */
-    double save_minutes;
-    int64_t keep; /* checkpoints that are kept beside last and best */
-};
-
-COKE_API const struct coke_option_table *coke_train_option_table(void);
-COKE_API struct coke_train_options coke_train_options_default(void);
-/* Names of the presets, one after the other, NULL after the last. */
-COKE_API const char *coke_train_preset_name(int i);
-COKE_API const char *coke_train_preset_about(int i);
-/* Sets the options that the preset names; the others stay. */
-COKE_API int coke_train_preset(struct coke_train_options *options, const char *name);
-
-/* What a training came to, or stands at. */
-struct coke_train_summary {
-    int64_t epochs, images;         /* done so far */
-    double loss;                    /* of the last epoch */
-    double seconds, waited, saving; /* in this process: all, for data, for checkpoints */
-    int32_t resumed;
-    int32_t monitored; /* the next are known */
-    double knn20, knn200;
-    int32_t matched_head; /* -1 = no head has as many clusters as there are classes */
-    double accuracy, nmi, ari;
-};
-
-struct coke_train_control {
-    int32_t fresh;         /* do not continue what is in the run directory */
-    int32_t resume_anyway; /* continue although versions, threads or options differ */
-    int32_t force;         /* with fresh: overwrite an earlier run */
-};
-
-/* Trains into the folder `run`, which is made if there is none, or goes on where its last
- * checkpoint stands. callbacks->progress: 0 = go on, COKE_SAVE = write a checkpoint and go on,
- * anything else = finish the step, write a checkpoint and return COKE_ESTOPPED. */
-enum { COKE_SAVE = 2 };
-COKE_API int coke_train_run(struct coke_dataset *data, const struct coke_train_options *options,
-                            const char *run, const struct coke_train_control *control,
-                            const struct coke_callbacks *callbacks,
-                            struct coke_train_summary *out);
-
-/* ---- use: what a trained encoder says of images ---- */
-
-struct coke_use_options {
-    int32_t best;      /* of a run folder: the best checkpoint instead of the last */
-    int64_t size;      /* side of the images that the encoder sees; 0 = as in its training */
-    int32_t normalize; /* auto = as in its training, imagenet, cifar10, half */
-    int32_t bad;       /* images that cannot be read: error, or skip */
-};
-
-COKE_API const struct coke_option_table *coke_use_option_table(void);
-COKE_API struct coke_use_options coke_use_options_default(void);
-
-struct coke_run;
-
-/* Is path the folder of a training, a checkpoint or an encoder? */
-COKE_API int coke_run_is(const char *path);
-/* path: the folder of a training, also of one that still runs; a checkpoint; an encoder; or the
- * weights of a torchvision ResNet-18/34/50 (its fc.* are left alone; stem, width and channels
- * follow from the tensors). safetensors, weights also .pth. A tensor that is missing,
- * unexpected or of another shape is an error that names it. */
-COKE_API int coke_run_open(struct coke_run **out, const char *path,
-                           const struct coke_use_options *options);
-COKE_API void coke_run_free(struct coke_run *r);
-COKE_API const char *coke_run_weights(const struct coke_run *r); /* the file that was read */
-COKE_API int64_t coke_run_epoch(const struct coke_run *r);    /* epochs done; -1 = not known */
-COKE_API int64_t coke_run_channels(const struct coke_run *r); /* of the images it takes */
-/* Side of what it sees of an image of d, in pixels; 0: it cannot use them. */
-COKE_API int64_t coke_run_image_size(const struct coke_run *r, struct coke_dataset *d);
-COKE_API int coke_run_heads(const struct coke_run *r);
-COKE_API int64_t coke_run_k(const struct coke_run *r, int head); /* its clusters */
-/* The first head with as many clusters as there are classes; -1 = none. */
-COKE_API int coke_run_match(const struct coke_run *r, int32_t classes);
-
-/* A .npy of f32 [images][dim], a row for each image in their order, written as it is computed.
- * output: COKE_FEATURES or COKE_PROJ. Images that are skipped are rows of zeros. */
-struct coke_embedded {
-    int64_t images, dim, bad;
-};
-COKE_API int coke_run_embed(struct coke_run *r, struct coke_dataset *d, enum coke_output output,
-                            const char *path, int force, const struct coke_callbacks *callbacks,
-                            struct coke_embedded *out);
-
-/* The cluster of each image in one head: cluster [n], the cosine to its center [n], and margin
- * [n], the confidence: that cosine minus the one to the second nearest center. Skipped images:
- * -1, 0, 0. similarity and margin may be NULL. */
-COKE_API int coke_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
-                             const struct coke_callbacks *callbacks, int32_t *cluster,
-                             float *similarity, float *margin);
-
-/* Writes a file atomically; one that exists needs force. */
-COKE_API int coke_file_write(const char *path, const void *bytes, size_t size, int force);
-
-/* Sorts images into dir/cluster-0, dir/cluster-1, ...: dir must not exist or be empty. Files
- * keep their names (a second one of a name gets its number in the data set added) and bytes;
- * pixels that are in no file of their own become PNG. Links are for files only. Images of
- * cluster -1 are left out. cluster NULL: only says whether it could be done. */
-enum coke_sort_how { COKE_SORT_COPY, COKE_SORT_LINK };
-struct coke_sorted {
-    int64_t images, folders, renamed, left_out;
-};
-COKE_API int coke_dataset_sort(struct coke_dataset *d, const int32_t *cluster, int32_t clusters,
-                               const char *dir, enum coke_sort_how how,
-                               const struct coke_callbacks *callbacks, struct coke_sorted *out);
-
-/* ---- judge: how good are an encoder's features and clusters? ---- */
-
-/* Does the data set have a test split beside the train split? */
-COKE_API int coke_dataset_has_split(const struct coke_dataset *d);
-
-/* Classes go together by their names. */
-struct coke_eval_input {
-    struct coke_run *run;
-    struct coke_dataset *train, *test;
-    const struct coke_callbacks *callbacks; /* NULL = none */
-};
-
-#define COKE_EVAL_ROWS 16
-
-struct coke_knn_options {
-    struct coke_ints neighbours; /* none: 20 and 200 */
-    double temperature;
-};
-COKE_API const struct coke_option_table *coke_knn_option_table(void);
-COKE_API struct coke_knn_options coke_knn_options_default(void);
-
-struct coke_eval_knn {
-    int64_t bank, asked, bad;
-    int32_t classes, leave_one_out, n;
-    int64_t k[COKE_EVAL_ROWS];
-    double accuracy[COKE_EVAL_ROWS];
-};
-/* Votes of the train images on the test images; without test images every train image is asked
- * and does not vote for itself. */
-COKE_API int coke_eval_knn(const struct coke_eval_input *in,
-                           const struct coke_knn_options *options, struct coke_eval_knn *out);
-
-/* A learning rate and weight decay, and what came of it: means over trials and the deviations
- * (of the sample) between them, 0 for one trial. */
-struct coke_eval_row {
-    double rate, weight_decay;
-    double loss, top1, top5; /* of the test images */
-    double loss_deviation, top1_deviation, top5_deviation;
-};
-struct coke_eval_table {
-    int64_t train, test, bad; /* images with a class, and those that could not be read */
-    int32_t classes;
-    int64_t epochs, batch, trials, seed;
-    int32_t n, best; /* rows, and the one with the highest top1 */
-    struct coke_eval_row row[COKE_EVAL_ROWS];
-};
-
-enum coke_linear_protocol { COKE_LINEAR_PAPER, COKE_LINEAR_ABLATION };
-
-struct coke_linear_options {
-    int32_t protocol;      /* enum coke_linear_protocol */
-    double rate;           /* 0 = the protocol's */
-    double weight_decay;   /* of both 1e-6 */
-    int64_t epochs, batch; /* 0 = the protocol's */
-    int32_t augment;       /* crops and flips; else features are computed once */
-    int32_t sweep;         /* rates around the protocol's */
-    int64_t trials, seed;
-};
-COKE_API const struct coke_option_table *coke_linear_option_table(void);
-COKE_API struct coke_linear_options coke_linear_options_default(void);
-/* A linear classifier on the features of the backbone, which stays as it is. */
-COKE_API int coke_eval_linear(const struct coke_eval_input *in,
-                              const struct coke_linear_options *options,
-                              struct coke_eval_table *out);
-
-struct coke_finetune_options {
-    double rate;         /* 0 = 1, .1, .01, .001 */
-    double weight_decay; /* -1 = 1e-5, 1e-6, 0 */
-    int64_t epochs, batch, trials, seed;
-};
-COKE_API const struct coke_option_table *coke_finetune_option_table(void);
-COKE_API struct coke_finetune_options coke_finetune_options_default(void);
-/* The whole network as a classifier; the last layer learns 10 times as fast. */
-COKE_API int coke_eval_finetune(const struct coke_eval_input *in,
-                                const struct coke_finetune_options *options,
-                                struct coke_eval_table *out);
-
-struct coke_eval_head {
-    int64_t k;
-    double accuracy;    /* best one-to-one matching of clusters and classes */
-    double many_to_one; /* every cluster stands for its most frequent class */
-    double nmi, ari;
-};
-struct coke_eval_cluster {
-    int64_t images, bad;
-    int32_t classes, heads;
-    int32_t matched; /* head with as many clusters as classes; -1 = none */
-    struct coke_eval_head head[COKE_MAX_HEADS];
-};
-/* Clusters of the test images by the heads' centers, against their classes. */
-COKE_API int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster *out);
-
-/* ---- report: a run or a clustering as one page to look at ---- */
-
-struct coke_report_options {
-    double budget;  /* MB that pictures may take; 0 = chosen */
-    int64_t sample; /* images or rows that are looked at, at most */
-    int32_t best;   /* of a run: the best checkpoint, not the last */
-};
-
-COKE_API const struct coke_option_table *coke_report_option_table(void);
-COKE_API struct coke_report_options coke_report_options_default(void);
-
-struct coke_report_input {
-    const char *source;               /* the folder of a run, or of coke_cluster_write */
-    const char *images;               /* where they are; NULL = as the run says, or none */
-    struct coke_dataset_options data; /* of images, for a clustering; a run knows its own */
-    const char *const *vectors;       /* [nvectors] files of the rows that were clustered */
-    int nvectors;
-};
-
-struct coke_report_summary {
-    int64_t page_bytes, picture_bytes; /* of the page, and of pictures in or beside it */
-    int64_t pictures;
-    int32_t picture_side; /* pixels; 0 = none */
-    int32_t heads;
-    int64_t clusters; /* of all heads */
-};
-
-/* Writes an HTML page that needs nothing else; images_dir (or NULL): pictures go into a folder
- * of this name beside it. callbacks may be NULL. */
-COKE_API int coke_report_write(const struct coke_report_input *input,
-                               const struct coke_report_options *options, const char *page,
-                               const char *images_dir, int force,
-                               const struct coke_callbacks *callbacks,
-                               struct coke_report_summary *out);
-
-/* ---- exchange: encoders to and from other programs ---- */
-
-enum coke_export_format {
-    COKE_EXPORT_SAFETENSORS,
-    COKE_EXPORT_PTH,       /* as torch.save writes it */
-    COKE_EXPORT_ONNX,      /* opset 13; any batch and image size */
-    COKE_EXPORT_DETECTRON2 /* a .pth with its names */
-};
-enum coke_part {
-    COKE_PART_BACKBONE,
-    COKE_PART_ALL /* and the projection and prediction MLPs; of ONNX the projection */
-};
-enum coke_names {
-    COKE_NAMES_TORCHVISION, /* conv1.weight, layer1.0.bn1.bias, ..., fc.*, predictor.* */
-    COKE_NAMES_AUTHORS      /* module.encoder.*, as the authors' scripts expect it */
-};
-
-struct coke_export_options {
-    int32_t format; /* enum coke_export_format */
-    int32_t part;   /* enum coke_part */
-    int32_t names;  /* enum coke_names: of safetensors and .pth */
-    int32_t best;   /* of a run folder: best.safetensors */
-};
-
-struct coke_import_options {
-    int32_t part;       /* enum coke_part */
-    const char *prefix; /* what stands before conv1.weight; NULL = found out */
-};
-
-struct coke_exchanged {
-    struct coke_encoder_options encoder; /* what it is */
-    int64_t tensors, numbers;            /* of ONNX 0 */
-    char weights[4096];                  /* the file that was read */
-    char note[1024];                     /* for the user: what was left out; or "" */
-};
-
-/* source: the folder of a training (its final weights, or the last while it runs), a checkpoint
- * or an encoder. path: the file that is written, whole or not at all. */
-COKE_API int coke_export(const char *source, const char *path,
-                         const struct coke_export_options *options, int force,
-                         struct coke_exchanged *out);
-/* source: a .pth or .safetensors of torchvision's, MoCo's or the authors' ResNet-18, 34 or 50,
- * whatever their names begin with. Nothing in a .pth is run. path: an encoder that
- * coke_encoder_open reads. */
-COKE_API int coke_import(const char *source, const char *path,
-                         const struct coke_import_options *options, int force,
-                         struct coke_exchanged *out);
+/* Unit vectors x [n][dim] around `clusters` directions in groups, with sizes of a Zipf law:
+ * heavy-tailed, like real embeddings. */
+COKE_CHECKED int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters,
+                                     uint64_t seed);
 
 /* ---- JSON: results for other programs ---- */
-
-enum coke_json_style {
-    COKE_JSON_PRETTY, /* indented, reals with 15 digits */
-    COKE_JSON_LINE    /* one document per line, reals with 9 digits */
-};
-
-struct coke_json;
 
 /* Writes to a file as it goes, and borrows it until coke_json_close. The result may be NULL
  * (out of memory): the other functions accept that, and coke_json_close reports it, so nothing
@@ -957,17 +300,280 @@ COKE_API void coke_json_put_text(struct coke_json *j, const char *key, const cha
  * flush the file. Returns the first failure of all calls. */
 COKE_API int coke_json_close(struct coke_json *j);
 
+/* ==== level 3: encoders and loops ==== */
+
+/* ---- data sets ---- */
+
+/* A folder of images, a list, tar shards "x-{000..146}.tar", CIFAR or IDX files, a .npy of u8
+ * images, "synthetic:". docs/data.md describes each. options: kind dataset. A data set must
+ * outlive its loaders. */
+COKE_CHECKED int coke_dataset_open(struct coke_dataset **out, const char *source,
+                                   const struct coke_options *options);
+/* The images that the rows of a .npy file of coke_run_embed() are of, in that order. COKE_EUSAGE
+ * if x-images.json is missing beside x.npy, or the data set has changed. */
+COKE_CHECKED int coke_dataset_open_embedded(struct coke_dataset **out, const char *rows);
+COKE_API void coke_dataset_free(struct coke_dataset *d);
+COKE_API int64_t
+coke_dataset_count(const struct coke_dataset *d); /* -1: known after one read */
+COKE_API int32_t coke_dataset_channels(const struct coke_dataset *d);
+COKE_API int32_t coke_dataset_classes(const struct coke_dataset *d); /* 0 = no labels */
+COKE_API const char *coke_dataset_class_name(const struct coke_dataset *d, int32_t c);
+COKE_API int32_t coke_dataset_label(const struct coke_dataset *d, int64_t i); /* -1 = unknown */
+/* The name of image i, cut to size - 1 bytes; "" if there is none. */
+COKE_API void coke_dataset_name(const struct coke_dataset *d, int64_t i, char *text,
+                                size_t size);
+COKE_API const char *coke_dataset_note(const struct coke_dataset *d); /* for the user, or "" */
+/* Does it have a test split beside the train split? */
+COKE_API int coke_dataset_has_split(const struct coke_dataset *d);
+/* Kind, images, sizes, classes, as text or JSON. Looks into some of the files. */
+COKE_CHECKED int coke_dataset_print(struct coke_dataset *d, int json, FILE *to);
+
+/* Decodes every image; callbacks->bad_image gets each that cannot be decoded, in order. */
+COKE_CHECKED int coke_dataset_verify(struct coke_dataset *d,
+                                     const struct coke_callbacks *callbacks,
+                                     struct coke_verify_summary *out);
+
+/* Writes PREFIX-000000.tar and so on: WebDataset shards that coke_dataset_open reads. Unreadable
+ * images are skipped and passed to callbacks->bad_image. options: kind pack. */
+COKE_CHECKED int coke_dataset_pack(struct coke_dataset *d, const char *prefix,
+                                   const struct coke_options *options, int force,
+                                   const struct coke_callbacks *callbacks,
+                                   struct coke_pack_summary *out);
+
+/* A PNG: per row an image and `columns` random draws of the views that training would use.
+ * options: kind view. */
+COKE_CHECKED int coke_dataset_preview(struct coke_dataset *d,
+                                      const struct coke_options *options, int rows, int columns,
+                                      const char *path, int force);
+
+/* Sorts images into dir/cluster-0, dir/cluster-1, ...: dir must not exist or be empty. Files
+ * keep their names (a second one of a name gets its number in the data set added) and bytes;
+ * pixels that are in no file of their own become PNG. Links are for files only. Images of
+ * cluster -1 are skipped. cluster [n] NULL: only checks whether dir can be used; out may then be
+ * NULL. */
+COKE_CHECKED int coke_dataset_sort(struct coke_dataset *d, const int32_t *cluster,
+                                   int32_t clusters, const char *dir, enum coke_sort how,
+                                   const struct coke_callbacks *callbacks,
+                                   struct coke_sort_summary *out);
+
+/* ---- loaders: batches of augmented views ---- */
+
+/* options: kind loader. Borrows the data set: free the loader first. It starts at step 0 of
+ * epoch 0 and has threads of its own. */
+COKE_CHECKED int coke_loader_new(struct coke_loader **out, struct coke_dataset *data,
+                                 const struct coke_options *options);
+COKE_API void coke_loader_free(struct coke_loader *l);
+COKE_API int64_t coke_loader_steps(const struct coke_loader *l); /* batches per epoch */
+/* Continues with step `step`, 0 .. steps - 1, of any epoch from 0 on; the batches are those of a
+ * loader that went there step by step. Discards the batches prepared so far and restarts the
+ * loader's threads. The arrays of the last batch become invalid. */
+COKE_CHECKED int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step);
+/* The next batch; after the last one of an epoch the first of the next. Its arrays are the
+ * loader's and valid until the next call. */
+COKE_CHECKED int coke_loader_next(struct coke_loader *l, struct coke_batch *out);
+COKE_API double coke_loader_waited(const struct coke_loader *l); /* seconds spent in _next */
+COKE_API int64_t coke_loader_bytes(const struct coke_loader *l); /* memory in use */
+/* Unreadable images so far. _bad: the position of the i-th in the data set, -1 if there is none;
+ * *sentence, if not NULL, says why, and is the loader's until its next batch. */
+COKE_API int64_t coke_loader_bad_count(const struct coke_loader *l);
+COKE_API int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence);
+
+/* ---- encoders: images to vectors ----
+ *
+ * An encoder is a ResNet with torchvision's names (conv1.weight, layer1.0.bn1.running_mean,
+ * ...), a projector (fc.*) and a predictor (predictor.*). A plan is an encoder compiled for one
+ * batch size and image size; plans of one encoder share its weights. A training step:
+ *
+ *     coke_encoder_zero_grad(e);
+ *     coke_plan_forward(plan, images);
+ *     ... gradients of the loss with respect to coke_plan_output(plan, COKE_OUTPUT_PROJ, &dim)
+ *     coke_plan_backward(plan, &gradients);
+ *     coke_optimizer_step(optimizer, rate);
+ */
+
+/* options: kind encoder. Plans and optimizers borrow the encoder: free them first. */
+COKE_CHECKED int coke_encoder_new(struct coke_encoder **out,
+                                  const struct coke_options *options);
+COKE_API void coke_encoder_free(struct coke_encoder *e);
+/* A copy of its options, kind encoder; the caller's. */
+COKE_CHECKED int coke_encoder_options(const struct coke_encoder *e, struct coke_options **out);
+COKE_API int64_t coke_encoder_size(const struct coke_encoder *e); /* numbers learned */
+
+/* An encoder as it was saved, weights and options, or the one in a checkpoint. safetensors. */
+COKE_CHECKED int coke_encoder_open(struct coke_encoder **out, const char *path);
+COKE_CHECKED int coke_encoder_save(const struct coke_encoder *e, const char *path, int force);
+/* Weights from any safetensors file, all or none: a tensor that is missing, unexpected or of
+ * another shape is an error that names it. Names that begin with `ignore` (NULL = none), in the
+ * file or in the encoder, are ignored: "fc." takes the backbone of a classifier. */
+COKE_CHECKED int coke_encoder_load_weights(struct coke_encoder *e, const char *path,
+                                           const char *ignore);
+/* One parameter or running statistic by name: its numbers in PyTorch's order, owned by the
+ * encoder; NULL if there is none. *size, if size is not NULL, receives how many. After writing
+ * to them call coke_encoder_touch. */
+COKE_API float *coke_encoder_tensor(struct coke_encoder *e, const char *name, int64_t *size);
+COKE_API const float *coke_encoder_gradient(const struct coke_encoder *e, const char *name,
+                                            int64_t *size);
+COKE_API void coke_encoder_touch(struct coke_encoder *e);
+/* Sets all gradients to 0. Before the first backward pass of a step: backward passes add. */
+COKE_API void coke_encoder_zero_grad(struct coke_encoder *e);
+
+/* options: kind plan; batch, height and width are required. reduce: NULL, or a sum of the
+ * statistics of batch norm over the processes of a group; its arg must outlive the plan. */
+COKE_CHECKED int coke_plan_new(struct coke_plan **out, struct coke_encoder *e,
+                               const struct coke_options *options,
+                               const struct coke_reduce *reduce);
+COKE_API void coke_plan_free(struct coke_plan *p);
+/* images [batch][channels][height][width] */
+COKE_CHECKED int coke_plan_forward(struct coke_plan *p, const float *images);
+/* [batch][dim], the plan's, until its next forward pass; NULL if it was not requested. *dim, if
+ * dim is not NULL, receives the dimension. */
+COKE_API const float *coke_plan_output(const struct coke_plan *p, enum coke_output which,
+                                       int32_t *dim);
+/* Adds to the gradients of the weights (coke_encoder_zero_grad clears them). */
+COKE_CHECKED int coke_plan_backward(struct coke_plan *p, const struct coke_gradients *grad);
+COKE_API int64_t coke_plan_bytes(const struct coke_plan *p); /* memory in use */
+
+/* options: kind optimizer. Borrows the encoder's weights. */
+COKE_CHECKED int coke_optimizer_new(struct coke_optimizer **out, struct coke_encoder *e,
+                                    const struct coke_options *options);
+COKE_API void coke_optimizer_free(struct coke_optimizer *o);
+/* A gradient that is not finite is an error that names the layer and the step, counted from 1;
+ * the weights are unchanged then. Changes the encoder's weights on the OpenMP team: nothing else
+ * may use the encoder, its plans or o during the call. */
+COKE_CHECKED int coke_optimizer_step(struct coke_optimizer *o, double rate);
+
+/* The discrimination loss: cross-entropy of unit vectors to the centers of every head. options:
+ * kind loss; k, batch and dim are required. */
+COKE_CHECKED int coke_loss_new(struct coke_loss **out, const struct coke_options *options);
+COKE_API void coke_loss_free(struct coke_loss *l);
+/* Computes out->loss, the mean over the heads, and the gradients that out has arrays for. The
+ * arrays of both structs are the caller's, borrowed for the call. One thread at a time per loss;
+ * runs on the OpenMP team. After a failure the gradients are undefined. */
+COKE_CHECKED int coke_loss_step(struct coke_loss *l, const struct coke_loss_input *in,
+                                struct coke_loss_output *out);
+
+/* The learning rate of step `step` of `steps` in epoch `epoch` of `epochs`: 0 in epoch 0, linear
+ * over `warmup` epochs (-1: the default), then half a cosine. */
+COKE_CHECKED int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int64_t steps,
+                                    int64_t epoch, int64_t step, double *out);
+
+/* A built-in table selects the algorithm of each convolution. coke_tune measures on this machine
+ * instead, for plans that are made afterwards; the file makes the choice repeatable: written
+ * atomically if it does not exist, read if it does. In a group it is only read. NULL returns to
+ * the built-in table. */
+COKE_CHECKED int coke_tune(const char *path);
+
+/* ==== level 4: training, evaluation, report ==== */
+
+/* ---- training: images in, an encoder and its clusters out ---- */
+
+/* Presets by number, NULL after the last. */
+COKE_API const char *coke_train_preset_name(int i);
+COKE_API const char *coke_train_preset_about(int i);
+/* Sets the options (kind train) that the preset names; the others stay. */
+COKE_CHECKED int coke_train_preset(struct coke_options *options, const char *name);
+
+/* Trains into the folder `run`, which is created if it does not exist, or resumes from its last
+ * checkpoint. options: kind train; k is required. control NULL = all 0. callbacks->progress may
+ * answer COKE_ANSWER_SAVE; COKE_ANSWER_STOP finishes the step, writes a checkpoint and returns
+ * COKE_ESTOPPED. out may be NULL. */
+COKE_CHECKED int coke_train_run(struct coke_dataset *data, const struct coke_options *options,
+                                const char *run, const struct coke_train_control *control,
+                                const struct coke_callbacks *callbacks,
+                                struct coke_train_summary *out);
+
+/* ---- use: a trained encoder on images ---- */
+
+/* Is path the folder of a training, a checkpoint or an encoder? */
+COKE_API int coke_run_is(const char *path);
+/* path: the folder of a training, also while it is running; a checkpoint; an encoder; or the
+ * weights of a torchvision ResNet-18/34/50 (its fc.* are ignored; stem, width and channels
+ * follow from the tensors). safetensors, weights also .pth. A tensor that is missing,
+ * unexpected or of another shape is an error that names it. options: kind use. */
+COKE_CHECKED int coke_run_open(struct coke_run **out, const char *path,
+                               const struct coke_options *options);
+COKE_API void coke_run_free(struct coke_run *r);
+COKE_API const char *coke_run_weights(const struct coke_run *r); /* the file that was read */
+COKE_API int64_t coke_run_epoch(const struct coke_run *r);    /* epochs done; -1 = not known */
+COKE_API int32_t coke_run_channels(const struct coke_run *r); /* of the images it takes */
+/* Side in pixels at which the encoder sees images of d; 0: it cannot use them. */
+COKE_API int32_t coke_run_image_size(const struct coke_run *r, struct coke_dataset *d);
+COKE_API int coke_run_heads(const struct coke_run *r);
+COKE_API int64_t coke_run_k(const struct coke_run *r, int head); /* its clusters */
+/* The first head with as many clusters as there are classes; -1 = none. */
+COKE_API int coke_run_match(const struct coke_run *r, int32_t classes);
+
+/* A .npy of f32 [images][dim], one row per image in their order, written as it is computed.
+ * output: COKE_OUTPUT_FEATURES or COKE_OUTPUT_PROJ. Rows of skipped images are 0. Beside x.npy
+ * x-images.json names the data set, for coke_dataset_open_embedded(). */
+COKE_CHECKED int coke_run_embed(struct coke_run *r, struct coke_dataset *d,
+                                enum coke_output output, const char *path, int force,
+                                const struct coke_callbacks *callbacks,
+                                struct coke_embed_summary *out);
+
+/* The cluster of each image in one head: cluster [n], the cosine to its center [n], and margin
+ * [n], the confidence: that cosine minus the one to the second nearest center. Skipped images:
+ * -1, 0, 0. similarity and margin may be NULL. */
+COKE_CHECKED int coke_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
+                                 const struct coke_callbacks *callbacks, int32_t *cluster,
+                                 float *similarity, float *margin);
+
+/* ---- evaluation: how good are an encoder's features and clusters? ---- */
+
+/* Classifies the test images by a vote of their nearest train images; without test images every
+ * train image by the others. options: kind knn. */
+COKE_CHECKED int coke_eval_knn(const struct coke_eval_input *in,
+                               const struct coke_options *options, struct coke_knn_result *out);
+/* A linear classifier on the features of the frozen backbone. options: kind linear. */
+COKE_CHECKED int coke_eval_linear(const struct coke_eval_input *in,
+                                  const struct coke_options *options,
+                                  struct coke_classifier_result *out);
+/* The whole network as a classifier; the last layer learns 10 times as fast. options: kind
+ * finetune. */
+COKE_CHECKED int coke_eval_finetune(const struct coke_eval_input *in,
+                                    const struct coke_options *options,
+                                    struct coke_classifier_result *out);
+/* Clusters of the test images by the heads' centers, against their classes; train is not used. */
+COKE_CHECKED int coke_eval_cluster(const struct coke_eval_input *in,
+                                   struct coke_clusters_result *out);
+
+/* ---- report: a run or a clustering as one page ---- */
+
+/* Writes a self-contained HTML page. images_dir: NULL, or the name of a folder beside
+ * the page for its pictures. options: kind report. */
+COKE_CHECKED int coke_report_write(const struct coke_report_input *input,
+                                   const struct coke_options *options, const char *page,
+                                   const char *images_dir, int force,
+                                   struct coke_report_summary *out);
+
+/* ---- exchange: encoders to and from other programs ---- */
+
+/* source: the folder of a training (its final weights, or the last while it runs), a checkpoint
+ * or an encoder. options: kind export. */
+COKE_CHECKED int coke_export(const char *source, const char *path,
+                             const struct coke_options *options, int force,
+                             struct coke_exchange_summary *out);
+/* source: a .pth or .safetensors of torchvision's, MoCo's or the authors' ResNet-18, 34 or 50,
+ * with any prefix of the names. Nothing in a .pth is executed. path: an encoder that
+ * coke_encoder_open reads. options: kind import. */
+COKE_CHECKED int coke_import(const char *source, const char *path,
+                             const struct coke_options *options, int force,
+                             struct coke_exchange_summary *out);
+
 /* ---- several processes ---- */
 
 /* Under mpirun or srun: joins the other processes of the job, through the plug-in
- * libcoke-mpi.so that lies beside the library (or where COKE_MPI says). Training and clustering
- * that follow share their work; every process calls them with the same arguments. Started by
- * hand, a process is alone and needs no MPI. Processes that share their cores divide them. */
-COKE_API int coke_group_join(void);
+ * libcoke-mpi.so beside the library (or at the path in the environment variable COKE_MPI). Call it
+ * first. Training and clustering then share their work; every process calls them with the same
+ * arguments. Started by hand, a process is alone and needs no MPI. Processes on the same cores
+ * divide them. If a process of the group is lost, functions that wait for it return COKE_ELOST in
+ * all others; one that has not called coke_group_leave within half of COKE_LOST_SECONDS
+ * (environment; 5..86400, default 60) is ended with exit code 7. */
+COKE_CHECKED int coke_group_join(void);
 COKE_API int coke_group_rank(void); /* 0 .. size - 1 */
 COKE_API int coke_group_size(void); /* 1 = alone */
-/* With COKE_OK or COKE_ESTOPPED, which all have in common, waits for the others. Any other
- * status ends them all, with the exit code that belongs to it; then it does not return. */
+/* With COKE_OK or COKE_ESTOPPED, which all processes get together, waits for the others. Any
+ * other status ends all processes with its exit code, and the function does not return. */
 COKE_API int coke_group_leave(int status);
 
 #ifdef __cplusplus

@@ -1,16 +1,17 @@
 /* bench_assign.c - one exact assignment pass: rows and centers from .npy, best of several runs.
  * Prints one JSON object; bench/peers/bench_cluster compares it with the peers. */
 #include "cluster/assign.h"
+#include "coke.h"
 #include "core/clock.h"
 #include "core/mem.h"
 #include "core/rows.h"
+#include "io/rows_file.h"
+#include "io/rows_options.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "coke.h"
 
 static void fail(void)
 {
@@ -21,8 +22,8 @@ static void fail(void)
 static float *load(const char *path, int64_t *n, int *ld)
 {
     struct coke_rows *rows;
-    const struct coke_rows_options options = {0};
-    if (coke_rows_open(&rows, &path, 1, &options))
+    const struct ck_rows_options options = {0};
+    if (ck_rows_open(&rows, &path, 1, &options))
         fail();
     *n = rows->n;
     *ld = ck_padded(rows->dim);

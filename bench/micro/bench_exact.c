@@ -1,10 +1,13 @@
 /* bench_exact.c - the exact min-size assignment of rows to given centers, from nothing known
- * (all prices 0): frozen passes and solver, best of several runs. Prints one JSON object;
+ * (all prices 0): frozen scans and solver, best of several runs. Prints one JSON object;
  * bench/peers/bench_cluster compares it with LEMON's network simplex. */
 #include "cluster/kmeans.h"
 #include "cluster/repair.h"
+#include "coke.h"
 #include "core/clock.h"
 #include "core/mem.h"
+#include "io/rows_file.h"
+#include "io/rows_options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +23,8 @@ static void fail(void)
 static float *load_centers(const char *path, int64_t *k, int *ld)
 {
     struct coke_rows *rows;
-    const struct coke_rows_options options = {0};
-    if (coke_rows_open(&rows, &path, 1, &options))
+    const struct ck_rows_options options = {0};
+    if (ck_rows_open(&rows, &path, 1, &options))
         fail();
     *k = rows->n;
     *ld = ck_padded(rows->dim);
@@ -67,14 +70,14 @@ int main(int argc, char **argv)
             coke_set_threads(atoi(argv[i + 1]));
     }
     const char *path = argv[1];
-    const struct coke_rows_options options = {0};
+    const struct ck_rows_options options = {0};
     struct coke_rows *rows;
     struct ck_scan scan;
     struct ck_repair r;
     int64_t k;
     int ld;
     float *center = load_centers(argv[2], &k, &ld);
-    if (coke_rows_open(&rows, &path, 1, &options) ||
+    if (ck_rows_open(&rows, &path, 1, &options) ||
         ck_scan_init(&scan, rows, ck_kernels(), NULL, 0))
         fail();
     int64_t *min_size = ck_calloc_array((size_t)k, sizeof *min_size);
@@ -109,7 +112,7 @@ int main(int argc, char **argv)
     printf("{\"seconds\": %.6f, \"objective\": %.9f, \"dual\": %.9f, \"gap\": %.3g, "
            "\"peak_bytes\": %lld, \"rss_bytes\": %ld, \"passes\": %.3f, \"missing_at_start\": "
            "%lld}\n",
-           best, r.primal, r.dual, r.dual - r.primal, (long long)r.bytes, peak_rss(), r.passes,
+           best, r.primal, r.dual, r.dual - r.primal, (long long)r.bytes, peak_rss(), r.scans,
            (long long)r.missing);
     ck_free(center);
     ck_free(min_size);

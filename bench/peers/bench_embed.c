@@ -9,6 +9,7 @@
 #include "coke.h"
 #include "core/clock.h"
 #include "nn/encoder.h"
+#include "nn/mlp.h"
 #include "nn/plan.h"
 
 #include <stdio.h>
@@ -34,20 +35,20 @@ static struct {
 
 static int make_plan(struct coke_encoder *e, const struct config *c, struct ck_plan **plan)
 {
-    const struct coke_option_table *t = coke_encoder_option_table();
-    struct coke_encoder_options o = coke_encoder_options_default();
+    const struct ck_option_table *t = ck_encoder_option_table();
+    struct ck_encoder_options o = ck_encoder_options_default();
     struct ck_plan_request q = ck_plan_request_default();
-    if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
-        coke_options_set(t, &o, "width", c->width))
+    if (ck_options_set(t, &o, "arch", c->arch) || ck_options_set(t, &o, "stem", c->stem) ||
+        ck_options_set(t, &o, "width", c->width))
         return -1;
-    o.head = COKE_PROJECTOR_LINEAR; /* as the peer */
+    o.projector = CK_PROJECTOR_LINEAR; /* as the peer */
     o.predictor = 0;
     if (ck_encoder_init(e, &o))
         return -1;
     q.n = atoi(c->batch);
     q.h = q.w = atoi(c->size);
     q.train = q.backward = 0;
-    q.want[q.nwant++] = e->node[COKE_LOGITS];
+    q.want[q.nwant++] = e->node[COKE_OUTPUT_LOGITS];
     return ck_plan_new(plan, &e->net, &q);
 }
 

@@ -13,7 +13,11 @@
 #include "coke.h"
 #include "core/clock.h"
 #include "core/mem.h"
+#include "data/data_options.h"
 #include "data/fetch.h"
+#include "data/images.h"
+#include "data/loader.h"
+#include "data/pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,14 +46,14 @@ static void stop(const char *what)
 static struct coke_loader *open_loader(struct coke_dataset **data, const char *source,
                                        int32_t recipe)
 {
-    struct coke_dataset_options d = coke_dataset_options_default();
-    struct coke_loader_options o = coke_loader_options_default();
+    struct ck_dataset_options d = ck_dataset_options_default();
+    struct ck_loader_options o = ck_loader_options_default();
     struct coke_loader *l = NULL;
     d.cache_dir = work;
     o.view.recipe = recipe;
     o.batch = BATCH;
     o.workers = args.workers;
-    if (coke_dataset_open(data, source, &d) || coke_loader_new(&l, *data, &o))
+    if (ck_images_new(data, source, &d) || ck_loader_new(&l, *data, &o))
         stop(source);
     return l;
 }
@@ -58,7 +62,7 @@ static double ours(const char *source, int32_t recipe)
 {
     struct coke_dataset *data;
     struct coke_loader *l = open_loader(&data, source, recipe);
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     double best = 0;
     for (int r = -1; r < args.repeat; r++) {
         double start = ck_clock_seconds(), limit = r < 0 ? 0.5 : args.seconds, spent;
@@ -112,12 +116,12 @@ static void write_file(const char *path, const void *data, size_t size)
 /* Drawn pictures as a CIFAR file. */
 static void draw_cifar(const char *path)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     struct coke_dataset *d;
     struct ck_fetcher f = {0};
     unsigned char record[3073];
     FILE *out = fopen(path, "wb");
-    if (!out || coke_dataset_open(&d, "synthetic:n=10000,size=32", &o))
+    if (!out || ck_images_new(&d, "synthetic:n=10000,size=32", &o))
         stop(path);
     for (int64_t i = 0; i < coke_dataset_count(d); i++) {
         if (ck_fetch_open(&f, d, i))
@@ -135,14 +139,14 @@ static void draw_cifar(const char *path)
 
 static void draw_photos(const char *folder)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     struct coke_dataset *d;
     struct ck_fetcher f = {0};
     char source[64], path[512];
     unsigned char *bytes;
     size_t size;
     snprintf(source, sizeof source, "synthetic:n=%d,size=%d", DRAWN, DRAWN_SIDE);
-    if (coke_dataset_open(&d, source, &o))
+    if (ck_images_new(&d, source, &o))
         stop(source);
     mkdir(folder, 0755);
     for (int i = 0; i < DRAWN; i++) {
@@ -159,13 +163,12 @@ static void draw_photos(const char *folder)
 /* Shards of the folder, and the same files in a folder for the peer. */
 static void pack(const char *folder, const char *prefix, const char *files)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
-    struct coke_pack_options p = coke_pack_options_default();
-    struct coke_packed result;
+    struct ck_dataset_options o = ck_dataset_options_default();
+    struct ck_pack_options p = ck_pack_options_default();
+    struct coke_pack_summary result = COKE_INIT(struct coke_pack_summary);
     struct coke_dataset *d;
     char command[1024];
-    if (coke_dataset_open(&d, folder, &o) ||
-        coke_dataset_pack(d, prefix, &p, 1, NULL, NULL, &result))
+    if (ck_images_new(&d, folder, &o) || ck_pack(d, prefix, &p, 1, NULL, &result))
         stop(folder);
     coke_dataset_free(d);
     snprintf(command, sizeof command, "mkdir -p '%s' && tar -xf '%s-000000.tar' -C '%s'", files,
@@ -195,7 +198,7 @@ static void bench_cifar(void)
         draw_cifar(path);
         printf("drawn pictures (no --cifar FOLDER), two views at 32 pixels\n");
     }
-    double we = ours(path, COKE_RECIPE_CIFAR);
+    double we = ours(path, CK_RECIPE_CIFAR);
     ratio[0] = we / theirs("cifar", path);
 }
 
@@ -204,7 +207,7 @@ static void bench_photos(const char *folder)
     char prefix[128], files[128], shard[160];
     if (wanted("jpeg224")) {
         printf("JPEG files, two views at 224 pixels\n");
-        double we = ours(folder, COKE_RECIPE_DOUBLE);
+        double we = ours(folder, CK_RECIPE_DOUBLE);
         ratio[1] = we / theirs("photos", folder);
     }
     if (!wanted("packed224"))
@@ -214,7 +217,7 @@ static void bench_photos(const char *folder)
     snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
     pack(folder, prefix, files);
     printf("the same packed at 256 pixels (the peer: as files), two views at 224 pixels\n");
-    double we = ours(shard, COKE_RECIPE_DOUBLE);
+    double we = ours(shard, CK_RECIPE_DOUBLE);
     ratio[2] = we / theirs("photos", files);
 }
 

@@ -14,6 +14,7 @@
 #include "nn/dnn.h"
 #include "nn/encoder.h"
 #include "nn/loss.h"
+#include "nn/mlp.h"
 #include "nn/optimizer.h"
 #include "nn/plan.h"
 #include "nn/unit.h"
@@ -85,26 +86,26 @@ static int set_up_loss(struct run *r, int dim)
 
 static int set_up(struct run *r, const struct config *c, int bf16)
 {
-    const struct coke_option_table *t = coke_encoder_option_table();
-    struct coke_encoder_options o = coke_encoder_options_default();
+    const struct ck_option_table *t = ck_encoder_option_table();
+    struct ck_encoder_options o = ck_encoder_options_default();
     struct ck_plan_request q = ck_plan_request_default();
     struct ck_optimizer_options sgd = {CK_SGD, 0.9, 1e-4, 1};
     r->n = atoi(c->batch);
     r->size = atoi(c->size);
-    if (coke_options_set(t, &o, "arch", c->arch) || coke_options_set(t, &o, "stem", c->stem) ||
-        coke_options_set(t, &o, "width", c->width))
+    if (ck_options_set(t, &o, "arch", c->arch) || ck_options_set(t, &o, "stem", c->stem) ||
+        ck_options_set(t, &o, "width", c->width))
         return -1;
-    o.head = COKE_PROJECTOR_LINEAR;
+    o.projector = CK_PROJECTOR_LINEAR;
     o.predictor = 0;
     if (ck_encoder_init(&r->e, &o))
         return -1;
-    r->node = r->e.node[COKE_PROJ];
+    r->node = r->e.node[COKE_OUTPUT_PROJ];
     q.n = r->n;
     q.h = q.w = r->size;
     q.dtype = bf16 ? CK_BF16 : CK_F32;
     q.train = q.backward = 1;
     q.recompute = strcmp(args.recompute, "auto") == 0 ? r->size > 64 : atoi(args.recompute);
-    q.want[q.nwant++] = q.seed[q.nseed++] = r->node;
+    q.want[q.nwant++] = q.grad[q.ngrad++] = r->node;
     if (args.tune && coke_tune(args.tune))
         return -1;
     if (ck_plan_new(&r->plan, &r->e.net, &q) ||

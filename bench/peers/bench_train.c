@@ -6,9 +6,11 @@
  *
  * CIFAR-10 (data_batch_1.bin), two views without blur, ResNet-18 of a quarter of the width, ten
  * heads of 10 to 100 clusters, SGD, f32. Both sides use two threads for arithmetic and two for
- * data, and their waiting threads spin as briefly as the program's (cli/main.c). An image
+ * data, and their waiting threads spin briefly (docs/decisions/007). An image
  * counts once, however many views it has. The best of --repeat times. */
 #include "core/clock.h"
+#include "coke.h"
+#include "data/images.h"
 #include "train/session.h"
 
 #include <stdio.h>
@@ -33,12 +35,12 @@ static void stop(const char *what)
     exit(1);
 }
 
-static struct coke_train_options options(void)
+static struct ck_train_options options(void)
 {
-    struct coke_train_options o = coke_train_options_default();
-    if (coke_train_preset(&o, "cifar10"))
+    struct ck_train_options o = ck_train_options_default();
+    if (ck_train_preset(&o, "cifar10"))
         stop("cifar10");
-    o.loader.view.recipe = COKE_RECIPE_CIFAR_SMALL;
+    o.loader.view.recipe = CK_RECIPE_CIFAR_SMALL;
     o.loader.batch = args.batch;
     o.loader.workers = 2;
     o.encoder.width = args.width;
@@ -48,7 +50,7 @@ static struct coke_train_options options(void)
 
 static void run_step(struct ck_session *s, int64_t *images)
 {
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     struct ck_step step;
     if (coke_loader_next(s->loader, &b) || ck_session_step(s, &b, &step))
         stop("step");
@@ -60,11 +62,11 @@ static void run_step(struct ck_session *s, int64_t *images)
 /* Epoch 0, which only clusters, is not timed. */
 static double ours(const char *file)
 {
-    struct coke_train_options o = options();
+    struct ck_train_options o = options();
     struct coke_dataset *data;
     struct ck_session s;
     double best = 0;
-    if (coke_dataset_open(&data, file, &o.data) || ck_session_init(&s, data, &o))
+    if (ck_images_new(&data, file, &o.data) || ck_session_init(&s, data, &o))
         stop(file);
     int64_t images = 0;
     for (int64_t i = 0; i < s.steps + 3; i++)

@@ -1,233 +1,80 @@
-/* api_cluster.c - public functions on the result of a job, and its files. */
+/* api_cluster.c - public functions of the whole clustering job and of its result.
+ *
+ * run and array are collective: in a group every process calls them with the same rows and gets
+ * the same result. Pointers returned from a result are valid until coke_cluster_free. */
+#include "api/check_args.h"
 #include "cluster/job.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/option.h"
-#include "core/state.h"
-#include "core/workers.h"
 #include "dist/group_share.h"
-#include "io/file.h"
-#include "io/json.h"
-#include "io/npy.h"
-#include "io/safetensors.h"
+#include "store/array_clustering.h"
+#include "store/result_files.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
-                     const struct coke_cluster_options *options,
-                     const struct coke_callbacks *callbacks)
+int coke_cluster_array(const float *x, int64_t n, int32_t dim, int64_t k,
+                       const struct coke_options *options, int32_t *labels, float *centers)
 {
-    if (!out || !input || !input->rows || !options)
-        return ck_fail(COKE_EUSAGE, "coke_cluster_run: an argument is NULL");
+    CK_ARGS(x, labels);
+    CK_OPTIONS(o, cluster, options);
+    struct ck_cluster_array a = {x, n, dim, k, labels, centers};
+    return ck_cluster_array(&a, o);
+}
+
+/* The rows and arrays of input are borrowed for the call only. */
+int coke_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+                     const struct coke_options *options, const struct coke_callbacks *callbacks)
+{
+    struct coke_cluster_input in;
+    struct coke_callbacks cb;
+    CK_ARGS_OUT(out);
+    CK_ARGS(input);
+    CK_READ(in, input);
+    CK_ARGS(in.rows);
+    CK_READ(cb, callbacks);
+    CK_OPTIONS(o, cluster, options);
     struct ck_share share = ck_group_share(ck_group());
-    return ck_cluster_run(out, input, options, callbacks, &share);
+    return ck_cluster_run(out, &in, o, &cb, &share);
+}
+
+void coke_cluster_free(struct coke_cluster *c)
+{
+    ck_cluster_free(c);
+}
+
+static int has_head(const struct coke_cluster *c, int h)
+{
+    return c && h >= 0 && h < c->heads;
 }
 
 int coke_cluster_heads(const struct coke_cluster *c)
 {
-    return c->heads;
+    return c ? c->heads : 0;
 }
 
 const struct coke_head_summary *coke_cluster_summary(const struct coke_cluster *c, int h)
 {
-    return h >= 0 && h < c->heads ? &c->summary[h] : NULL;
+    return has_head(c, h) ? &c->summary[h] : NULL;
 }
 
-const struct coke_cluster_timing *coke_cluster_timing(const struct coke_cluster *c)
+const struct coke_timing *coke_cluster_timing(const struct coke_cluster *c)
 {
-    return &c->timing;
+    return c ? &c->timing : NULL;
 }
 
 int coke_cluster_labels(const struct coke_cluster *c, int h, int32_t *labels)
 {
-    if (h < 0 || h >= c->heads || !labels)
-        return ck_fail(COKE_EUSAGE, "there is no head %d", h);
-    for (int64_t i = 0; i < c->n; i++)
-        labels[i] = ck_kmeans_label(c->head[h], i);
+    CK_ARGS(c, labels);
+    if (!has_head(c, h))
+        return ck_fail(COKE_EUSAGE, "coke_cluster_labels: there is no head %d", h);
+    ck_cluster_labels(c, h, labels);
     return COKE_OK;
 }
 
 const float *coke_cluster_centers(const struct coke_cluster *c, int h)
 {
-    return h >= 0 && h < c->heads ? c->center[h] : NULL;
+    return has_head(c, h) ? c->center[h] : NULL;
 }
 
-/* ---- files ---- */
-
-struct output {
-    char path[4096];
-    struct ck_writer w;
-};
-
-enum { FILES = 3 * COKE_MAX_HEADS + 1 };
-
-static int open_output(struct output *o, const struct coke_cluster *c, const char *dir, int h,
-                       const char *stem, const char *suffix, int force)
-{
-    char name[64];
-    if (c->heads > 1 && h >= 0)
-        snprintf(name, sizeof name, "%s-h%d-k%lld%s", stem, h,
-                 (long long)ck_kmeans_k(c->head[h]), suffix);
-    else
-        snprintf(name, sizeof name, "%s%s", stem, suffix);
-    if ((size_t)snprintf(o->path, sizeof o->path, "%s/%s", dir, name) >= sizeof o->path)
-        return ck_fail(COKE_EUSAGE, "%s: the name is too long", dir);
-    return ck_writer_open(&o->w, o->path, force);
-}
-
-/* In pieces: a copy of all labels would be the largest thing in memory. */
-static int write_labels(struct ck_writer *w, const struct coke_cluster *c, int h)
-{
-    enum { PIECE = 4096 };
-    int32_t label[PIECE];
-    int rc = ck_npy_write_to(w, CK_I32, 1, &c->n, NULL);
-    for (int64_t at = 0; at < c->n && !rc; at += PIECE) {
-        int64_t n = c->n - at < PIECE ? c->n - at : PIECE;
-        for (int64_t i = 0; i < n; i++)
-            label[i] = ck_kmeans_label(c->head[h], at + i);
-        rc = ck_writer_write(w, label, (size_t)n * sizeof *label);
-    }
-    return rc;
-}
-
-static int write_model(struct ck_writer *w, const struct coke_cluster *c, int h)
-{
-    const struct coke_kmeans *km = c->head[h];
-    const struct coke_head_summary *s = &c->summary[h];
-    int64_t shape[2] = {ck_kmeans_k(km), c->dim};
-    struct ck_state st = {0};
-    int rc;
-    CK_TRY(ck_state_add(&st, "centers", CK_F32, 2, shape, c->center[h]));
-    CK_TRY(ck_state_add(&st, "duals", CK_F32, 1, shape, c->price[h]));
-    CK_TRY(ck_state_add(&st, "sizes", CK_I64, 1, shape, c->size[h]));
-    CK_TRY(ck_state_add(&st, "min_sizes", CK_I64, 1, shape, ck_kmeans_min_sizes(km)));
-    if (ck_kmeans_max_sizes(km))
-        CK_TRY(ck_state_add(&st, "max_sizes", CK_I64, 1, shape, ck_kmeans_max_sizes(km)));
-    CK_TRY(ck_state_add_meta(&st, "format", "coke-kmeans"));
-    CK_TRY(ck_state_add_meta(&st, "version", coke_version()));
-    CK_TRY(ck_state_add_meta_number(&st, "n", (double)s->n));
-    CK_TRY(ck_state_add_meta_number(&st, "k", (double)ck_kmeans_k(km)));
-    CK_TRY(ck_state_add_meta_number(&st, "dim", (double)c->dim));
-    CK_TRY(ck_state_add_meta_number(&st, "objective", s->objective));
-    CK_TRY(ck_state_add_meta_number(&st, "seed", (double)c->o.seed));
-    CK_TRY(ck_safetensors_write_to(w, &st));
-done:
-    ck_state_release(&st);
-    return rc;
-}
-
-static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
-{
-    const struct coke_head_summary *s = &c->summary[h];
-    ck_json_put_int(j, "k", s->k);
-    ck_json_put_int(j, "epochs", s->epochs);
-    ck_json_put_flag(j, "converged", s->converged);
-    ck_json_put_real(j, "passes", s->passes);
-    ck_json_put_real(j, "eta", s->eta);
-    ck_json_put_real(j, "objective", s->objective);
-    ck_json_put_real(j, "labels_objective", s->labels_objective);
-    ck_json_begin_object(j, "sizes");
-    ck_json_put_int(j, "min", s->size_min);
-    ck_json_put_int(j, "median", s->size_median);
-    ck_json_put_int(j, "max", s->size_max);
-    ck_json_put_int(j, "bound_min", s->bound_min);
-    ck_json_put_int(j, "bound_max", s->bound_max);
-    ck_json_put_int(j, "below_before_repair", s->below_before_repair);
-    ck_json_put_int(j, "above_before_repair", s->above_before_repair);
-    ck_json_put_int(j, "missing_before_repair", s->short_before_repair);
-    ck_json_end(j);
-    ck_json_put_flag(j, "repaired", s->repaired);
-    if (s->repaired) {
-        ck_json_begin_object(j, "certificate");
-        ck_json_put_real(j, "primal", s->primal);
-        ck_json_put_real(j, "dual", s->dual);
-        ck_json_put_real(j, "gap", s->gap);
-        ck_json_put_int(j, "moved", s->moved);
-        ck_json_put_int(j, "bytes", s->repair_bytes);
-        ck_json_end(j);
-    }
-}
-
-static void put_options(struct ck_json *j, const struct coke_cluster_options *o)
-{
-    const struct coke_option_table *t = coke_cluster_option_table();
-    char value[1024];
-    ck_json_begin_object(j, "options");
-    for (int i = 0; i < t->n; i++)
-        if (coke_options_get(t, o, t->row[i].name, value, sizeof value) == COKE_OK)
-            ck_json_put_text(j, t->row[i].name, value);
-    ck_json_end(j);
-}
-
-static int write_summary(struct ck_writer *w, const struct coke_cluster *c)
-{
-    struct ck_json j;
-    ck_json_init(&j);
-    ck_json_put_text(&j, "program", "coke cluster");
-    ck_json_put_text(&j, "version", coke_version());
-    ck_json_put_int(&j, "n", c->n);
-    ck_json_put_int(&j, "dim", c->dim);
-    ck_json_put_int(&j, "skipped", c->scan.nbad);
-    ck_json_begin_array(&j, "heads");
-    for (int h = 0; h < c->heads; h++) {
-        ck_json_begin_object(&j, NULL);
-        put_head(&j, c, h);
-        ck_json_end(&j);
-    }
-    ck_json_end(&j);
-    put_options(&j, &c->o);
-    ck_json_begin_object(&j, "timing"); /* of this run; everything above is reproducible */
-    ck_json_put_int(&j, "threads", ck_threads());
-    ck_json_put_text(&j, "isa", coke_isa());
-    ck_json_put_real(&j, "init_seconds", c->timing.init);
-    ck_json_put_real(&j, "epochs_seconds", c->timing.epochs);
-    ck_json_put_real(&j, "final_seconds", c->timing.final);
-    ck_json_put_real(&j, "total_seconds", c->timing.total);
-    ck_json_put_real(&j, "vectors_per_second", c->timing.vectors_per_second);
-    ck_json_end(&j);
-    int rc = ck_json_write_to(&j, w);
-    ck_json_release(&j);
-    return rc;
-}
-
+/* In a group rank 0 writes. */
 int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
 {
-    int rc = COKE_OK, n = 0, published = 0;
-    if (ck_group_rank(ck_group()) > 0) /* all processes have the same result */
-        return COKE_OK;
-    struct output *o = ck_calloc_array(FILES, sizeof *o);
-    if (!o)
-        return COKE_ENOMEM;
-    int made = mkdir(dir, 0777) == 0;
-    if (!made && errno != EEXIST)
-        CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
-    for (int h = 0; h < c->heads; h++) {
-        int64_t shape[2] = {ck_kmeans_k(c->head[h]), c->dim};
-        CK_TRY(open_output(&o[n++], c, dir, h, "labels", ".npy", force));
-        CK_TRY(write_labels(&o[n - 1].w, c, h));
-        CK_TRY(open_output(&o[n++], c, dir, h, "centers", ".npy", force));
-        CK_TRY(ck_npy_write_to(&o[n - 1].w, CK_F32, 2, shape, c->center[h]));
-        CK_TRY(open_output(&o[n++], c, dir, h, "model", ".safetensors", force));
-        CK_TRY(write_model(&o[n - 1].w, c, h));
-    }
-    CK_TRY(open_output(&o[n++], c, dir, -1, "summary", ".json", force));
-    CK_TRY(write_summary(&o[n - 1].w, c));
-    for (int i = 0; i < n; i++)
-        CK_TRY(ck_writer_sync(&o[i].w));
-    for (; published < n; published++)
-        CK_TRY(ck_writer_commit(&o[published].w));
-done:
-    for (int i = 0; i < n; i++)
-        ck_writer_abort(&o[i].w);
-    /* What took its name before another failed goes again, unless it replaced something. */
-    for (int i = 0; rc && !force && i < published; i++)
-        unlink(o[i].path);
-    if (rc && made)
-        rmdir(dir);
-    ck_free(o);
-    return rc;
+    CK_ARGS(c, dir);
+    return ck_cluster_write(c, dir, force);
 }

@@ -1,207 +1,68 @@
-/* api_eval.c - public functions that judge an encoder. */
-#include "api/api_run.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/option.h"
-#include "eval/agreement.h"
-#include "eval/bank.h"
-#include "eval/finetune.h"
-#include "eval/knn.h"
-#include "eval/linear.h"
-#include "eval/membership.h"
-#include "eval/truth.h"
+/* api_eval.c - public functions that evaluate an encoder, on all threads of this process. The
+ * files of the run are only read. */
+#include "api/check_args.h"
+#include "train/run_eval.h"
 
-#include <string.h>
-
-int coke_dataset_has_split(const struct coke_dataset *d)
+/* Copies the caller's input and its callbacks, which in->callbacks then refers to; COKE_EUSAGE
+ * if the run is missing. Which data sets are needed depends on the evaluation. */
+static int read_input(const char *function, const struct coke_eval_input *from,
+                      struct coke_eval_input *in, struct coke_callbacks *cb)
 {
-    return d->set->type->splits;
+    const void *arg[] = {from};
+    CK_RETURN_IF(ck_args_check(function, "in", arg, 1));
+    CK_RETURN_IF(ck_args_read(function, "in", in, sizeof *in, from));
+    CK_RETURN_IF(ck_args_read(function, "callbacks", cb, sizeof *cb, in->callbacks));
+    in->callbacks = cb;
+    arg[0] = in->run;
+    return ck_args_check(function, "in->run", arg, 1);
 }
 
-static int check(const struct coke_eval_input *in, int needs_train)
+int coke_eval_knn(const struct coke_eval_input *in, const struct coke_options *options,
+                  struct coke_knn_result *out)
 {
-    if (needs_train)
-        CK_RETURN_IF(ck_truth_check(in->train));
-    if (!in->test)
-        return COKE_OK;
-    if (in->test->set->n == 0)
-        return ck_fail(COKE_EUSAGE, "%s: no images to test on", in->test->set->source);
-    /* A test set of one class is fine where the classes are those of the training images. */
-    if (!needs_train)
-        CK_RETURN_IF(ck_truth_check(in->test));
-    else if (!in->test->set->label)
-        return ck_fail(COKE_EUSAGE, "%s has no labels: there is nothing to test against",
-                       in->test->set->source);
-    return COKE_OK;
+    struct coke_eval_input all;
+    struct coke_callbacks cb;
+    struct coke_knn_result full;
+    CK_RETURN_IF(read_input(__func__, in, &all, &cb));
+    CK_ARGS(all.train, out);
+    CK_RESULT(full, out);
+    CK_OPTIONS(o, knn, options);
+    CK_RETURN_RESULT(out, full, ck_run_eval_knn(&all, o, &full));
 }
 
-static int load_bank(struct ck_bank *b, const struct coke_eval_input *in,
-                     struct coke_dataset *d, const struct coke_dataset *classes_of,
-                     enum coke_output output, const char *phase)
+int coke_eval_cluster(const struct coke_eval_input *in, struct coke_clusters_result *out)
 {
-    struct ck_embed_job job = {
-        .output = output, .skip = in->run->o.bad, .callbacks = in->callbacks, .phase = phase};
-    int rc = COKE_OK;
-    CK_TRY(ck_use_features(&in->run->r, d, &in->run->o, &job.features));
-    CK_TRY(ck_bank_init(b, &job, d, classes_of));
-done:
-    ck_features_free(job.features);
-    return rc;
+    struct coke_eval_input all;
+    struct coke_callbacks cb;
+    struct coke_clusters_result full;
+    CK_RETURN_IF(read_input(__func__, in, &all, &cb));
+    CK_ARGS(all.test, out);
+    CK_RESULT(full, out);
+    CK_RETURN_RESULT(out, full, ck_run_eval_cluster(&all, &full));
 }
 
-/* ---- k-NN ---- */
-
-static int set_neighbours(struct ck_knn_job *job, const struct coke_knn_options *o)
+int coke_eval_linear(const struct coke_eval_input *in, const struct coke_options *options,
+                     struct coke_classifier_result *out)
 {
-    if (o->neighbours.n > CK_KNN_MAX_K)
-        return ck_fail(COKE_EUSAGE, "neighbours: %d numbers, at most %d can be tried at once",
-                       o->neighbours.n, CK_KNN_MAX_K);
-    if (o->neighbours.n)
-        job->nk = o->neighbours.n;
-    for (int i = 0; i < o->neighbours.n; i++)
-        job->k[i] = o->neighbours.v[i];
-    job->temperature = o->temperature;
-    return COKE_OK;
+    struct coke_eval_input all;
+    struct coke_callbacks cb;
+    struct coke_classifier_result full;
+    CK_RETURN_IF(read_input(__func__, in, &all, &cb));
+    CK_ARGS(all.train, out);
+    CK_RESULT(full, out);
+    CK_OPTIONS(o, linear, options);
+    CK_RETURN_RESULT(out, full, ck_run_eval_linear(&all, o, &full));
 }
 
-static int ask(struct ck_knn_job *job, const struct ck_bank *bank, const struct ck_bank *query,
-               struct coke_eval_knn *out)
+int coke_eval_finetune(const struct coke_eval_input *in, const struct coke_options *options,
+                       struct coke_classifier_result *out)
 {
-    struct ck_knn_result r;
-    job->dim = bank->dim;
-    job->bank = bank->x;
-    job->bank_label = bank->label;
-    job->nbank = bank->n;
-    if (query) {
-        job->query = query->x;
-        job->query_label = query->label;
-        job->nquery = query->n;
-    }
-    int rc = ck_knn(job, NULL, &r);
-    out->bank = bank->known;
-    out->bad = bank->bad + (query ? query->bad : 0);
-    out->asked = r.asked;
-    out->n = job->nk;
-    for (int i = 0; i < job->nk && !rc; i++) {
-        out->k[i] = job->k[i];
-        out->accuracy[i] = r.accuracy[i];
-    }
-    return rc;
-}
-
-int coke_eval_knn(const struct coke_eval_input *in, const struct coke_knn_options *options,
-                  struct coke_eval_knn *out)
-{
-    int rc = COKE_OK;
-    struct ck_bank bank = {0}, query = {0};
-    struct ck_knn_job job = ck_knn_job_default();
-    memset(out, 0, sizeof *out);
-    CK_TRY(ck_options_check(coke_knn_option_table(), options));
-    CK_TRY(set_neighbours(&job, options));
-    CK_TRY(check(in, 1));
-    CK_TRY(load_bank(&bank, in, in->train, in->train, COKE_FEATURES, "train"));
-    if (in->test)
-        CK_TRY(load_bank(&query, in, in->test, in->train, COKE_FEATURES, "test"));
-    out->classes = job.classes = in->train->set->classes;
-    out->leave_one_out = !in->test;
-    CK_TRY(ask(&job, &bank, in->test ? &query : NULL, out));
-done:
-    ck_bank_release(&bank);
-    ck_bank_release(&query);
-    return rc;
-}
-
-/* ---- clusters ---- */
-
-static int judge_head(const struct coke_kmeans *km, const struct ck_bank *b, int32_t classes,
-                      int32_t *label, struct coke_eval_head *out)
-{
-    struct ck_agreement a;
-    CK_RETURN_IF(ck_membership(km, b->x, b->n, label, NULL, NULL));
-    CK_RETURN_IF(ck_agreement(b->label, label, b->n, classes, (int32_t)ck_kmeans_k(km), &a));
-    *out = (struct coke_eval_head){ck_kmeans_k(km), a.accuracy, a.many_to_one, a.nmi, a.ari};
-    return COKE_OK;
-}
-
-int coke_eval_cluster(const struct coke_eval_input *in, struct coke_eval_cluster *out)
-{
-    int rc = COKE_OK;
-    struct ck_bank b = {0};
-    int32_t *label = NULL;
-    const struct ck_run *r = &in->run->r;
-    memset(out, 0, sizeof *out);
-    if (r->heads == 0)
-        CK_FAIL(COKE_EUSAGE,
-                "%s has no clusters, it is an encoder alone; name the folder of "
-                "the run or one of its checkpoints",
-                r->weights);
-    CK_TRY(check(in, 0));
-    CK_TRY(load_bank(&b, in, in->test, in->test, COKE_PROJ, "images"));
-    label = ck_alloc_array((size_t)b.n, sizeof *label);
-    if (!label)
-        CK_LEAVE(COKE_ENOMEM);
-    out->images = b.known;
-    out->bad = b.bad;
-    out->classes = in->test->set->classes;
-    out->heads = r->heads;
-    out->matched = coke_run_match(in->run, out->classes);
-    for (int h = 0; h < r->heads; h++)
-        CK_TRY(judge_head(r->head[h], &b, out->classes, label, &out->head[h]));
-done:
-    ck_free(label);
-    ck_bank_release(&b);
-    return rc;
-}
-
-/* ---- classifiers ---- */
-
-static int check_test(const struct coke_eval_input *in)
-{
-    return in->test ? check(in, 1)
-                    : ck_fail(COKE_EUSAGE, "%s: images to test on are missing",
-                              in->train->set->source);
-}
-
-int coke_eval_linear(const struct coke_eval_input *in,
-                     const struct coke_linear_options *options, struct coke_eval_table *out)
-{
-    int rc = COKE_OK;
-    struct ck_recipe like;
-    struct ck_run *r = &in->run->r;
-    struct ck_linear_job job = {.train = in->train,
-                                .test = in->test,
-                                .like = &like,
-                                .o = options,
-                                .skip = in->run->o.bad,
-                                .callbacks = in->callbacks};
-    CK_TRY(ck_options_check(coke_linear_option_table(), options));
-    CK_TRY(check_test(in));
-    CK_TRY(ck_use_recipe(r, in->train, &in->run->o, &like));
-    CK_TRY(ck_use_features(r, in->train, &in->run->o, &job.train_features));
-    CK_TRY(ck_use_features(r, in->test, &in->run->o, &job.test_features));
-    CK_TRY(ck_linear(&job, out));
-done:
-    ck_features_free(job.train_features);
-    ck_features_free(job.test_features);
-    return rc;
-}
-
-int coke_eval_finetune(const struct coke_eval_input *in,
-                       const struct coke_finetune_options *options, struct coke_eval_table *out)
-{
-    struct ck_recipe like;
-    struct ck_run *r = &in->run->r;
-    struct ck_finetune_job job = {.encoder = &r->encoder,
-                                  .train = in->train,
-                                  .test = in->test,
-                                  .like = &like,
-                                  .o = options,
-                                  .skip = in->run->o.bad,
-                                  .callbacks = in->callbacks};
-    CK_RETURN_IF(ck_options_check(coke_finetune_option_table(), options));
-    CK_RETURN_IF(check_test(in));
-    CK_RETURN_IF(
-        ck_use_recipe(r, in->test, &in->run->o, &like)); /* are they of this encoder's kind? */
-    CK_RETURN_IF(ck_use_recipe(r, in->train, &in->run->o, &like));
-    return ck_finetune(&job, out);
+    struct coke_eval_input all;
+    struct coke_callbacks cb;
+    struct coke_classifier_result full;
+    CK_RETURN_IF(read_input(__func__, in, &all, &cb));
+    CK_ARGS(all.train, out);
+    CK_RESULT(full, out);
+    CK_OPTIONS(o, finetune, options);
+    CK_RETURN_RESULT(out, full, ck_run_eval_finetune(&all, o, &full));
 }

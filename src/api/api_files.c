@@ -1,39 +1,35 @@
-/* api_files.c - public functions on rows, options and files: check arguments, call io. */
-#include "coke.h"
-#include "core/error.h"
+/* api_files.c - public functions on rows and files. Writers leave a whole file or none, and
+ * replace an existing one only with force. */
+#include "api/check_args.h"
 #include "core/mem.h"
+#include "data/synthetic_vectors.h"
 #include "io/file.h"
 #include "io/info.h"
-#include "io/json.h"
 #include "io/npy.h"
 #include "io/numbers.h"
 #include "io/rows_file.h"
-
-static int fail_null(const char *function)
-{
-    return ck_fail(COKE_EUSAGE, "%s: an argument is NULL", function);
-}
+#include "train/run_info.h"
 
 /* ---- rows ---- */
 
 int coke_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                   const struct coke_rows_options *options)
+                   const struct coke_options *options)
 {
-    if (!out || !paths)
-        return fail_null(__func__);
-    *out = NULL;
+    CK_ARGS_OUT(out);
+    CK_ARGS(paths);
     if (npaths < 1)
         return ck_fail(COKE_EUSAGE, "no input file");
     for (int i = 0; i < npaths; i++)
-        if (!paths[i])
-            return fail_null(__func__);
-    return ck_rows_open(out, paths, npaths, options);
+        CK_ARGS(paths[i]);
+    CK_OPTIONS(o, rows, options);
+    return ck_rows_open(out, paths, npaths, o);
 }
 
+/* x is borrowed: it must outlive the rows. */
 int coke_rows_from_array(struct coke_rows **out, const float *x, int64_t n, int32_t dim)
 {
-    if (!out || !x)
-        return fail_null(__func__);
+    CK_ARGS_OUT(out);
+    CK_ARGS(x);
     return ck_rows_from_array(out, x, n, dim);
 }
 
@@ -44,25 +40,25 @@ void coke_rows_free(struct coke_rows *rows)
 
 int64_t coke_rows_count(const struct coke_rows *rows)
 {
-    return rows->n;
+    return rows ? rows->n : 0;
 }
 
 int32_t coke_rows_dim(const struct coke_rows *rows)
 {
-    return rows->dim;
+    return rows ? rows->dim : 0;
 }
 
 const char *coke_rows_note(const struct coke_rows *rows)
 {
-    return rows->note;
+    return rows ? rows->note : "";
 }
 
-/* ---- numbers and arrays ---- */
+/* ---- numbers and arrays: loaded ones are freed with the matching _free ---- */
 
 int coke_numbers_load(const char *path, double **out, int64_t *n)
 {
-    if (!path || !out || !n)
-        return fail_null(__func__);
+    CK_ARGS_OUT(out);
+    CK_ARGS(path, n);
     return ck_numbers_load(path, out, n);
 }
 
@@ -71,54 +67,55 @@ void coke_numbers_free(double *numbers)
     ck_free(numbers);
 }
 
+int coke_counts_load(const char *path, int64_t **out, int64_t *n)
+{
+    CK_ARGS_OUT(out);
+    CK_ARGS(path, n);
+    return ck_counts_load(path, out, n);
+}
+
+void coke_counts_free(int64_t *counts)
+{
+    ck_free(counts);
+}
+
+/* Empty arrays may be NULL; so in the writers below. */
 int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force)
 {
-    if (!path || (!x && n))
-        return fail_null(__func__);
+    CK_ARGS(path);
+    if (n)
+        CK_ARGS(x);
     return ck_npy_write(path, CK_I32, 1, &n, x, force);
 }
 
 int coke_npy_write_f32(const char *path, const float *x, int64_t rows, int64_t cols, int force)
 {
     const int64_t shape[2] = {rows, cols};
-    if (!path || (!x && rows && cols))
-        return fail_null(__func__);
+    CK_ARGS(path);
+    if (rows && cols)
+        CK_ARGS(x);
     return ck_npy_write(path, CK_F32, 2, shape, x, force);
 }
 
 int coke_file_write(const char *path, const void *bytes, size_t size, int force)
 {
-    struct ck_writer w = {0};
-    int rc = COKE_OK;
-    if (!path || (!bytes && size))
-        return fail_null(__func__);
-    CK_TRY(ck_writer_open(&w, path, force));
-    CK_TRY(ck_writer_write(&w, bytes, size));
-    CK_TRY(ck_writer_commit(&w));
-done:
-    ck_writer_abort(&w);
-    return rc;
+    CK_ARGS(path);
+    if (size)
+        CK_ARGS(bytes);
+    return ck_file_write(path, bytes, size, force);
 }
 
 int coke_info_print(const char *path, int json, FILE *to)
 {
-    if (!path || !to)
-        return fail_null(__func__);
-    return ck_info_print(path, json, to);
+    CK_ARGS(path, to);
+    return ck_run_info_is(path) ? ck_run_info_print(path, json, to)
+                                : ck_info_print(path, json, to);
 }
 
-/* ---- options ---- */
+/* ---- built-in data ---- */
 
-int coke_options_load_json(const struct coke_option_table *t, void *options, const char *path)
+int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters, uint64_t seed)
 {
-    if (!t || !options || !path)
-        return fail_null(__func__);
-    return ck_options_load_json(t, options, path);
-}
-
-int coke_options_print_json(const struct coke_option_table *t, const void *options, FILE *to)
-{
-    if (!t || !options || !to)
-        return fail_null(__func__);
-    return ck_options_print_json(t, options, to);
+    CK_ARGS(x);
+    return ck_synthetic_fill(x, n, dim, clusters, seed);
 }

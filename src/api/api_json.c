@@ -1,4 +1,7 @@
-/* api_json.c - public functions on JSON: io's writer, on a FILE. */
+/* api_json.c - public JSON writer on a FILE.
+ *
+ * All functions accept NULL, so that callers check for errors once, at coke_json_close: the
+ * writer keeps the first error. A writer belongs to one thread. */
 #include "coke.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -23,11 +26,12 @@ struct coke_json *coke_json_open(FILE *to, enum coke_json_style style)
     struct coke_json *j = to ? ck_alloc_array(1, sizeof *j) : NULL;
     if (!j)
         return NULL;
-    ck_json_init_to(&j->json, style == COKE_JSON_LINE ? CK_JSON_LINE : CK_JSON_PRETTY,
+    ck_json_init_to(&j->json, style == COKE_JSON_STYLE_LINE ? CK_JSON_LINE : CK_JSON_PRETTY,
                     write_file, to);
     return j;
 }
 
+/* Frees j in every case. The FILE stays open; it is the caller's. */
 int coke_json_close(struct coke_json *j)
 {
     if (!j)

@@ -1,78 +1,39 @@
-/* api_loss.c - public functions of the loss and the schedule. */
-#include "core/error.h"
-#include "core/mem.h"
-#include "nn/loss.h"
+/* api_loss.c - public functions of the loss and the schedule. A loss has scratch memory: one
+ * thread at a time. */
+#include "api/check_args.h"
+#include "nn/label_loss.h"
 #include "nn/schedule.h"
 
-struct coke_loss {
-    struct ck_loss *loss;
-    struct ck_targets target[COKE_MAX_HEADS];
-    double head_loss[COKE_MAX_HEADS];
-    int heads;
-};
-
-struct coke_loss_options coke_loss_options_default(void)
+/* Not CK_OPTIONS: the struct of this kind is called setup. */
+int coke_loss_new(struct coke_loss **out, const struct coke_options *options)
 {
-    struct ck_loss_options o = ck_loss_options_default();
-    return (struct coke_loss_options){.views = 1,
-                                      .temperature = o.temperature,
-                                      .alpha = o.alpha,
-                                      .beta = o.beta,
-                                      .large_weight = o.large_weight};
-}
-
-int coke_loss_new(struct coke_loss **out, const struct coke_loss_options *o)
-{
-    *out = NULL;
-    if (o->heads < 1 || o->heads > COKE_MAX_HEADS || o->dim < 1 || o->dim > INT32_MAX)
-        return ck_fail(COKE_EUSAGE, "loss: %d heads (1..%d), %lld dimensions", o->heads,
-                       COKE_MAX_HEADS, (long long)o->dim);
-    struct ck_loss_options options = {o->temperature, o->alpha, o->beta, o->large_weight};
-    struct ck_loss_shape shape = {o->views, o->batch, (int)o->dim, o->heads, o->k};
-    struct coke_loss *l = ck_calloc_array(1, sizeof *l);
-    if (!l)
-        return COKE_ENOMEM;
-    l->heads = o->heads;
-    int rc = ck_loss_new(&l->loss, &shape, &options);
-    if (rc)
-        ck_free(l);
-    else
-        *out = l;
-    return rc;
+    struct ck_loss_setup plain;
+    CK_ARGS_OUT(out);
+    const struct ck_loss_setup *o = ck_options_as(options, ck_loss_setup_table(), &plain);
+    return o ? ck_label_loss_new(out, o) : COKE_EUSAGE;
 }
 
 void coke_loss_free(struct coke_loss *l)
 {
-    if (l)
-        ck_loss_free(l->loss);
-    ck_free(l);
+    ck_label_loss_free(l);
 }
 
-int coke_loss_step(struct coke_loss *l, int64_t n, const float *proj, const float *pred,
-                   const float *const *centers, const int32_t *labels, float *grad_proj,
-                   float *grad_pred, double *loss)
+/* out also holds the caller's arrays for gradients, so it is read, not zeroed. */
+int coke_loss_step(struct coke_loss *l, const struct coke_loss_input *in,
+                   struct coke_loss_output *out)
 {
-    for (int i = 0; i < l->heads; i++)
-        l->target[i] =
-            (struct ck_targets){n, 1, (int32_t *)(uintptr_t)(labels + i * n), NULL, 0};
-    struct ck_loss_input in = {n, proj, pred, centers, l->target};
-    struct ck_loss_output result = {
-        .grad_proj = grad_proj, .grad_pred = grad_pred, .head_loss = l->head_loss};
-    int rc = ck_loss_step(l->loss, &in, &result);
-    *loss = result.loss;
-    return rc;
+    struct coke_loss_input all;
+    struct coke_loss_output full;
+    CK_ARGS(l, in, out);
+    CK_READ(all, in);
+    CK_READ(full, out);
+    CK_ARGS(all.proj, all.centers, all.labels);
+    CK_RETURN_RESULT(out, full, ck_label_loss_step(l, &all, &full));
 }
 
 int coke_schedule_rate(double rate, int64_t epochs, int64_t warmup, int64_t steps,
                        int64_t epoch, int64_t step, double *out)
 {
-    struct ck_schedule s;
-    int rc = ck_schedule_init(&s, rate, epochs, warmup, steps);
-    if (rc)
-        return rc;
-    if (epoch < 0 || epoch >= epochs || step < 0 || step >= steps)
-        return ck_fail(COKE_EUSAGE, "schedule: epoch %lld of %lld, step %lld of %lld",
-                       (long long)epoch, (long long)epochs, (long long)step, (long long)steps);
-    *out = ck_schedule_rate(&s, epoch, step);
-    return COKE_OK;
+    CK_ARGS(out);
+    return ck_schedule_rate_at(rate, epochs, warmup, steps, epoch, step, out);
 }

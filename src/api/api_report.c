@@ -1,72 +1,52 @@
 /* api_report.c - public functions of reports. */
-#include "core/error.h"
-#include "core/option.h"
+#include "api/check_args.h"
 #include "report/report.h"
 
-#include <string.h>
-
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_report_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_FLOAT, budget, "budget", 0, 0, 1e6, "auto",
-        "MB that pictures may take; auto: 20 in the page, 200 in a folder"),
-    ROW(COKE_OPT_INT, sample, "sample", 50000, 1, 1e12, NULL,
-        "images or rows that are looked at, at most; spread at random"),
-    ROW(COKE_OPT_FLAG, best, "best", 0, 0, 1, NULL,
-        "of a run: the best checkpoint, not the last"),
-};
-
-const struct coke_option_table *coke_report_option_table(void)
+static int check_vectors(const char *function, const struct coke_report_input *in)
 {
-    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_report_options)};
-    return &t;
-}
-
-struct coke_report_options coke_report_options_default(void)
-{
-    struct coke_report_options o;
-    coke_options_default(coke_report_option_table(), &o);
-    return o;
-}
-
-static int check_folder_name(const char *name)
-{
-    if (name[0] == 0 || strchr(name, '/') || name[0] == '.')
-        return ck_fail(COKE_EUSAGE,
-                       "'%s' is no name of a folder beside the page: no '/', no '.' in front",
-                       name);
+    if (in->nvectors < 0)
+        return ck_fail(COKE_EUSAGE, "%s: input->nvectors is %d", function, in->nvectors);
+    const void *list = in->vectors;
+    if (in->nvectors > 0)
+        CK_RETURN_IF(ck_args_check(function, "input->vectors", &list, 1));
+    for (int i = 0; i < in->nvectors; i++) {
+        const void *path = in->vectors[i];
+        CK_RETURN_IF(ck_args_check(function, "input->vectors[i]", &path, 1));
+    }
     return COKE_OK;
 }
 
-int coke_report_write(const struct coke_report_input *input,
-                      const struct coke_report_options *options, const char *page,
-                      const char *images_dir, int force, const struct coke_callbacks *callbacks,
+/* Fills q from the caller's input. cb must outlive q, which refers to it. Takes the name of the
+ * public function, for messages. */
+static int read_input(const char *function, const struct coke_report_input *from,
+                      struct ck_report_request *q, struct coke_callbacks *cb)
+{
+    struct coke_report_input in;
+    CK_RETURN_IF(ck_args_read(function, "input", &in, sizeof in, from));
+    CK_RETURN_IF(ck_args_read(function, "callbacks", cb, sizeof *cb, in.callbacks));
+    CK_RETURN_IF(check_vectors(function, &in));
+    CK_OPTIONS(data, dataset, in.data);
+    *q = (struct ck_report_request){.source = in.source, .images = in.images, .data = *data};
+    q->vectors = in.vectors;
+    q->nvectors = in.nvectors;
+    q->callbacks = cb;
+    const void *source = in.source;
+    return ck_args_check(function, "input->source", &source, 1);
+}
+
+/* Writes the page and, with images_dir, a folder beside it; existing files only with force. */
+int coke_report_write(const struct coke_report_input *input, const struct coke_options *options,
+                      const char *page, const char *images_dir, int force,
                       struct coke_report_summary *out)
 {
-    struct ck_report r = {0};
-    int rc = COKE_OK;
-    if (!input || !input->source || !options || !page || !out)
-        return ck_fail(COKE_EUSAGE, "coke_report_write: an argument is NULL");
-    struct ck_report_request q = {.source = input->source,
-                                  .images = input->images,
-                                  .vectors = input->vectors,
-                                  .nvectors = input->nvectors,
-                                  .data = input->data,
-                                  .o = *options,
-                                  .embed = !images_dir,
-                                  .callbacks = callbacks};
+    struct ck_report_request q;
+    struct coke_callbacks cb;
+    struct coke_report_summary full;
     struct ck_page_target to = {page, images_dir, force};
-    CK_TRY(ck_options_check(coke_report_option_table(), options));
-    if (images_dir)
-        CK_TRY(check_folder_name(images_dir));
-    if (q.o.budget <= 0)
-        q.o.budget = images_dir ? 200 : 20;
-    CK_TRY(ck_page_check_target(&to));
-    CK_TRY(ck_report_read(&r, &q));
-    CK_TRY(ck_page_write(&r, &to, out));
-done:
-    ck_report_release(&r);
-    return rc;
+    CK_ARGS(input, page, out);
+    CK_RETURN_IF(read_input(__func__, input, &q, &cb));
+    CK_RESULT(full, out);
+    CK_OPTIONS(o, report, options);
+    q.o = *o;
+    CK_RETURN_RESULT(out, full, ck_report_write(&q, &to, &full));
 }

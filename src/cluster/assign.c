@@ -1,14 +1,14 @@
 /* assign.c - rows to their best centers.
  *
  * Two paths give the same labels. Dense: every score in f32. Screening: 8-bit products give an
- * upper bound on every score; the centers under the highest bound
- * are scored in f32, then all whose bound reaches the best score found. With m the mean of the
- * centers, y = x - m, r = c - m and q(.) rounding to 8 bits:
+ * upper bound on every score; the centers under the highest bound are scored in f32, then all
+ * whose bound reaches the best score found. With m the mean of the centers, y = x - m,
+ * r = c - m and q(.) rounding to 8 bits:
  *
  *     x.c = x.m + m.r + y.r,   |y.r - q(y).q(r)| <= |y - q(y)| |r| + |q(y)| |r - q(r)|
  *
- * by Cauchy-Schwarz, with the lengths of the rounding errors as they are. m moves what all
- * centers share out of the rounding. What f32 arithmetic itself adds is bounded in slack_of().
+ * by Cauchy-Schwarz, with the actual lengths of the rounding errors. Subtracting m keeps what
+ * all centers have in common out of the rounding. slack_of() bounds the error of f32 arithmetic.
  */
 #include "cluster/assign.h"
 #include "core/clock.h"
@@ -24,7 +24,7 @@
 
 enum {
     ROUNDED_BYTES = 64 << 10, /* room for a block's rounded rows */
-    GROUPS = 64,              /* sets of panels whose bounds are kept apart */
+    GROUPS = 64,              /* sets of panels; one bound per lane and set is kept */
 };
 
 struct ck_assigner {
@@ -32,34 +32,34 @@ struct ck_assigner {
     const float *center; /* [k][ld], borrowed */
     int64_t k, panels, screen_panels;
     int ld;
-    int group; /* screening panels a group */
+    int group; /* screening panels per group */
     enum ck_assign_path path, forced;
 
     float *bias, *raised; /* [panels * width] padded with -inf; raised = bias + rise */
     const float *more, *rise, *look; /* [k] or NULL: see ck_assigner_widen */
 
-    int valid[3]; /* by path: are its panels those of the centers? */
+    int valid[3]; /* by path: do its panels match the centers? */
 
     float *dense; /* [panels][ld * width] */
 
     char *screen; /* [screen_panels] of panel_bytes */
     size_t panel_bytes;
     float *reference;                         /* m, [ld] */
-    float *reference_share;                   /* m.r_k, [k] */
+    float *reference_dot;                     /* m.r_k, [k] */
     float *length;                            /* |c_k|, [k] */
     float reference_square, reference_length; /* |m|^2, |m| */
     float center_length;                      /* longest center */
-    float bias_size;                          /* largest |raised bias + reference share| */
-    float lowest;                             /* bias */
+    float bias_size;                          /* largest |bias| or |raised bias|, + |m.r| */
+    float lowest;                             /* lowest bias */
     float most_more;                          /* largest of more */
 
-    /* what the paths cost, to choose between them */
+    /* Cost of the paths, to choose between them. Atomic: all threads add to them. */
     _Atomic int64_t candidates, path_rows[3], path_ns[3];
     int64_t next_probe;                                /* in rows */
     int64_t mark_rows[3], mark_ns[3], mark_candidates; /* as they were at the last choice */
 };
 
-/* Unlike fmaxf one instruction; nobody asks it about NaN. */
+/* Compiles to one instruction, unlike fmaxf, because NaN need not be handled. */
 static float larger(float a, float b)
 {
     return a > b ? a : b;
@@ -85,8 +85,8 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
     a->path = CK_PATH_DENSE;
     a->bias = ck_alloc_array((size_t)a->panels * (size_t)kn->panel, sizeof *a->bias);
     a->raised = ck_alloc_array((size_t)a->panels * (size_t)kn->panel, sizeof *a->raised);
-    /* Memory for the dense panels is reserved here, so that choosing a path cannot fail; it is
-     * not touched, and so not resident, before it is used. */
+    /* Memory for the dense panels is reserved here, so that choosing a path cannot fail; its
+     * pages become resident only when they are written. */
     a->dense =
         ck_calloc_array((size_t)a->panels * (size_t)kn->panel, (size_t)ld * sizeof(float));
     if (!a->bias || !a->raised || !a->dense)
@@ -99,9 +99,9 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
         a->panel_bytes = (a->panel_bytes + 63) / 64 * 64;
         a->screen = ck_calloc_array((size_t)a->screen_panels, a->panel_bytes);
         a->reference = ck_calloc_array((size_t)ld, sizeof *a->reference);
-        a->reference_share = ck_calloc_array((size_t)k, sizeof *a->reference_share);
+        a->reference_dot = ck_calloc_array((size_t)k, sizeof *a->reference_dot);
         a->length = ck_calloc_array((size_t)k, sizeof *a->length);
-        if (!a->screen || !a->reference || !a->reference_share || !a->length)
+        if (!a->screen || !a->reference || !a->reference_dot || !a->length)
             goto done;
     }
     *out = a;
@@ -120,7 +120,7 @@ void ck_assigner_free(struct ck_assigner *a)
     ck_free(a->dense);
     ck_free(a->screen);
     ck_free(a->reference);
-    ck_free(a->reference_share);
+    ck_free(a->reference_dot);
     ck_free(a->length);
     ck_free(a);
 }
@@ -161,10 +161,12 @@ static void set_screen(struct ck_assigner *a, int64_t k)
     const float *c = a->center + k * a->ld;
     ck_screen_panel_set(a->kn, panel_at(a, k / CK_SCREEN_PANEL), (int)(k % CK_SCREEN_PANEL), c,
                         a->reference, a->ld);
-    a->reference_share[k] = a->kn->dot(a->reference, c, a->ld) - a->reference_square;
+    a->reference_dot[k] = a->kn->dot(a->reference, c, a->ld) - a->reference_square;
     a->length[k] = sqrtf(a->kn->dot(c, c, a->ld));
 }
 
+/* m, the mean of all centers. Summed in double on one thread: the same bits for any team. It
+ * need not follow the centers when they move: the bounds hold for any m, only less tightly. */
 static void choose_reference(struct ck_assigner *a)
 {
     for (int j = 0; j < a->ld; j++) {
@@ -191,6 +193,7 @@ static void pack_chunk(void *arg, int64_t chunk, int worker)
             set_dense(a, k);
 }
 
+/* Packs all centers for the path in use. Columns of the last dense panel beyond k are zeros. */
 static void pack_all(struct ck_assigner *a)
 {
     if (a->path == CK_PATH_SCREEN)
@@ -216,6 +219,7 @@ void ck_assigner_update(struct ck_assigner *a, int64_t k)
         set_dense(a, k);
 }
 
+/* Biases of the panels, and the largest lengths and biases for slack_of(). O(k). */
 static void settle_screen(struct ck_assigner *a)
 {
     a->bias_size = a->center_length = 0;
@@ -227,9 +231,9 @@ static void settle_screen(struct ck_assigner *a)
                 panel->bias[c] = -INFINITY;
                 continue;
             }
-            panel->bias[c] = a->raised[k] + a->reference_share[k];
+            panel->bias[c] = a->raised[k] + a->reference_dot[k];
             float size = larger(fabsf(a->bias[k]), fabsf(a->raised[k]));
-            a->bias_size = larger(a->bias_size, size + fabsf(a->reference_share[k]));
+            a->bias_size = larger(a->bias_size, size + fabsf(a->reference_dot[k]));
             a->center_length = larger(a->center_length, a->length[k]);
         }
     }
@@ -256,6 +260,7 @@ void ck_assigner_settle(struct ck_assigner *a, const float *bias)
 
 /* ---- one block of rows ---- */
 
+/* State of one call on one thread; on the stack. */
 struct block {
     struct ck_assigner *a;
     const float *x; /* [n][ld] */
@@ -277,13 +282,14 @@ static int keep_near(struct block *b, int row, int64_t k, float score)
     return COKE_OK;
 }
 
+/* How far behind its best a row lists centers; more of the label, once the row has one. */
 static float margin_of(const struct block *b, int row)
 {
     int known = b->a->more && b->label[row] != INT32_MAX;
     return b->margin + (known ? b->a->more[b->label[row]] : 0);
 }
 
-/* How far behind the best a row looks at centers: at least as far as it lists them, and no
+/* How far behind the best a row scores centers: at least as far as it lists them, and no
  * further than the nearest center can be. */
 static float look_of(const struct block *b, int row)
 {
@@ -296,14 +302,15 @@ static float look_of(const struct block *b, int row)
     return larger(look, margin);
 }
 
-/* What is below this needs no score: it can neither be the best nor on the list. */
+/* Centers below this limit need no score: they are neither the best nor listed. */
 static float limit_of(const struct block *b, int row, float offset)
 {
     return b->best[row] - (b->near ? look_of(b, row) : 0) - offset;
 }
 
-/* An exact score of (row, k). Near lists keep all that any label would list; settle_near() has
- * the last word. Values are finite, but for overflow: then the first one is as good as any. */
+/* Takes an exact score of (row, k) into account. Near lists keep all centers that any label
+ * would list; settle_near() drops those outside the final label's margin. Values are finite except
+ * after overflow: then the first one is as good as any. */
 static void offer(struct block *b, int row, int64_t k, float score)
 {
     float value = score + b->a->bias[k];
@@ -327,6 +334,7 @@ static void score_now(struct block *b, int row, int64_t k)
 
 /* ---- dense ---- */
 
+/* hits: columns of a panel above the limit, as bits; out [panel]: scores with bias. */
 static void take_best(struct block *b, int row, int64_t first, uint64_t hits, const float *out)
 {
     for (; hits; hits &= hits - 1) {
@@ -338,8 +346,8 @@ static void take_best(struct block *b, int row, int64_t first, uint64_t hits, co
     }
 }
 
-/* All scores once: the best ones, or with `collect` those whose raised ones reach the limits.
- */
+/* One sweep over all panels: finds the best scores or, with `collect`, offers those whose
+ * raised values reach the limits. */
 static void dense_sweep(struct block *b, float *limit, int collect)
 {
     struct ck_assigner *a = b->a;
@@ -368,6 +376,7 @@ static void dense_sweep(struct block *b, float *limit, int collect)
     }
 }
 
+/* Two sweeps if near lists are wanted: limits are known only after the best. */
 static void dense_block(struct block *b)
 {
     struct ck_assigner *a = b->a;
@@ -388,10 +397,10 @@ static void dense_block(struct block *b)
 
 /* ---- screening ---- */
 
-/* Bounds everything f32 adds: the scores themselves (ld/8 fused steps, 3 sums, the bias), x.m
- * and m.r (the same), the roundings of y and r, and 4 more in the estimate. Each is at most u =
- * 2^-24 times lengths whose products are all below (|x|+|m|)(|c|+|m|), or times a bias. 2^-23
- * instead of u covers the second order and the bound's own rounding. */
+/* Bounds the error of f32 arithmetic: in the scores (ld/8 fused steps, 3 sums, the bias), in
+ * x.m and m.r (the same), in the rounding of y and r, and 4 more in the estimate. Each is at
+ * most u = 2^-24 times lengths whose products are all below (|x|+|m|)(|c|+|m|), or times a
+ * bias. 2^-23 instead of u covers second-order terms and the rounding of the bound itself. */
 static float slack_of(const struct ck_assigner *a, float x_length)
 {
     float steps = (float)(a->ld / CK_LANES + 16);
@@ -399,8 +408,8 @@ static float slack_of(const struct ck_assigner *a, float x_length)
     return 0x1p-23f * steps * (3 * lengths + 2 * a->bias_size);
 }
 
-/* Scores the centers behind one maximum: a lane of all panels of a group. The fourth place of
- * each round goes to the reference: x.m is what lies between scores and bounds. */
+/* Scores the centers behind one maximum: a lane of all panels of a group. The fourth vector of
+ * each dot4 is the reference: scores and bounds differ by x.m, which is returned. */
 static float score_lane(struct block *b, int row, int index)
 {
     struct ck_assigner *a = b->a;
@@ -421,13 +430,14 @@ static float score_lane(struct block *b, int row, int index)
     return score[3];
 }
 
-/* From a row's bounds to its label. */
+/* From the bounds top [n] of a row to its label. The highest bound is scored first: its score
+ * is often the best, and excludes most of the others. */
 static void settle_row(struct block *b, int row, const float *top, int n, float norm)
 {
     struct ck_assigner *a = b->a;
     int32_t index[GROUPS * CK_SCREEN_LANES];
     float slack = slack_of(a, norm + a->reference_length);
-    if (!(slack < INFINITY)) { /* bounds that overflow say nothing */
+    if (!(slack < INFINITY)) { /* overflow: the bounds are useless */
         for (int64_t k = 0; k < a->k; k++)
             score_now(b, row, k);
         return;
@@ -447,7 +457,7 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
     }
     if (!b->near)
         return;
-    /* Another label may have a wider margin, which asks for what was left out. */
+    /* The label may have changed to one with a wider margin: score what that includes. */
     float wider = limit_of(b, row, offset);
     for (int i = 0; i < left; i++)
         if (top[index[i]] >= wider)
@@ -463,7 +473,7 @@ static void screen_block(struct block *b)
     enum { TILES = CK_ASSIGN_BLOCK / CK_TILE };
     int n = (int)((a->screen_panels + a->group - 1) / a->group) * CK_SCREEN_LANES;
     int stride =
-        n + CK_SCREEN_LANES; /* not a power of two, which would crowd a few cache sets */
+        n + CK_SCREEN_LANES; /* not a power of two, which would collide in a few cache sets */
     uint8_t xq[ROUNDED_BYTES] __attribute__((aligned(64)));
     float top[CK_ASSIGN_BLOCK * (GROUPS + 1) * CK_SCREEN_LANES] __attribute__((aligned(64)));
     float scale[CK_ASSIGN_BLOCK], norm[CK_ASSIGN_BLOCK], length[TILES] = {0},
@@ -486,7 +496,7 @@ static void screen_block(struct block *b)
         settle_row(b, r, top + r * stride, n, norm[r]);
 }
 
-/* ---- public ---- */
+/* ---- blocks and teams ---- */
 
 static int by_row_and_k(const void *a, const void *b)
 {
@@ -495,7 +505,8 @@ static int by_row_and_k(const void *a, const void *b)
                             : (x->k > y->k) - (x->k < y->k);
 }
 
-/* Drops what later scores put out of reach, and orders the rest by (row, k). */
+/* Drops entries that a later best score excludes and orders the rest by (row, k). They come
+ * nearly in order, so insertion sort is faster unless many are late. */
 static void settle_near(struct block *b, int64_t start)
 {
     struct ck_near *item = b->near->item + start;
@@ -521,6 +532,7 @@ static void settle_near(struct block *b, int64_t start)
     }
 }
 
+/* One block through the path in use; adds its cost to the counters of that path. */
 static int run_block(struct ck_assigner *a, const float *x, int n, float margin, int32_t *label,
                      float *score, struct ck_near_list *near)
 {
@@ -551,7 +563,7 @@ static int run_block(struct ck_assigner *a, const float *x, int n, float margin,
     return b.rc;
 }
 
-/* Wide rows go in smaller pieces, whose rounded form fits its buffer. */
+/* Splits wide rows into smaller blocks, so that their rounded form fits its buffer. */
 static int run_rows(struct ck_assigner *a, const float *x, int n, float margin, int32_t *label,
                     float *score, struct ck_near_list *near)
 {
@@ -606,6 +618,7 @@ static void assign_chunk(void *arg, int64_t chunk, int worker)
                     j->score ? j->score + at : NULL);
 }
 
+/* At least two chunks per thread, for balance, unless that makes them smaller than a tile. */
 int ck_assign_chunk_rows(int64_t n)
 {
     int block = CK_ASSIGN_BLOCK;
@@ -642,8 +655,9 @@ static void mark(struct ck_assigner *a)
     a->mark_candidates = a->candidates;
 }
 
-/* Screening is left only when so many candidates survive that the dense path may win; then a
- * batch is run through each and the faster one kept for a while. */
+/* Leave screening only when so many candidates survive that the dense path may win; then run a
+ * batch through each and keep the faster one for the next PROBE rows. Labels do not depend on
+ * the path, so that this choice by time does not affect results. */
 void ck_assigner_choose(struct ck_assigner *a)
 {
     enum { PROBE = 1 << 20, SUSPICIOUS = 32 };

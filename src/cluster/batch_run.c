@@ -5,7 +5,7 @@
 #include "core/first_error.h"
 #include "core/workers.h"
 
-/* The loop of a team over the blocks of a batch. */
+/* Shared by the threads of a team; each takes blocks of the batch. */
 struct loop {
     const struct ck_batch *b;
     int block; /* rows that a thread takes at a time */
@@ -34,6 +34,7 @@ static void assign_block(void *arg, int64_t chunk, int worker)
                         r->score ? r->score + h * r->n + at : NULL);
 }
 
+/* A source that must be read in order runs on one thread; small batches get smaller blocks. */
 static int assign(const struct ck_batch *b)
 {
     int in_order = b->rows->source && b->rows->source->in_order;
@@ -49,6 +50,8 @@ static int assign(const struct ck_batch *b)
     return ck_first_error_raise(&l.error);
 }
 
+/* Reading rows and exchanging labels come before the first change of a head; only the sums of
+ * several processes can fail later. */
 int ck_batch_run(struct coke_kmeans *const *head, int heads, const struct ck_row_batch *rows,
                  const struct ck_share *share, struct ck_batch_scratch *scratch)
 {

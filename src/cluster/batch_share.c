@@ -1,5 +1,5 @@
-/* batch_share.c - several processes share a batch: each assigns a part of the rows, and all move
- * the centers by the same exact sums. */
+/* batch_share.c - several processes divide a batch: each assigns a part of the rows, and all
+ * move the centers by the same exact sums. */
 #include "cluster/batch_run.h"
 #include "cluster/kmeans_internal.h"
 #include "core/error.h"
@@ -24,8 +24,8 @@ static int64_t first_row(const struct ck_batch *b, int rank)
 
 /* ---- labels and scores ---- */
 
-/* Labels and scores of rows first .. last - 1 for all heads, one after the other; scores travel
- * as words of four bytes, like labels. */
+/* Labels and scores of rows first .. last - 1 for all heads, consecutive. Scores are copied as
+ * words of four bytes, like labels. */
 static void pack(const struct ck_batch *b, int64_t first, int64_t last, int32_t *to)
 {
     const struct ck_row_batch *r = b->rows;
@@ -54,7 +54,7 @@ static void unpack(const struct ck_batch *b, int64_t first, int64_t last, const 
     }
 }
 
-/* One message per process for all heads. */
+/* Gathers labels and scores in one message per process for all heads. */
 static int gather_labels(const struct ck_batch *b)
 {
     struct ck_batch_scratch *s = b->scratch;
@@ -70,7 +70,7 @@ static int gather_labels(const struct ck_batch *b)
 
 /* ---- rows ---- */
 
-/* Rows that other processes assign are only named. */
+/* Computes the ids of the rows that other processes assign; those of this process are known. */
 static void name_block(void *arg, int64_t block, int worker)
 {
     (void)worker;
@@ -89,6 +89,7 @@ static void name_rows(const struct ck_batch *b)
         ck_parallel((b->rows->n + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, name_block, &copy);
 }
 
+/* Without a source every process has all rows in x already. */
 int ck_batch_exchange(const struct ck_batch *b)
 {
     struct ck_batch_scratch *s = b->scratch;
@@ -103,6 +104,8 @@ int ck_batch_exchange(const struct ck_batch *b)
 
 /* ---- sums ---- */
 
+/* Sums are int64 and at most one per cluster, rows are float; both have ld columns. Factor 2:
+ * an all-reduce moves its data about twice. */
 int ck_batch_prefers_sums(const struct ck_batch *b)
 {
     int64_t clusters = 0;

@@ -46,6 +46,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* O(k), or O(k log k) for the sort when the sum exceeds tau. */
 void ck_project(float *v, int64_t k, float tau, float *scratch)
 {
     double sum = 0;
@@ -86,8 +87,7 @@ void ck_duals_step(struct ck_duals *d, const int32_t *count, int64_t b)
         sigma -= (float)((double)d->eta * d->max_size[k]);
         d->sigma[k] = sigma < 0 ? 0 : sigma;
     }
-    /* The t-th step of the epoch counts t^2: what the duals were at its start matters little.
-     */
+    /* Step t of the epoch has weight t^2: the average forgets the duals of its start. */
     double t = (double)++d->steps;
     for (int64_t k = 0; k < d->k; k++)
         d->total[k] += t * t * ((double)d->rho[k] - (d->sigma ? (double)d->sigma[k] : 0));

@@ -1,5 +1,5 @@
 /* duals.h - one dual variable per size bound: rho of the lower bounds, sigma of the upper ones.
- */
+ * A step costs O(k), with tau O(k log k). */
 #ifndef CK_DUALS_H
 #define CK_DUALS_H
 
@@ -9,7 +9,7 @@ struct ck_duals {
     int64_t k;
     float eta;
     float tau;        /* radius of the projection; 0 = none */
-    int free;         /* lower duals may be negative: the bounds leave no freedom */
+    int free;         /* lower duals may be negative: the bounds are equalities */
     float *rho;       /* [k] */
     float *sigma;     /* [k], NULL without upper bounds */
     double *min_size; /* [k] lower bound / n */
@@ -22,7 +22,7 @@ struct ck_duals {
 int ck_duals_init(struct ck_duals *d, int64_t k, int upper);
 void ck_duals_release(struct ck_duals *d);
 
-/* After a batch of b instances, count[k] of them given to k (docs/algorithm.md, eq. 3). */
+/* After a batch of b rows, count[k] of them given to k (docs/algorithm.md, eq. 3). */
 void ck_duals_step(struct ck_duals *d, const int32_t *count, int64_t b);
 
 /* bias[k] = rho - sigma */

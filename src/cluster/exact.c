@@ -1,11 +1,12 @@
-/* exact.c - min-cost flow specialised to sizes of clusters: successive shortest paths.
+/* exact.c - min-cost flow specialised to cluster sizes: successive shortest paths.
  *
  * Nodes are the clusters and a pool. Moving point i from k to l costs
  *     s(i,k) - s(i,l) + price_k - price_l  >= 0,
- * a cluster above its least size sends the surplus to the pool at price_k - price_pool. At the
- * start every flow whose cost is not 0 is taken back, which leaves some nodes with too much and
- * others with too little; each search then goes backwards from a node in need to the nearest
- * one with too much, raises prices by the distance, and moves one point per hop. */
+ * a cluster above its minimum size sends the surplus to the pool at price_k - price_pool. At the
+ * start every flow whose cost is not 0 is taken back, which leaves some nodes with a surplus and
+ * others with a deficit. Each search then runs backwards from a node with a deficit to the
+ * nearest one with a surplus (Dijkstra), raises prices by the distance, and moves one point per
+ * hop. */
 #include "cluster/exact.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -21,7 +22,7 @@ struct ck_heap_item {
 
 enum { UNSEEN, OPEN, CLOSED };
 
-enum { AHEAD = 16 }; /* arcs whose points are fetched in advance */
+enum { AHEAD = 16 }; /* prefetch distance in arcs */
 
 static const int64_t PLENTY = INT64_MAX / 4;
 
@@ -81,16 +82,16 @@ static int64_t room_above(const struct ck_exact *e, int64_t k)
     return (e->max_size ? e->max_size[k] : PLENTY) - e->min_size[k];
 }
 
-/* The price at which a size between least and most is neither gain nor loss: 0, or the edge of
- * the box nearest to it. */
+/* The price at which a size between min_size and max_size is neither gain nor loss: 0, or the
+ * edge of the box nearest to 0. */
 static double rest_price(const struct ck_exact *e, int64_t k)
 {
     return e->low[k] > 0 ? e->low[k] : e->high[k] < 0 ? e->high[k] : 0;
 }
 
-/* The cheapest unit that cluster k can still send to the pool, and the one it can call back:
- * its price, where the flow is kept, and how many there are. Prices rise in the order over,
- * above, fake. */
+/* The cheapest unit that cluster k can still send to the pool (sell), or call back (buy): its
+ * price, the flow it changes, and how many there are. Prices rise in the order over, above,
+ * fake. */
 struct exchange {
     double price;
     int64_t *flow;
@@ -116,7 +117,8 @@ static struct exchange buy(const struct ck_exact *e, int64_t k)
     return (struct exchange){e->high[k], &e->fake[k], PLENTY};
 }
 
-/* Flows that agree with the prices (complementary slackness), and what they leave over. */
+/* Sets flows that agree with the prices (complementary slackness) and the excess they leave.
+ * O(n + k). */
 static void balance(struct ck_exact *e)
 {
     int64_t lowest = 0, flow = 0, points = 0;
@@ -182,10 +184,12 @@ static struct ck_heap_item pop(struct ck_exact *e)
 /* ---- one search ---- */
 
 struct search {
-    double limit; /* distance of the nearest node with too much, so far */
+    double limit; /* distance of the nearest node with a surplus so far */
     int32_t source;
 };
 
+/* Relaxes the edge from -> to (the search runs backwards). Nodes beyond the limit are never
+ * pushed. */
 static int reach(struct ck_exact *e, struct search *s, int64_t from, int64_t to, double dist,
                  int64_t arc)
 {
@@ -202,17 +206,18 @@ static int reach(struct ck_exact *e, struct search *s, int64_t from, int64_t to,
     if (e->excess[from] > 0) {
         s->limit = dist;
         s->source = (int32_t)from;
-        return COKE_OK; /* the path ends here: nothing beyond it is nearer */
+        return COKE_OK; /* the path ends here: no need to expand it */
     }
     return push(e, dist, (int32_t)from);
 }
 
-/* Rounding may leave a cost a hair below 0. */
+/* Rounding may leave a cost slightly below 0. */
 static double no_less_than_zero(double cost)
 {
     return cost > 0 ? cost : 0;
 }
 
+/* Edges from every cluster into the pool: O(k). */
 static int scan_pool(struct ck_exact *e, struct search *s, double dist)
 {
     int rc = COKE_OK;
@@ -223,6 +228,8 @@ static int scan_pool(struct ck_exact *e, struct search *s, double dist)
     return rc;
 }
 
+/* Edges into cluster `to`: from the pool, and from the present cluster of each point that has
+ * an arc to it. */
 static int scan_cluster(struct ck_exact *e, struct search *s, int64_t to, double dist)
 {
     double price = e->node_price[to];
@@ -248,7 +255,8 @@ static void forget_search(struct ck_exact *e)
     e->nseen = e->nheap = 0;
 }
 
-/* Prices of the nodes nearer than `reached` rise by the difference. */
+/* Raises the prices of the nodes nearer than `reached` by the difference, which keeps all
+ * reduced costs >= 0. */
 static void raise_prices(struct ck_exact *e, double reached)
 {
     for (int64_t i = 0; i < e->nseen; i++) {
@@ -258,7 +266,8 @@ static void raise_prices(struct ck_exact *e, double reached)
     }
 }
 
-/* A path that moves points carries one unit; one of exchanges with the pool alone, many. */
+/* Units that fit through the path: one if it moves a point, many if it only exchanges with the
+ * pool. */
 static int64_t path_room(const struct ck_exact *e, int32_t source, int32_t sink)
 {
     int64_t room = e->excess[source] < -e->excess[sink] ? e->excess[source] : -e->excess[sink];
@@ -271,6 +280,7 @@ static int64_t path_room(const struct ck_exact *e, int32_t source, int32_t sink)
     return room;
 }
 
+/* Selling undoes `fake`, buying undoes `above` and `over`. */
 static void exchange_units(struct exchange x, const int64_t *fake, int sells, int64_t units)
 {
     int undoes = sells ? x.flow == fake : x.flow != fake;
@@ -298,8 +308,8 @@ static void move_along(struct ck_exact *e, int32_t source, int32_t sink)
     }
 }
 
-/* Brings at least one unit to `sink`. The pool can be reached from every node, and one with too
- * much exists as long as another has too little, so a path always exists. */
+/* Brings at least one unit to `sink`. Every node can reach the pool, and a surplus exists as
+ * long as there is a deficit, so a path always exists. */
 static int augment(struct ck_exact *e, int32_t sink)
 {
     struct search s = {.limit = INFINITY, .source = -1};
@@ -318,7 +328,7 @@ static int augment(struct ck_exact *e, int32_t sink)
                               : scan_cluster(e, &s, top.node, top.dist);
     }
     if (!rc && s.source < 0)
-        rc = ck_fail(COKE_EFAIL, "repair: no way to cluster %d", sink);
+        rc = ck_fail(COKE_EFAIL, "repair: no path to cluster %d", sink);
     if (!rc) {
         raise_prices(e, s.limit);
         move_along(e, s.source, sink);
@@ -328,7 +338,7 @@ static int augment(struct ck_exact *e, int32_t sink)
     return rc;
 }
 
-/* ---- getting near ---- */
+/* ---- approach: one price at a time ---- */
 
 /* A point's two best values at the present prices. */
 struct leader {
@@ -336,6 +346,7 @@ struct leader {
     int32_t k; /* of the best */
 };
 
+/* O(choices of i). Rounded to float: the approach needs no exact values. */
 static struct leader find_leader(const struct ck_exact *e, int64_t i)
 {
     struct leader l = {-INFINITY, -INFINITY, -1};
@@ -380,8 +391,8 @@ static float select_rank(float *v, int64_t n, int64_t rank)
     return v[rank];
 }
 
-/* A price at which `wanted` of the n asked points come: the present one if it does, else
- * halfway between the last that comes and the first that does not. */
+/* A price at which `wanted` of the n points join: the present one if it does that, else halfway
+ * between the last point that joins and the first that does not. */
 static double price_for(float *asked, int64_t n, int64_t wanted, double present)
 {
     float last = select_rank(asked, n, wanted - 1), next = INFINITY;
@@ -392,6 +403,8 @@ static double price_for(float *asked, int64_t n, int64_t wanted, double present)
     return next < INFINITY ? ((double)last + (double)next) / 2 : (double)last;
 }
 
+/* The price at which the size of cluster k meets its bounds with the other prices fixed. asked:
+ * scratch, at least as long as the arcs of k. */
 static double right_price(const struct ck_exact *e, int64_t k, const struct leader *leader,
                           float *asked)
 {
@@ -399,7 +412,7 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
     int64_t low = e->min_size[k] - e->base[k], high = low + room_above(e, k);
     double rest = rest_price(e, k), price = rest;
     if (low <= 0 && high >= n)
-        return rest; /* whoever comes, the size is right */
+        return rest; /* the size is feasible for any subset of the points */
     for (int64_t a = 0; a < n; a++) {
         const struct ck_arc *arc = &e->arc[e->start[k] + a];
         if (a + AHEAD < n)
@@ -419,6 +432,7 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
     return fmin(fmax(price, e->low[k]), e->high[k]);
 }
 
+/* In double, unlike the leaders: ck_exact_solve needs labels that are best at these prices. */
 static void take_best_labels(struct ck_exact *e)
 {
     memcpy(e->size, e->base, (size_t)e->k * sizeof *e->size);
@@ -436,11 +450,12 @@ static void take_best_labels(struct ck_exact *e)
     }
 }
 
-/* The value of point i at k went from `was` to `now`: the point's leader afterwards. */
+/* Returns the leader of point i after its value at k changed from `was` to `now`. O(1) except
+ * when the leader or second falls. */
 static struct leader shift_leader(const struct ck_exact *e, int64_t i, int32_t k, float was,
                                   float now, struct leader l)
 {
-    if (now < was) /* someone else may lead, or come second: look at all */
+    if (now < was) /* another cluster may be first or second: check all */
         return l.k == k || was >= l.second ? find_leader(e, i) : l;
     if (l.k == k)
         l.best = now;
@@ -451,7 +466,7 @@ static struct leader shift_leader(const struct ck_exact *e, int64_t i, int32_t k
     return l;
 }
 
-/* Sets a price, and marks the clusters for whose points it matters. */
+/* Sets a price, updates the leaders, and marks the clusters whose points are affected. */
 static void set_price(struct ck_exact *e, int64_t k, double price, struct leader *leader)
 {
     double old = e->price[k];
@@ -485,7 +500,7 @@ int ck_exact_approach(struct ck_exact *e, int sweeps)
         goto done;
     for (int64_t i = 0; i < e->n; i++)
         leader[i] = find_leader(e, i);
-    memset(e->state, 1, (size_t)e->k); /* to be looked at, as a price nearby has moved */
+    memset(e->state, 1, (size_t)e->k); /* 1 = to be visited: a neighbouring price moved */
     for (int sweep = 0, moved = 1; sweep < sweeps && moved; sweep++) {
         moved = 0;
         for (int64_t k = 0; k < e->k; k++) {
@@ -508,9 +523,9 @@ done:
     return rc;
 }
 
-/* ---- the whole ---- */
+/* ---- solution ---- */
 
-/* Prices relative to the pool's; what rounding left of a zero is taken away. */
+/* Prices relative to the pool's; values that only rounding keeps from zero become zero. */
 static void publish_prices(struct ck_exact *e)
 {
     for (int64_t k = 0; k < e->k; k++) {
@@ -519,8 +534,8 @@ static void publish_prices(struct ck_exact *e)
     }
 }
 
-/* Does an edge of the box hold a price back? Where sizes are not exact yet, being at an edge is
- * enough. */
+/* Does an edge of the box limit a price? While sizes are not exact yet, being at an edge is
+ * enough. Without upper bounds a price of 0 is no edge: prices are never negative. */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k)
 {
     if (e->price[k] >= e->high[k])
@@ -536,6 +551,8 @@ int ck_exact_at_edges(const struct ck_exact *e)
     return any;
 }
 
+/* Fake or surplus units in the solution mean that the pool filled a gap at an edge price: then
+ * the optimum lies outside the box. */
 int ck_exact_solve(struct ck_exact *e, int *inside)
 {
     int rc = COKE_OK;

@@ -1,9 +1,9 @@
-/* exact.h - the best assignment that keeps all sizes: max sum_i s(i, label_i) subject to
- * least[k] <= size_k <= most[k], by shortest augmenting paths on the graph of clusters.
+/* exact.h - the best assignment within all size bounds: max sum_i s(i, label_i) subject to
+ * min_size[k] <= size_k <= max_size[k], by shortest augmenting paths on the graph of clusters.
  *
- * A point enters with the few centers that can matter for it (its arcs) as long as prices stay
- * within a box around those it was looked at with; the caller moves the box until the optimum
- * lies inside (repair.c). */
+ * Each point comes with the few centers that can win it (its arcs) while prices stay within a
+ * box around those of the scan that listed them; the caller moves the box until the optimum lies
+ * inside (repair.c). One thread per struct. */
 #ifndef CK_EXACT_H
 #define CK_EXACT_H
 
@@ -20,34 +20,34 @@ struct ck_choice {
 };
 
 struct ck_exact {
-    int64_t n, k;                       /* points that have a choice, clusters */
-    const int64_t *base;                /* [k] points that have none, by cluster */
-    const int64_t *min_size, *max_size; /* [k]; most NULL = no upper bounds */
+    int64_t n, k;                       /* points with a choice; clusters */
+    const int64_t *base;                /* [k] points without, by cluster */
+    const int64_t *min_size, *max_size; /* [k]; max_size NULL = no upper bounds */
     int32_t *label;                     /* [n] in and out, borrowed */
     float *score;                       /* [n] s(i, label_i), borrowed */
-    double *price;                      /* [k] what a unit of cluster k's bound is worth */
+    double *price;                      /* [k] added to the scores of cluster k */
     double *low, *high;                 /* [k] the box: low <= price <= high */
 
-    /* arcs into cluster k: arc[start[k]] .. arc[start[k + 1] - 1], by ascending point; borrowed
-     */
+    /* Arcs into cluster k: arc[start[k]] .. arc[start[k + 1] - 1], by ascending point. Borrowed,
+     * like `first` and `choice`. */
     const int64_t *start;
     const struct ck_arc *arc;
     /* the same arcs by point: choice[first[i]] .. choice[first[i + 1] - 1] */
     const int64_t *first;
     const struct ck_choice *choice;
 
-    /* Nodes are the clusters, then the pool, where sizes above the least flow. At the box's
-     * edges the pool buys and sells at the edge's price: `fake` units instead of points that
-     * are missing, `over` units above the most. */
+    /* Nodes are the clusters, then the pool, which takes the members above min_size. At the
+     * edges of the box the pool buys and sells at the edge's price: `fake` units in place of
+     * missing points, `over` units above max_size. Owned, with the prices and the box. */
     int64_t *size;      /* [k] */
-    int64_t *above;     /* [k] flow to the pool within most - least */
-    int64_t *over;      /* [k] and beyond */
+    int64_t *above;     /* [k] flow to the pool, up to max_size - min_size */
+    int64_t *over;      /* [k] flow to the pool beyond that */
     int64_t *fake;      /* [k] flow from the pool */
-    int64_t *excess;    /* [k + 1] > 0: must give, < 0: must get */
+    int64_t *excess;    /* [k + 1] > 0: surplus, < 0: deficit */
     double *node_price; /* [k + 1] */
     double *dist;       /* [k + 1] */
-    int32_t *next;      /* [k + 1] next node on the way to the one in need */
-    int64_t *moves;     /* [k + 1] arc to move a point along, -1 = flow of the pool */
+    int32_t *next;      /* [k + 1] next node on the path to the one with a deficit */
+    int64_t *moves;     /* [k + 1] arc along which a point moves, -1 = flow of the pool */
     uint8_t *state;     /* [k + 1] */
     int32_t *seen;      /* [k + 1] nodes with a finite distance */
     int64_t nseen;
@@ -56,22 +56,23 @@ struct ck_exact {
     int64_t searches;
 };
 
+/* Allocates what the struct owns; min_size and max_size [k] are borrowed. The caller sets the
+ * points, the arcs, the prices and the box. */
 int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *min_size,
                   const int64_t *max_size);
 void ck_exact_release(struct ck_exact *e);
 
-/* Moves one price after another, inside the box, to where its cluster's size is right with the
- * others as they are, and gives every point its best
- * label. Near the optimum
- * after a few sweeps. */
+/* Moves one price after another, inside the box, to where the size of its cluster is right with
+ * the other prices fixed, and gives every point its best label. Stops after `sweeps` rounds
+ * over the clusters, or when no price moves; usually close to the optimum after a few. */
 int ck_exact_approach(struct ck_exact *e, int sweeps);
 /* Is the price of k at the upper (1) or lower (-1) edge of the box? */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
-/* Is any? */
+/* Is any price at an edge? */
 int ck_exact_at_edges(const struct ck_exact *e);
 
-/* Solves from the present prices, inside the box, and labels; each point's label must be its
- * best arc at these prices. *inside = 1: no edge of the box holds a price back, so this is the
+/* Solves from the present prices inside the box, and relabels; the label of each point must be
+ * its best arc at these prices. *inside = 1: no edge of the box limits a price, so this is the
  * optimum over all prices. */
 int ck_exact_solve(struct ck_exact *e, int *inside);
 

@@ -1,4 +1,4 @@
-/* job.c - the whole clustering of a source of rows: start, epochs, frozen pass, repair. */
+/* job.c - the whole clustering of rows: initial centers, epochs, final scan, repair. */
 #include "cluster/job_internal.h"
 #include "cluster/start.h"
 #include "core/callbacks.h"
@@ -23,9 +23,9 @@ int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int6
                                                       .objective = objective});
 }
 
-/* ---- options that choose themselves ---- */
+/* ---- automatic options ---- */
 
-/* Larger batches cost less per row (centers are repacked once a batch); smaller ones move the
+/* Larger batches cost less per row (centers are repacked once per batch); smaller ones move the
  * centers sooner. docs/results.md has the measurements. */
 static int64_t auto_batch(int64_t n, int64_t k)
 {
@@ -37,29 +37,31 @@ static int64_t auto_batch(int64_t n, int64_t k)
     return b;
 }
 
-/* The first rows come to centers that are single rows themselves, and would weigh on the means
- * all epoch long. Where a quarter of it brings enough to every cluster, that is an epoch of its
- * own, of whose sums only `carry` is kept. */
+/* Early assignments use single-row centers and would bias the means of the epoch. If a quarter
+ * of the rows gives every cluster `enough` on average, close it as an epoch of its own and keep
+ * only `carry` of its sums. */
 static int64_t early_rows(const struct ck_job *j, int64_t k)
 {
     const int64_t enough = 64;
     int64_t quarter = j->c->n / 4;
-    if (j->c->o.centers != COKE_CENTERS_MEAN || quarter < enough * k)
+    if (j->c->o.kmeans.update != CK_UPDATE_MEAN || quarter < enough * k)
         return 0;
     return quarter / j->batch * j->batch;
 }
 
+/* Before any reading: contradictions in the options and sizes. */
 static int check_input(const struct ck_job *j)
 {
-    const struct coke_cluster_options *o = &j->c->o;
+    const struct ck_cluster_options *o = &j->c->o;
     const struct coke_rows *r = j->input->rows;
-    int rc = ck_options_check(coke_cluster_option_table(), o);
+    int rc = ck_options_check(ck_cluster_option_table(), o);
     if (rc)
         return rc;
     if (o->k.n < 1)
         return ck_fail(COKE_EUSAGE, "k: the number of clusters is missing (-k 100)");
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
-        return ck_fail(COKE_EUSAGE, "sizes from a file go with one k, not with %d", o->k.n);
+        return ck_fail(COKE_EUSAGE, "sizes from a file need a single k, not %d of them",
+                       o->k.n);
     if (r->one_pass && (o->epochs != 1 || o->repair))
         return ck_fail(COKE_EUSAGE,
                        "a stream that is read once needs epochs=1 and repair=false");
@@ -71,53 +73,47 @@ static int check_input(const struct ck_job *j)
     return COKE_OK;
 }
 
-static int size_list(const double *from, int64_t k, const char *what, int64_t **out)
+static int check_sizes(const int64_t *size, int64_t k, const char *what)
 {
-    *out = NULL;
-    if (!from)
-        return COKE_OK;
-    int64_t *to = ck_alloc_array((size_t)k, sizeof *to);
-    if (!to)
-        return COKE_ENOMEM;
-    for (int64_t i = 0; i < k; i++) {
-        if (!(from[i] >= 0) || from[i] != floor(from[i]) || from[i] > 1e15) {
-            ck_free(to);
-            return ck_fail(COKE_EUSAGE, "%s %lld is %g; sizes are whole numbers", what,
-                           (long long)i, from[i]);
-        }
-        to[i] = (int64_t)from[i];
-    }
-    *out = to;
+    for (int64_t i = 0; size && i < k; i++)
+        if (size[i] < 0)
+            return ck_fail(COKE_EUSAGE, "%s %lld is %lld; sizes are at least 0", what,
+                           (long long)i, (long long)size[i]);
     return COKE_OK;
 }
 
+/* The dual step: given, or from tau (Theorem 1), or from the gap between best and second
+ * center. */
 static double choose_eta(const struct ck_job *j, int h, double gap)
 {
-    const struct coke_cluster_options *o = &j->c->o;
+    const struct ck_cluster_options *o = &j->c->o;
     int64_t k = o->k.v[h];
-    if (o->eta > 0)
-        return o->eta;
-    if (o->tau > 0) {
-        double eta = o->tau / sqrt(2 * (double)j->usable);
+    if (o->kmeans.eta > 0)
+        return o->kmeans.eta;
+    if (o->kmeans.tau > 0) {
+        double eta = o->kmeans.tau / sqrt(2 * (double)j->usable);
         ck_say(j->cb, "k=%lld: eta %.4g = tau/sqrt(2n)", (long long)k, eta);
         return eta;
     }
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
-    if (o->ratio > 0 || o->max_ratio > 0 || j->input->min_sizes || j->input->max_sizes)
+    if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes ||
+        j->input->max_sizes)
         ck_say(
             j->cb,
             "k=%lld: eta %.4g: a quarter of the median lead %.4g of the best center over the "
             "second, "
-            "for batches of %lld, %.3g rows a cluster and batch, %.3g a cluster and epoch",
+            "for batches of %lld, %.3g rows per cluster and batch, %.3g per cluster and epoch",
             (long long)k, eta, gap, (long long)j->batch, (double)j->batch / (double)k,
             (double)j->usable / (double)k);
     return eta;
 }
 
+/* The head is owned by c->head[h] until ck_multihead_new takes it. */
 static int make_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
-    int64_t k = c->o.k.v[h], *low = NULL, *high = NULL;
+    const int64_t *low = j->input->min_sizes, *high = j->input->max_sizes;
+    int64_t k = c->o.k.v[h];
     int rc = COKE_ENOMEM;
     double gap;
     float *center = ck_calloc_array((size_t)k, (size_t)c->scan.ld * sizeof *center);
@@ -125,36 +121,30 @@ static int make_head(struct ck_job *j, int h)
     c->size[h] = ck_calloc_array((size_t)k, sizeof **c->size);
     if (!center || !c->price[h] || !c->size[h])
         goto done;
-    CK_TRY(size_list(j->input->min_sizes, k, "minimal size", &low));
-    CK_TRY(size_list(j->input->max_sizes, k, "maximal size", &high));
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    CK_TRY(check_sizes(low, k, "minimum size"));
+    CK_TRY(check_sizes(high, k, "maximum size"));
+    struct ck_kmeans_options o = c->o.kmeans;
     o.n = j->usable;
     o.k = k;
     o.dim = c->dim;
-    o.ratio = c->o.ratio;
-    o.max_ratio = c->o.max_ratio;
-    o.inflate = c->o.inflate;
-    o.tau = c->o.tau;
-    o.carry = c->o.carry;
-    o.centers = c->o.centers;
-    /* a seed of its own, or heads of equal k would be the same */
+    /* a different seed per head, or heads of equal k would be identical */
     uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
     CK_TRY(ck_start_centers(&c->scan, (enum ck_init)c->o.init, seed, k, center));
     CK_TRY(ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, k, &gap));
     o.eta = choose_eta(j, h, gap);
+    c->summary[h].size = sizeof c->summary[h];
     c->summary[h].eta = o.eta;
     ck_job_compact(center, k, c->scan.ld, c->dim, center);
-    CK_TRY(coke_kmeans_new(&c->head[h], &o, center, low, high));
-    CK_TRY(ck_kmeans_set_ids(c->head[h], c->n)); /* rows that are left out included */
+    CK_TRY(ck_kmeans_new(&c->head[h], &o, center, low, high));
+    CK_TRY(ck_kmeans_set_ids(c->head[h], c->n)); /* includes skipped rows */
 done:
     ck_free(center);
-    ck_free(low);
-    ck_free(high);
     return rc;
 }
 
 /* ---- epochs ---- */
 
+/* Callbacks of the row source: run on several threads, write separate parts of id and x. */
 static void name_rows(void *arg, int64_t at, int n)
 {
     struct ck_job *j = arg;
@@ -167,7 +157,7 @@ static int read_rows(void *arg, int64_t at, int n, float *x)
     return ck_scan_get(&j->c->scan, j->id + at, n, x);
 }
 
-/* The batch at positions first .. first + count - 1, without the rows that cannot be used. */
+/* The batch at positions first .. first + count - 1, without bad rows. */
 static void take_batch(struct ck_job *j, int64_t first, int64_t count)
 {
     j->first = first;
@@ -181,6 +171,7 @@ static void take_batch(struct ck_job *j, int64_t first, int64_t count)
             j->id[j->n++] = j->id[i];
 }
 
+/* Counts neighbours with equal labels, for warn_if_sorted. */
 static void look_for_sorting(struct ck_job *j)
 {
     for (int64_t i = 1; i < j->n; i++)
@@ -188,6 +179,7 @@ static void look_for_sorting(struct ck_job *j)
     j->pairs += j->n - 1;
 }
 
+/* Objectives are summed per batch in row order, so that they do not depend on the team. */
 static int run_batch(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
@@ -216,6 +208,8 @@ static int run_batch(struct ck_job *j)
     return COKE_OK;
 }
 
+/* With shuffle=block, announces the runs of a window to the source before the first batch that
+ * reads from it (read-ahead). */
 static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
 {
     struct coke_cluster *c = j->c;
@@ -236,7 +230,7 @@ static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
                         CK_ORDER_RUN);
             }
         if (epoch == 0 && first > 0 && first == j->early)
-            coke_multihead_epoch_end(c->multi);
+            ck_multihead_epoch_end(c->multi);
         take_batch(j, first, left < j->batch ? left : j->batch);
         int rc = run_batch(j);
         done += j->n;
@@ -247,12 +241,12 @@ static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
         if (rc)
             return rc;
     }
-    coke_multihead_epoch_end(c->multi);
+    ck_multihead_epoch_end(c->multi);
     return ck_job_compare(j, epoch);
 }
 
-/* In the order of the stream, neighbours share a label far more often than rows drawn at random
- * would. */
+/* Without a full shuffle, sorted rows bias the online updates. Neighbours in a sorted file have
+ * equal labels far more often than random pairs of rows would. */
 static void warn_if_sorted(const struct ck_job *j)
 {
     const struct coke_kmeans *km = j->c->head[0];
@@ -270,13 +264,15 @@ static void warn_if_sorted(const struct ck_job *j)
     double seen = (double)j->same_as_last / (double)j->pairs;
     if (seen > 3 * expected && seen > expected + 0.1)
         ck_warn(j->cb,
-                "the rows look sorted: %.0f %% of neighbours share a cluster, %.1f %% would by "
+                "the rows look sorted: %.0f %% of neighbours are in the same cluster, %.1f %% "
+                "would be by "
                 "chance; use shuffle=full, or shuffle the file",
                 100 * seen, 100 * expected);
 done:
     ck_free(count);
 }
 
+/* epochs=auto: stops when every head gained less than `tolerance` in two consecutive epochs. */
 static int run_epochs(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
@@ -299,25 +295,25 @@ static int run_epochs(struct ck_job *j)
     for (int h = 0; h < c->heads; h++) {
         c->summary[h].epochs = epoch;
         c->summary[h].converged = calm == 2;
-        c->summary[h].passes = (double)epoch;
+        c->summary[h].reads = (double)epoch;
     }
     if (c->o.epochs)
-        ck_say(j->cb, "ended after %lld epochs, as asked", (long long)epoch);
+        ck_say(j->cb, "ended after %lld epochs, as requested", (long long)epoch);
     else if (calm == 2)
         ck_say(j->cb,
-               "ended after %lld epochs: the objective gained less than %g of itself twice",
+               "ended after %lld epochs: the relative gain of the objective was below %g twice",
                (long long)epoch, c->o.tolerance);
     else
-        ck_warn(
-            j->cb,
-            "ended at the limit of %lld epochs (max-epochs) before the objective stood still",
-            (long long)epoch);
+        ck_warn(j->cb,
+                "ended at the limit of %lld epochs (max-epochs) before the objective converged",
+                (long long)epoch);
 done:
     return rc;
 }
 
 /* ---- the job ---- */
 
+/* Checks, sizes and buffers; bad rows are found here (one read over the file with bad=skip). */
 static int prepare(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
@@ -334,10 +330,9 @@ static int prepare(struct ck_job *j)
         return rc;
     j->usable = c->n - c->scan.nbad;
     if (c->scan.nbad)
-        ck_warn(
-            j->cb,
-            "%lld of %lld rows have NaN, infinity or only zeros and are left out (label -1)",
-            (long long)c->scan.nbad, (long long)c->n);
+        ck_warn(j->cb,
+                "%lld of %lld rows have NaN, infinity or only zeros and are skipped (label -1)",
+                (long long)c->scan.nbad, (long long)c->n);
     for (int h = 0; h < c->heads; h++)
         most_k = c->o.k.v[h] > most_k ? c->o.k.v[h] : most_k;
     if (most_k > j->usable)
@@ -367,25 +362,25 @@ static int run_job(struct ck_job *j)
     CK_TRY(ck_job_report(j, "init", 0, 0, 0, 1, 0));
     for (int h = 0; h < c->heads; h++)
         CK_TRY(make_head(j, h));
-    CK_TRY(coke_multihead_new(&c->multi, c->head, c->heads));
+    CK_TRY(ck_multihead_new(&c->multi, c->head, c->heads));
     double t1 = ck_clock_seconds();
     CK_TRY(run_epochs(j));
     double t2 = ck_clock_seconds();
     for (int h = 0; h < c->heads; h++)
         CK_TRY(c->scan.rows->one_pass ? ck_job_finish_stream(j, h) : ck_job_finish_head(j, h));
     double t3 = ck_clock_seconds();
-    c->timing = (struct coke_cluster_timing){
-        .init = t1 - t0,
-        .epochs = t2 - t1,
-        .final = t3 - t2,
-        .total = t3 - t0,
-        .vectors_per_second = (double)c->summary[0].epochs * (double)j->usable / (t2 - t1)};
+    c->timing = (struct coke_timing){.init = t1 - t0,
+                                     .epochs = t2 - t1,
+                                     .final = t3 - t2,
+                                     .total = t3 - t0,
+                                     .vectors_per_second = (double)c->summary[0].epochs *
+                                                           (double)j->usable / (t2 - t1)};
 done:
     return rc;
 }
 
 int ck_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
-                   const struct coke_cluster_options *options,
+                   const struct ck_cluster_options *options,
                    const struct coke_callbacks *callbacks, const struct ck_share *share)
 {
     *out = NULL;
@@ -401,25 +396,31 @@ int ck_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *i
     ck_free(j.label);
     ck_free(j.score);
     if (rc) {
-        coke_cluster_free(c);
+        ck_cluster_free(c);
         return rc;
     }
     *out = c;
     return COKE_OK;
 }
 
-void coke_cluster_free(struct coke_cluster *c)
+void ck_cluster_free(struct coke_cluster *c)
 {
     if (!c)
         return;
     for (int h = 0; h < c->heads; h++) {
         if (!c->multi)
-            coke_kmeans_free(c->head[h]);
+            ck_kmeans_free(c->head[h]);
         ck_free(c->price[h]);
         ck_free(c->size[h]);
         ck_free(c->center[h]);
     }
-    coke_multihead_free(c->multi);
+    ck_multihead_free(c->multi);
     ck_scan_release(&c->scan);
     ck_free(c);
+}
+
+void ck_cluster_labels(const struct coke_cluster *c, int h, int32_t *labels)
+{
+    for (int64_t i = 0; i < c->n; i++)
+        labels[i] = ck_kmeans_label(c->head[h], i);
 }

@@ -1,4 +1,4 @@
-/* job_end.c - when the centers stand: the frozen pass, the repair, and what came out. */
+/* job_end.c - after the last epoch: the final scan, the repair, and the summary. */
 #include "cluster/job_internal.h"
 #include "cluster/repair.h"
 #include "core/error.h"
@@ -14,6 +14,8 @@ void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to)
         memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
 }
 
+/* Sizes, bounds and unpadded centers of head h. ck_spread_sort sorts in place, hence the
+ * copies. */
 static int summarise(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
@@ -51,8 +53,7 @@ static int has_bounds(const struct coke_kmeans *km)
     return 0;
 }
 
-/* Sizes of the labels given in passing, in the last epoch, and how far they miss their bounds.
- */
+/* Sizes of the online labels of the last epoch, and by how much they violate their bounds. */
 static void count_online(struct coke_cluster *c, int h)
 {
     const struct coke_kmeans *km = c->head[h];
@@ -64,7 +65,7 @@ static void count_online(struct coke_cluster *c, int h)
     for (int64_t k = 0; k < km->k; k++) {
         int64_t missing = km->min_size[k] - c->size[h][k];
         s->below_before_repair += missing > 0;
-        s->short_before_repair += missing > 0 ? missing : 0;
+        s->missing_before_repair += missing > 0 ? missing : 0;
         s->above_before_repair += km->max_size && c->size[h][k] > km->max_size[k];
     }
 }
@@ -98,10 +99,10 @@ int ck_job_finish_head(struct ck_job *j, int h)
         return rc;
     s->objective = r.nearest / r.weight;
     s->labels_objective = r.primal / r.weight;
-    if (!r.exact) { /* what the labels are like that are returned */
+    if (!r.exact) { /* then the summary describes the returned labels */
         s->below_before_repair = r.below;
         s->above_before_repair = r.above;
-        s->short_before_repair = r.missing;
+        s->missing_before_repair = r.missing;
     }
     s->repaired = r.exact;
     s->moved = r.moved;
@@ -109,11 +110,11 @@ int ck_job_finish_head(struct ck_job *j, int h)
     s->dual = r.dual;
     s->gap = r.dual - r.primal;
     s->repair_bytes = r.bytes;
-    s->passes += r.passes;
+    s->reads += r.scans;
     return summarise(j, h);
 }
 
-/* A stream is gone when the epoch is over: its labels are those it got in passing. */
+/* A one-pass stream is consumed when the epoch ends: its labels are the online ones. */
 int ck_job_finish_stream(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;

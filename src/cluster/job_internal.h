@@ -11,11 +11,11 @@ struct ck_job {
     struct coke_cluster *c;
     const struct coke_cluster_input *input;
     const struct coke_callbacks *cb;
-    int64_t usable;
-    int64_t batch;
-    int64_t early; /* rows of the first epoch that are an epoch of their own; 0 = none */
+    int64_t usable; /* rows that are not bad */
+    int64_t batch;  /* rows per batch */
+    int64_t early;  /* rows of the first epoch that form an epoch of their own; 0 = none */
     enum ck_shuffle shuffle;
-    /* one batch */
+    /* one batch, buffers reused */
     struct ck_order order;
     int64_t *id;      /* [batch] */
     float *x;         /* [batch + tile][ld] */
@@ -28,23 +28,26 @@ struct ck_job {
     int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
 };
 
-/* Tells the caller how far it is; fails where the caller wants to stop. */
+/* Reports progress through the callbacks; COKE_ESTOPPED if the caller asks to stop. */
 int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective);
 
 /* ---- job_share.c ---- */
 
-/* Several processes: fails unless all have the same options and rows, and can share them. */
+/* Several processes: fails unless all have the same options and rows, and can divide them. */
 int ck_job_agree(struct ck_job *j);
 /* After an epoch: fails unless all hold the same centers, duals and labels. */
 int ck_job_compare(struct ck_job *j, int64_t epoch);
 
 /* ---- job_end.c ---- */
 
-/* center [k][ld] to [k][dim]; may be the same place. */
+/* Copies centers [k][ld] to [k][dim]; from and to may be the same memory. */
 void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to);
+/* Final scan and repair of head h with its last centers; fills its summary, sizes and
+ * prices. */
 int ck_job_finish_head(struct ck_job *j, int h);
-/* A stream is gone when the epoch is over: its labels are those it got in passing. */
+/* The same for a one-pass stream, which is consumed by then: keeps the labels that the epoch
+ * assigned. */
 int ck_job_finish_stream(struct ck_job *j, int h);
 
 #endif

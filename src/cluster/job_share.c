@@ -1,5 +1,5 @@
-/* job_share.c - several processes share a clustering: do they have the same options and rows, and
- * after each epoch the same clusters? */
+/* job_share.c - several processes divide a clustering: check that they have the same options
+ * and rows and, after each epoch, the same clusters. */
 #include "cluster/job_internal.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -9,19 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Rows from all parts of the file, weights included: another file of the same shape is noticed
- * without reading it all. */
+/* Hashes 64 rows from all parts of the file, weights included: a different file of the same
+ * shape is detected without reading it all. */
 static int hash_sample(const struct ck_job *j, uint64_t *hash)
 {
     const struct coke_cluster *c = j->c;
-    enum { SAMPLE = 64 };
-    int64_t id[SAMPLE];
+    enum { SAMPLE = 256 };
+    int64_t id[SAMPLE], count = c->n < SAMPLE ? c->n : SAMPLE;
     int n = 0, rc = COKE_OK;
     float *x = ck_calloc_array(SAMPLE + CK_TILE, (size_t)c->scan.ld * sizeof *x);
     if (!x)
         return COKE_ENOMEM;
-    for (int64_t i = 0; i < SAMPLE; i++) {
-        int64_t row = ck_share_first(c->n, (int)i, SAMPLE);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = ck_sample_at(c->n, count, i);
         if (!ck_scan_is_bad(&c->scan, row))
             id[n++] = row;
     }
@@ -34,8 +34,8 @@ done:
 
 static uint64_t hash_sizes(const struct ck_job *j)
 {
-    const double *list[] = {j->input->min_sizes, j->input->max_sizes};
-    size_t bytes = (size_t)j->c->o.k.v[0] * sizeof(double);
+    const int64_t *list[] = {j->input->min_sizes, j->input->max_sizes};
+    size_t bytes = (size_t)j->c->o.k.v[0] * sizeof(int64_t);
     uint64_t hash = 0;
     for (uint64_t i = 0; i < 2; i++)
         if (list[i])
@@ -43,7 +43,8 @@ static uint64_t hash_sizes(const struct ck_job *j)
     return hash;
 }
 
-/* "name\tvalue" of everything that the processes must have in common. */
+/* Lines "name\tvalue" of everything that must agree; NULL = out of memory. The caller frees it
+ * with free(): it comes from open_memstream. */
 static char *describe(const struct ck_job *j, uint64_t sample)
 {
     const struct coke_cluster *c = j->c;
@@ -52,10 +53,10 @@ static char *describe(const struct ck_job *j, uint64_t sample)
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_share_put_options(f, coke_cluster_option_table(), &c->o, NULL);
+    ck_share_put_options(f, ck_cluster_option_table(), &c->o, NULL);
     fprintf(f, "the number of rows\t%lld\nthe number of columns\t%d\n", (long long)c->n,
             c->dim);
-    fprintf(f, "the number of rows left out\t%lld\n", (long long)c->scan.nbad);
+    fprintf(f, "the number of skipped rows\t%lld\n", (long long)c->scan.nbad);
     fprintf(f, "the list of sizes\t%016llx\n", (unsigned long long)hash_sizes(j));
     fprintf(f, "a sample of the rows\t%016llx\n", (unsigned long long)sample);
     fclose(f);
@@ -86,6 +87,8 @@ done:
     return rc;
 }
 
+/* A hash of the whole state costs O(k ld + n) per epoch and detects a process that diverged,
+ * for example by different arithmetic, at the end of the epoch in which it did. */
 int ck_job_compare(struct ck_job *j, int64_t epoch)
 {
     char when[32];

@@ -9,51 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_kmeans_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_INT, n, "n", 1, 1, 1e15, NULL, "instances an epoch"),
-    ROW(COKE_OPT_INT, k, "k", 1, 1, 1 << 24, NULL, "clusters"),
-    ROW(COKE_OPT_INT, dim, "dim", 1, 1, 65536, NULL, "dimension"),
-    ROW(COKE_OPT_FLOAT, ratio, "ratio", 0.4, 0, 1, NULL,
-        "least size of a cluster, as a share of n/k"),
-    ROW(COKE_OPT_FLOAT, max_ratio, "max-ratio", 0, 0, 1e9, NULL,
-        "largest size of a cluster, as a multiple of n/k; 0 = no upper bound"),
-    ROW(COKE_OPT_FLOAT, inflate, "inflate", 1, 1, 10, NULL,
-        "factor on the bounds that the duals work towards"),
-    ROW(COKE_OPT_FLOAT, eta, "eta", 0, 0, 1e6, NULL, "step of the duals; 0 = tau/sqrt(2n)"),
-    ROW(COKE_OPT_FLOAT, tau, "tau", 0, 0, 1e6, NULL,
-        "keep the sum of the duals within this; 0 = no limit"),
-    ROW(COKE_OPT_FLOAT, carry, "carry", 0, 0, 0.99, NULL,
-        "share of last epoch's sums that is kept (centers mean)"),
-    ROW(COKE_OPT_CHOICE, centers, "centers", 0, 0, 3, "running|mean|epoch|fixed",
-        "how centers move"),
-    ROW(COKE_OPT_INT, stage, "stage", -1, -1, 1e9, NULL,
-        "first epoch of the second stage; -1 = none"),
-    ROW(COKE_OPT_INT, slots, "slots", 5, 1, CK_SLOTS_MAX, NULL,
-        "labels remembered in the second stage"),
-    ROW(COKE_OPT_FLOAT, slot_temperature, "slot-temperature", 0.5, 1e-3, 1e3, NULL,
-        "temperature of the second stage's targets"),
-    ROW(COKE_OPT_FLAG, keep_labels, "keep-labels", 1, 0, 1, NULL,
-        "store one label an instance"),
-};
-
-static const struct coke_option_table table = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_kmeans_options)};
-
-const struct coke_option_table *coke_kmeans_option_table(void)
-{
-    return &table;
-}
-
-struct coke_kmeans_options coke_kmeans_options_default(void)
-{
-    struct coke_kmeans_options o;
-    coke_options_default(&table, &o);
-    return o;
-}
-
 /* ---- bounds ---- */
 
 int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
@@ -65,12 +20,12 @@ int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
                        (long long)k, (long long)n);
     int64_t low = 0, high = 0;
     for (int64_t i = 0; i < k; i++) {
-        /* .4 * 500 / 40 must be 5, not 4.999... */
+        /* 1e-12: 0.4 * 500 / 40 must give 5, not floor(4.999...) */
         min_size[i] = min_sizes ? min_sizes[i]
                                 : (int64_t)floor(ratio * (double)n / (double)k * (1 + 1e-12));
         if (min_size[i] < 0 || min_size[i] > n)
             return ck_fail(COKE_EUSAGE,
-                           "minimal size %lld of cluster %lld is not within 0..%lld",
+                           "minimum size %lld of cluster %lld is not within 0..%lld",
                            (long long)min_size[i], (long long)i, (long long)n);
         low += min_size[i];
         if (!max_size)
@@ -81,23 +36,27 @@ int ck_kmeans_bounds(int64_t n, int64_t k, double ratio, double max_ratio,
         max_size[i] = max_size[i] > n ? n : max_size[i];
         if (max_size[i] < min_size[i])
             return ck_fail(COKE_EUSAGE,
-                           "cluster %lld: maximal size %lld is below its minimal size "
+                           "cluster %lld: maximum size %lld is below its minimum size "
                            "%lld",
                            (long long)i, (long long)max_size[i], (long long)min_size[i]);
         high += max_size[i];
     }
     if (low > n)
-        return ck_fail(COKE_EUSAGE, "minimal sizes sum to %lld, but there are only %lld rows",
+        return ck_fail(COKE_EUSAGE, "minimum sizes sum to %lld, but there are only %lld rows",
                        (long long)low, (long long)n);
     if (max_size && high < n)
-        return ck_fail(COKE_EUSAGE, "maximal sizes sum to %lld, too few for %lld rows",
+        return ck_fail(COKE_EUSAGE, "maximum sizes sum to %lld, too few for %lld rows",
                        (long long)high, (long long)n);
     return COKE_OK;
 }
 
+/* The bounds as the duals see them: fractions of the rows. They come from the ratio
+ * itself, not from the floored sizes. inflate may raise their sum above 1, which no assignment
+ * reaches; they are scaled back then. Bounds without slack (sum = n) are equalities, whose
+ * duals may be negative (free). */
 static void set_rates(struct coke_kmeans *km, int given)
 {
-    const struct coke_kmeans_options *o = &km->o;
+    const struct ck_kmeans_options *o = &km->o;
     double n = (double)o->n, sum = 0;
     int64_t low = 0;
     for (int64_t i = 0; i < km->k; i++) {
@@ -115,19 +74,21 @@ static void set_rates(struct coke_kmeans *km, int given)
     km->duals.eta = (float)(o->eta > 0 ? o->eta : o->tau / sqrt(2 * n));
 }
 
-/* ---- life ---- */
+/* ---- construction ---- */
 
-static int check_options(const struct coke_kmeans_options *o)
+static int check_options(const struct ck_kmeans_options *o)
 {
-    int rc = ck_options_check(&table, o);
+    int rc = ck_options_check(ck_kmeans_option_table(), o);
     if (rc)
         return rc;
-    if (o->stage >= 0 && o->centers == COKE_CENTERS_FIXED)
+    if (o->stage >= 0 && o->update == CK_UPDATE_FIXED)
         return ck_fail(COKE_EUSAGE, "a second stage needs centers that move");
     return COKE_OK;
 }
 
-/* Sums of an epoch and what is carried over must stay below 2^62. */
+/* Sums of an epoch and the carried part must stay below 2^62. 36 fractional bits suffice up to
+ * 2^25 rows; more rows get fewer. Integer sums do not depend on the order of additions, which
+ * makes centers independent of threads and processes. */
 static float fixed_point_scale(double n, double carry)
 {
     int bits = 36;
@@ -136,6 +97,7 @@ static float fixed_point_scale(double n, double carry)
     return (float)ldexp(1, bits);
 }
 
+/* On failure the caller frees what was allocated (ck_kmeans_free skips NULL). */
 static int allocate(struct coke_kmeans *km, int upper)
 {
     size_t k = (size_t)km->k, kd = k * (size_t)km->ld;
@@ -164,8 +126,8 @@ static int allocate(struct coke_kmeans *km, int upper)
     return rc;
 }
 
-int coke_kmeans_new(struct coke_kmeans **out, const struct coke_kmeans_options *options,
-                    const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
+int ck_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *options,
+                  const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
 {
     int rc = check_options(options);
     if (rc)
@@ -196,11 +158,11 @@ int coke_kmeans_new(struct coke_kmeans **out, const struct coke_kmeans_options *
     *out = km;
     return COKE_OK;
 done:
-    coke_kmeans_free(km);
+    ck_kmeans_free(km);
     return rc;
 }
 
-void coke_kmeans_free(struct coke_kmeans *km)
+void ck_kmeans_free(struct coke_kmeans *km)
 {
     if (!km)
         return;
@@ -229,7 +191,7 @@ int ck_kmeans_set_ids(struct coke_kmeans *km, int64_t ids)
     if (ids == km->ids)
         return COKE_OK;
     if (ids < km->o.n || km->o.stage >= 0)
-        return ck_fail(COKE_EUSAGE, "%lld ids for %lld instances%s", (long long)ids,
+        return ck_fail(COKE_EUSAGE, "%lld ids for %lld rows%s", (long long)ids,
                        (long long)km->o.n, km->o.stage >= 0 ? " and a second stage" : "");
     ck_labels_release(&km->labels);
     km->ids = ids;
@@ -277,7 +239,9 @@ void ck_kmeans_begin(struct coke_kmeans *km)
     ck_assigner_settle(km->assigner, km->bias);
 }
 
-/* Counting sort of the rows by their cluster, and the list of clusters that received any. */
+/* Counting sort of the rows by cluster: member[first[k]] .. member[first[k + 1] - 1] are the
+ * rows of cluster k, in ascending order. Lists the clusters that received any in `touched` and
+ * returns their number. */
 static int64_t group_members(struct coke_kmeans *km, int64_t n, const int32_t *label)
 {
     int64_t touched = 0;
@@ -299,7 +263,9 @@ static int64_t group_members(struct coke_kmeans *km, int64_t n, const int32_t *l
     return touched;
 }
 
-/* What a batch does to the centers: its rows, or their sums by cluster. */
+/* What a batch does to the centers, from its rows (x) or from their sums by cluster (given).
+ * Threads take chunks of touched clusters; each cluster is changed by one thread, so no locks
+ * are needed. */
 struct move_job {
     struct coke_kmeans *km;
     const float *x;       /* [n][ld] */
@@ -310,6 +276,7 @@ struct move_job {
     int chunk;
 };
 
+/* Adds the members of the t-th touched cluster to its sum. */
 static void add_members(const struct move_job *j, int64_t t)
 {
     struct coke_kmeans *km = j->km;
@@ -335,13 +302,14 @@ static void move_running(const struct move_job *job, int64_t t)
     add_members(job, t);
     double total = (double)(km->count[k] + km->batch_count[k]);
     float keep = (float)((double)km->count[k] / total);
-    double share = 1 / (total * (double)km->sum_scale);
+    double unit = 1 / (total * (double)km->sum_scale);
     for (int j = 0; j < km->ld; j++)
-        c[j] = c[j] * keep + (float)((double)sum[j] * share);
+        c[j] = c[j] * keep + (float)((double)sum[j] * unit);
     if (!ck_kmeans_second_stage(km))
         ck_normalize(km->kn, c, km->ld);
 }
 
+/* The unit vector in the direction of the sum; its length does not matter. */
 static void center_from_sum(struct coke_kmeans *km, int64_t k)
 {
     float *c = km->cur + k * km->ld;
@@ -349,26 +317,28 @@ static void center_from_sum(struct coke_kmeans *km, int64_t k)
     int64_t any = 0;
     for (int j = 0; j < km->ld; j++)
         any |= sum[j];
-    if (!any) /* members that cancel out exactly: the center stays */
+    if (!any) /* members cancel out exactly: keep the old center */
         return;
     km->kn->restore(sum, km->ld, 1 / (double)km->sum_scale, c);
     ck_normalize(km->kn, c, km->ld);
 }
 
+/* The assigner is updated only where it reads the centers being moved: not in the second stage,
+ * and not if they move at the end of the epoch. */
 static void move_center(const struct move_job *j, int64_t t)
 {
     struct coke_kmeans *km = j->km;
     int64_t k = km->touched[t];
-    int32_t form = km->o.centers;
-    if (form == COKE_CENTERS_RUNNING || ck_kmeans_second_stage(km)) {
+    int32_t update = km->o.update;
+    if (update == CK_UPDATE_RUNNING || ck_kmeans_second_stage(km)) {
         move_running(j, t);
     } else {
         add_members(j, t);
-        if (form == COKE_CENTERS_MEAN)
+        if (update == CK_UPDATE_MEAN)
             center_from_sum(km, k);
     }
     km->count[k] += km->batch_count[k];
-    if (form != COKE_CENTERS_EPOCH && !ck_kmeans_second_stage(km))
+    if (update != CK_UPDATE_EPOCH && !ck_kmeans_second_stage(km))
         ck_assigner_update(km->assigner, k);
 }
 
@@ -386,7 +356,7 @@ static int64_t chunks_of(const struct move_job *j)
     return (j->touched + j->chunk - 1) / j->chunk;
 }
 
-/* Sums of the rows that this process has. */
+/* Sums of the members among the rows first .. last - 1, which are the rows of this process. */
 static void sum_chunk(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
@@ -413,6 +383,8 @@ int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
     return job.touched;
 }
 
+/* In the e-th epoch of the second stage the new label gets the weight 1/e, so that the slots
+ * average over its epochs. */
 static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
                          const int32_t *label)
 {
@@ -425,12 +397,14 @@ static void store_labels(struct coke_kmeans *km, const int64_t *ids, int64_t n,
     }
 }
 
+/* The duals need only the counts. Labels are stored by one thread: if an id repeats within a
+ * batch, the later row decides. */
 static void apply(struct move_job *job, const int64_t *ids, int64_t n, const int32_t *label)
 {
     struct coke_kmeans *km = job->km;
     job->touched = group_members(km, n, label);
     ck_duals_step(&km->duals, km->batch_count, n);
-    if (km->o.centers == COKE_CENTERS_FIXED)
+    if (km->o.update == CK_UPDATE_FIXED)
         for (int64_t k = 0; k < km->k; k++)
             km->count[k] += km->batch_count[k];
     else
@@ -463,6 +437,7 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
     return ck_batch_run(&km, 1, &b, NULL, NULL);
 }
 
+/* Builds an assigner of its own, so that km stays const and several threads may call it. */
 int ck_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n, int32_t *label,
                       float *scores)
 {
@@ -481,7 +456,8 @@ done:
 
 /* ---- end of an epoch ---- */
 
-/* prev = normalize((1-f) prev + f normalize(cur)), cur = prev (second stage). */
+/* Second stage: prev = normalize((1 - f) prev + f normalize(cur)), then cur = prev; with f = 1
+ * / (epochs of the second stage so far) the centers are the average over these epochs. */
 static void blend_centers(struct coke_kmeans *km)
 {
     float f = 1.0f / (float)(km->epoch - km->o.stage + 1);
@@ -495,23 +471,27 @@ static void blend_centers(struct coke_kmeans *km)
     memcpy(km->cur, km->prev, (size_t)km->k * (size_t)km->ld * sizeof *km->cur);
 }
 
+/* Update mean keeps the fraction `carry` of the sums, rounded to integers, so that the next
+ * epoch starts from weighted old members instead of none. */
 static void end_first_stage(struct coke_kmeans *km)
 {
-    if (km->o.centers == COKE_CENTERS_EPOCH)
+    if (km->o.update == CK_UPDATE_EPOCH)
         for (int64_t k = 0; k < km->k; k++)
             if (km->count[k])
                 center_from_sum(km, k);
     memcpy(km->prev, km->cur, (size_t)km->k * (size_t)km->ld * sizeof *km->cur);
-    double carry = km->o.centers == COKE_CENTERS_MEAN ? km->o.carry : 0;
+    double carry = km->o.update == CK_UPDATE_MEAN ? km->o.carry : 0;
     for (int64_t i = 0; i < km->k * km->ld; i++)
         km->sum[i] = llrint((double)km->sum[i] * carry);
 }
 
-int coke_kmeans_epoch_end(struct coke_kmeans *km)
+/* The average of the duals over the epoch weights step t by t^2 (duals.c); sum of t^2 = t(t +
+ * 1)(2t + 1)/6. The repair starts from it. */
+int ck_kmeans_epoch_end(struct coke_kmeans *km)
 {
     if (ck_kmeans_second_stage(km))
         blend_centers(km);
-    else if (km->o.centers != COKE_CENTERS_FIXED)
+    else if (km->o.update != CK_UPDATE_FIXED)
         end_first_stage(km);
     memset(km->count, 0, (size_t)km->k * sizeof *km->count);
     for (int64_t k = 0; k < km->k; k++) {

@@ -6,12 +6,13 @@
 #include "cluster/assign.h"
 #include "cluster/duals.h"
 #include "cluster/kmeans.h"
+#include "cluster/kmeans_options.h"
 #include "cluster/labels.h"
 #include "cluster/padded_rows.h"
 
 /* Vectors are padded to ld floats (kernels.h); the padding is zero. */
 struct coke_kmeans {
-    struct coke_kmeans_options o;
+    struct ck_kmeans_options o;
     const struct ck_kernels *kn;
     int64_t k;
     int ld;
@@ -30,7 +31,7 @@ struct coke_kmeans {
     struct ck_labels labels; /* if o.keep_labels */
     struct ck_slots slots;   /* if o.stage >= 0 */
     struct ck_assigner *assigner;
-    /* scratch of a batch */
+    /* scratch of a batch, reused: only one batch runs at a time */
     int32_t *batch_count; /* [k] */
     int32_t *first;       /* [k + 1] where a cluster's members begin in `member` */
     int32_t *touched;     /* [k] */
@@ -41,17 +42,18 @@ struct coke_kmeans {
 
 /* Do the centers move as in the second stage (docs/algorithm.md)? */
 int ck_kmeans_second_stage(const struct coke_kmeans *km);
-/* Lets the assigner read the centers that this epoch assigns with. */
+/* Makes the assigner read the centers that this epoch assigns with: current ones in the first
+ * stage, those of the last epoch in the second. */
 void ck_kmeans_point_assigner(struct coke_kmeans *km);
 
 /* ---- one batch: reserve, begin, ck_assign_block on any threads, apply ---- */
 
-/* Room for a batch of n rows, so that the parts below cannot fail. */
+/* Reserves memory for a batch of n rows, so that the steps below have no way to fail. */
 int ck_kmeans_reserve(struct coke_kmeans *km, int64_t n);
-/* Makes the assigner ready: biases from the duals, centers that moved. */
+/* Prepares the assigner: biases from the duals, and centers that moved are repacked. */
 void ck_kmeans_begin(struct coke_kmeans *km);
-/* Moves duals and centers by a batch of n labelled rows x [n][ld], and stores the labels under
- * ids [n] (NULL: does not). */
+/* Moves duals and centers by a batch of n labelled rows x [n][ld] and, unless ids is NULL,
+ * stores the labels under ids [n]. */
 void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,
                      const int32_t *label);
 /* The same where this process has only some of the rows: sum [touched][ld] are the sums, in

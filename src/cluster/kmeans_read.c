@@ -1,4 +1,4 @@
-/* kmeans_read.c - what other layers read of a head: sizes, centers, labels, targets. */
+/* kmeans_read.c - accessors for other layers: sizes, centers, labels, targets. */
 #include "cluster/kmeans_internal.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -82,7 +82,8 @@ int ck_kmeans_target_slots(const struct coke_kmeans *km)
     return km->o.stage >= 0 ? (int)km->o.slots : 1;
 }
 
-/* In the first epoch of the second stage the labels are still those of the epoch before. */
+/* In the first epoch of the second stage no slot is filled yet: targets are the labels of the
+ * epoch before. */
 static int is_soft(const struct coke_kmeans *km)
 {
     return km->o.stage >= 0 && km->epoch > km->o.stage;
@@ -116,6 +117,7 @@ int ck_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids, int
 
 /* ---- measures ---- */
 
+/* `size` is a copy because ck_spread_sort sorts in place. */
 int ck_kmeans_sizes(const struct coke_kmeans *km, struct ck_size_summary *out)
 {
     int64_t total = 0, *size = ck_alloc_array((size_t)km->k, sizeof *size);
@@ -147,7 +149,8 @@ struct twins {
     uint8_t *found; /* [k] */
 };
 
-/* Is there an earlier center in the same place? */
+/* Marks center c if a center of lower index has a cosine above the limit. Centers have unit
+ * length, so the dot product is the cosine. Threads write separate bytes of `found`. */
 static void find_twin(void *arg, int64_t c, int worker)
 {
     struct twins *t = arg;
@@ -179,41 +182,41 @@ int ck_kmeans_count_twins(const struct coke_kmeans *km, float cosine, int64_t *o
 
 /* ---- copies ---- */
 
-/* One of the arrays; data NULL: this head has none, and a copy is zeros. */
+/* Elements and their size. n = -1: this head has no such array. data NULL with n >= 0: the copy
+ * is zeros, or is made element by element (labels, which may be stored in 16 bits). */
 struct array {
     int64_t n;
     size_t size;
     const void *data;
 };
 
-static struct array find_array(const struct coke_kmeans *km, enum coke_kmeans_array what)
+static struct array find_array(const struct coke_kmeans *km, enum coke_array what)
 {
     int64_t slots = km->o.stage >= 0 ? km->o.n * km->o.slots : -1;
     switch (what) {
-    case COKE_KM_CURRENT:
+    case COKE_ARRAY_CURRENT:
         return (struct array){km->k * km->o.dim, sizeof(float), km->cur};
-    case COKE_KM_PREVIOUS:
+    case COKE_ARRAY_PREVIOUS:
         return (struct array){km->k * km->o.dim, sizeof(float), km->prev};
-    case COKE_KM_DUALS:
+    case COKE_ARRAY_DUALS:
         return (struct array){km->k, sizeof(float), km->duals.rho};
-    case COKE_KM_UPPER:
+    case COKE_ARRAY_UPPER_DUALS:
         return (struct array){km->k, sizeof(float), km->duals.sigma};
-    case COKE_KM_AVERAGE:
+    case COKE_ARRAY_AVERAGE_DUALS:
         return (struct array){km->k, sizeof(float), km->average};
-    case COKE_KM_COUNTS:
+    case COKE_ARRAY_COUNTS:
         return (struct array){km->k, sizeof(int64_t), km->count};
-    case COKE_KM_LABELS:
+    case COKE_ARRAY_LABELS:
         return (struct array){km->o.keep_labels ? km->ids : -1, sizeof(int32_t), NULL};
-    case COKE_KM_SLOT_LABELS:
+    case COKE_ARRAY_SLOT_LABELS:
         return (struct array){slots, sizeof(int32_t), km->slots.label};
-    case COKE_KM_SLOT_WEIGHTS:
+    case COKE_ARRAY_SLOT_WEIGHTS:
         return (struct array){slots, sizeof(float), km->slots.weight};
     }
     return (struct array){.n = -1};
 }
 
-int ck_kmeans_copy(const struct coke_kmeans *km, enum coke_kmeans_array what, void *out,
-                   int64_t room)
+int ck_kmeans_copy(const struct coke_kmeans *km, enum coke_array what, void *out, int64_t room)
 {
     struct array a = find_array(km, what);
     if (a.n < 0)
@@ -221,10 +224,10 @@ int ck_kmeans_copy(const struct coke_kmeans *km, enum coke_kmeans_array what, vo
     if (room < a.n)
         return ck_fail(COKE_EUSAGE, "array %d has %lld elements, there is room for %lld",
                        (int)what, (long long)a.n, (long long)room);
-    if (what == COKE_KM_CURRENT || what == COKE_KM_PREVIOUS)
+    if (what == COKE_ARRAY_CURRENT || what == COKE_ARRAY_PREVIOUS)
         ck_kmeans_copy_centers(
-            km, what == COKE_KM_CURRENT ? CK_CENTERS_CURRENT : CK_CENTERS_LAST, out);
-    else if (what == COKE_KM_LABELS)
+            km, what == COKE_ARRAY_CURRENT ? CK_CENTERS_CURRENT : CK_CENTERS_LAST, out);
+    else if (what == COKE_ARRAY_LABELS)
         for (int64_t i = 0; i < a.n; i++)
             ((int32_t *)out)[i] = ck_labels_get(&km->labels, i);
     else if (a.data)

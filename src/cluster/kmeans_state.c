@@ -10,8 +10,8 @@
 
 static const char FORMAT[] = "coke-kmeans-state";
 
-/* The tensors of a state, for writing and for reading. Padded columns are zeros and are kept,
- * so that nothing has to be copied. */
+/* The tensors of a state, for writing and for reading. Vectors keep their padding of zeros
+ * ([k][ld]), so that the tensors can refer to the memory of the head. */
 struct part {
     const char *name;
     enum ck_dtype dtype;
@@ -22,6 +22,8 @@ struct part {
 
 enum { PARTS = 14 };
 
+/* Fills p [PARTS] and returns their number. New tensors go to the end: ck_kmeans_hash depends
+ * on the order. */
 static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
 {
     int64_t k = km->k, ld = km->ld, n = km->o.n, ids = km->ids, slots = km->o.slots;
@@ -57,66 +59,66 @@ uint64_t ck_kmeans_hash(const struct coke_kmeans *km, uint64_t seed)
     return seed;
 }
 
+/* Floating-point options are written with all digits, not as ck_options_get prints them, so
+ * that the restored head continues with the same bits. */
 int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s)
 {
     struct part p[PARTS];
     char value[64];
     int rc, n = list_parts(km, p);
-    const struct coke_option_table *t = coke_kmeans_option_table();
+    const struct ck_option_table *t = ck_kmeans_option_table();
     for (int i = 0; i < n; i++)
         if (p[i].data)
             CK_TRY(ck_state_add(s, p[i].name, p[i].dtype, p[i].ndim, p[i].shape, p[i].data));
     CK_TRY(ck_state_add_meta(s, "format", FORMAT));
     for (int i = 0; i < t->n; i++) {
-        if (t->row[i].type == COKE_OPT_FLOAT) {
+        if (t->row[i].type == CK_OPT_FLOAT) {
             double x;
             memcpy(&x, (const char *)&km->o + t->row[i].offset, sizeof x);
             CK_TRY(ck_state_add_meta_number(s, t->row[i].name, x));
             continue;
         }
-        CK_TRY(coke_options_get(t, &km->o, t->row[i].name, value, sizeof value));
+        CK_TRY(ck_options_get(t, &km->o, t->row[i].name, value, sizeof value));
         CK_TRY(ck_state_add_meta(s, t->row[i].name, value));
     }
-    CK_TRY(ck_state_add_meta_number(s, "epoch", (double)km->epoch));
-    CK_TRY(ck_state_add_meta_number(s, "steps", (double)km->duals.steps));
+    CK_TRY(ck_state_add_meta_int(s, "epoch", km->epoch));
+    CK_TRY(ck_state_add_meta_int(s, "steps", km->duals.steps));
     CK_TRY(ck_state_add_meta(s, "given-bounds", km->given_bounds ? "1" : "0"));
 done:
     return rc;
 }
 
-static int read_options(const struct ck_state *s, struct coke_kmeans_options *o)
+/* The sizes must be there; options that the file lacks, as a newer version added them, keep
+ * their defaults. */
+static int read_options(const struct ck_state *s, struct ck_kmeans_options *o)
 {
-    const struct coke_option_table *t = coke_kmeans_option_table();
+    static const char *const required[] = {"n", "k", "dim"};
     const char *format = ck_state_meta(s, "format");
     if (!format || strcmp(format, FORMAT) != 0)
         return ck_fail(COKE_EFORMAT,
                        "not the state of a clustering (metadata 'format' is '%s')",
                        format ? format : "");
-    coke_options_default(t, o);
-    for (int i = 0; i < t->n; i++) {
-        const char *value = ck_state_meta(s, t->row[i].name);
-        if (!value)
-            return ck_fail(COKE_EFORMAT, "metadata '%s' is missing", t->row[i].name);
-        if (coke_options_set(t, o, t->row[i].name, value))
-            return COKE_EFORMAT;
-    }
-    return COKE_OK;
+    for (int i = 0; i < 3; i++)
+        if (!ck_state_meta(s, required[i]))
+            return ck_fail(COKE_EFORMAT, "metadata '%s' is missing", required[i]);
+    return ck_options_from_meta(ck_kmeans_option_table(), o, s, "") < 0 ? COKE_EFORMAT
+                                                                        : COKE_OK;
 }
 
-static const char *labels_name(const struct coke_kmeans_options *o)
+static const char *labels_name(const struct ck_kmeans_options *o)
 {
     return o->k < CK_NO_LABEL ? "labels16" : "labels";
 }
 
 /* Ids that labels are stored for; -1 = the labels are missing. */
-static int64_t stored_ids(const struct ck_state *s, const struct coke_kmeans_options *o)
+static int64_t stored_ids(const struct ck_state *s, const struct ck_kmeans_options *o)
 {
     const struct ck_tensor *t = ck_state_find(s, labels_name(o));
     return !o->keep_labels ? o->n : t && t->ndim == 1 ? t->shape[0] : -1;
 }
 
-/* Sizes are believed only when a tensor of the file bears them out. */
-static int check_sizes(const struct ck_state *s, const struct coke_kmeans_options *o)
+/* Trust a size in the metadata only if a tensor of the file has it: allocation follows. */
+static int check_sizes(const struct ck_state *s, const struct ck_kmeans_options *o)
 {
     const struct ck_tensor *t = ck_state_find(s, "current");
     if (!t || t->ndim != 2 || t->dtype != CK_F32 || t->shape[0] != o->k ||
@@ -134,7 +136,7 @@ static int check_sizes(const struct ck_state *s, const struct coke_kmeans_option
     return COKE_OK;
 }
 
-/* Labels index arrays; a file that passes its checksums may still have been made by hand. */
+/* Labels index arrays, so check each: a file with valid checksums may still be crafted. */
 static int check_labels(const struct coke_kmeans *km)
 {
     for (int64_t i = 0; km->o.keep_labels && i < km->ids; i++)
@@ -149,6 +151,7 @@ static int check_labels(const struct coke_kmeans *km)
     return COKE_OK;
 }
 
+/* Rejects NaN, infinity and values beyond 1e9, which no valid state has. */
 static int check_floats(const struct part *p)
 {
     int64_t n = p->shape[0] * (p->ndim > 1 ? p->shape[1] : 1);
@@ -159,18 +162,22 @@ static int check_floats(const struct part *p)
     return COKE_OK;
 }
 
+/* Makes a head of these options with placeholder centers, then overwrites its tensors. */
 int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
 {
-    struct coke_kmeans_options o;
+    struct ck_kmeans_options o;
     struct part p[PARTS];
     struct coke_kmeans *km = NULL;
     int64_t *min_size = NULL, *max_size = NULL;
     float *center = NULL;
-    double epoch, steps;
+    int64_t epoch, steps;
     int rc;
     CK_TRY(read_options(s, &o));
     CK_TRY(check_sizes(s, &o));
     const char *given = ck_state_meta(s, "given-bounds");
+    if (!given || (strcmp(given, "0") != 0 && strcmp(given, "1") != 0))
+        CK_FAIL(COKE_EFORMAT, "metadata 'given-bounds' is '%s', neither 0 nor 1",
+                given ? given : "");
     min_size = ck_alloc_array((size_t)o.k, sizeof *min_size);
     max_size = ck_alloc_array((size_t)o.k, sizeof *max_size);
     center = ck_calloc_array((size_t)o.k, (size_t)o.dim * sizeof *center);
@@ -180,8 +187,8 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     int upper = ck_state_find(s, "max_sizes") != NULL;
     if (upper)
         CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &o.k, max_size));
-    CK_TRY(coke_kmeans_new(&km, &o, center, given && given[0] == '1' ? min_size : NULL,
-                           upper ? max_size : NULL));
+    CK_TRY(ck_kmeans_new(&km, &o, center, given[0] == '1' ? min_size : NULL,
+                         upper ? max_size : NULL));
     CK_TRY(ck_kmeans_set_ids(km, stored_ids(s, &o)));
     int n = list_parts(km, p);
     for (int i = 0; i < n; i++)
@@ -193,17 +200,18 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     for (int64_t k = 0; k < km->k; k++)
         if (km->count[k] < 0)
             CK_FAIL(COKE_EFORMAT, "count %lld is %lld", (long long)k, (long long)km->count[k]);
-    CK_TRY(ck_state_meta_number(s, "epoch", &epoch));
-    CK_TRY(ck_state_meta_number(s, "steps", &steps));
-    if (!(epoch >= 0 && epoch < 1e15 && steps >= 0 && steps < 1e15))
-        CK_FAIL(COKE_EFORMAT, "epoch %g, step %g cannot be", epoch, steps);
-    km->epoch = (int64_t)epoch;
-    km->duals.steps = (int64_t)steps;
+    CK_TRY(ck_state_meta_int(s, "epoch", &epoch));
+    CK_TRY(ck_state_meta_int(s, "steps", &steps));
+    if (epoch < 0 || steps < 0)
+        CK_FAIL(COKE_EFORMAT, "epoch %lld, step %lld: neither may be negative",
+                (long long)epoch, (long long)steps);
+    km->epoch = epoch;
+    km->duals.steps = steps;
     ck_kmeans_point_assigner(km);
     *out = km;
     km = NULL;
 done:
-    coke_kmeans_free(km);
+    ck_kmeans_free(km);
     ck_free(min_size);
     ck_free(max_size);
     ck_free(center);

@@ -1,4 +1,4 @@
-/* labels.c - what is remembered of an instance. */
+/* labels.c - labels per row. */
 #include "cluster/labels.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -11,7 +11,7 @@ int ck_labels_init(struct ck_labels *l, int64_t n, int64_t k)
     memset(l, 0, sizeof *l);
     l->n = n;
     if (k < CK_NO_LABEL)
-        /* an even number: processes exchange them in words of four bytes */
+        /* an even number: processes exchange labels in words of CK_SHARE_WORD = 4 bytes */
         l->narrow = ck_alloc_array((size_t)(n + (n & 1)), sizeof *l->narrow);
     else
         l->wide = ck_alloc_array((size_t)n, sizeof *l->wide);
@@ -93,6 +93,7 @@ void ck_slots_update(struct ck_slots *s, int64_t i, int32_t label, double f)
     weight[j] += (float)f;
 }
 
+/* The softmax is summed in double: its weights must sum to 1 within float rounding. */
 void ck_slots_read(const struct ck_slots *s, int64_t i, float temperature, int32_t *label,
                    float *weight)
 {

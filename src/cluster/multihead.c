@@ -11,16 +11,28 @@ struct coke_multihead {
     struct ck_batch_scratch scratch;
 };
 
-int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
+/* A head may occur only once, because each is freed once, and all heads take the same rows. */
+static int check_head(struct coke_kmeans *const *heads, int h)
+{
+    if (!heads[h])
+        return ck_fail(COKE_EUSAGE, "head %d is NULL", h);
+    for (int i = 0; i < h; i++)
+        if (heads[i] == heads[h])
+            return ck_fail(COKE_EUSAGE, "heads %d and %d are the same object", i, h);
+    if (heads[h]->o.dim != heads[0]->o.dim || heads[h]->o.n != heads[0]->o.n)
+        return ck_fail(COKE_EUSAGE,
+                       "head %d is for %lld x %lld vectors, head 0 for %lld x %lld", h,
+                       (long long)heads[h]->o.n, (long long)heads[h]->o.dim,
+                       (long long)heads[0]->o.n, (long long)heads[0]->o.dim);
+    return COKE_OK;
+}
+
+int ck_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
 {
     if (n < 1 || n > COKE_MAX_HEADS)
         return ck_fail(COKE_EUSAGE, "%d heads: there may be 1 to %d", n, COKE_MAX_HEADS);
-    for (int h = 1; h < n; h++)
-        if (heads[h]->o.dim != heads[0]->o.dim || heads[h]->o.n != heads[0]->o.n)
-            return ck_fail(COKE_EUSAGE,
-                           "head %d is for %lld x %lld vectors, head 0 for %lld x %lld", h,
-                           (long long)heads[h]->o.n, (long long)heads[h]->o.dim,
-                           (long long)heads[0]->o.n, (long long)heads[0]->o.dim);
+    for (int h = 0; h < n; h++)
+        CK_RETURN_IF(check_head(heads, h));
     struct coke_multihead *mh = ck_calloc_array(1, sizeof *mh);
     if (!mh)
         return COKE_ENOMEM;
@@ -31,18 +43,18 @@ int coke_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *h
     return COKE_OK;
 }
 
-void coke_multihead_free(struct coke_multihead *mh)
+void ck_multihead_free(struct coke_multihead *mh)
 {
     if (!mh)
         return;
     for (int h = 0; h < mh->n; h++)
-        coke_kmeans_free(mh->head[h]);
+        ck_kmeans_free(mh->head[h]);
     ck_padded_rows_release(&mh->rows);
     ck_batch_scratch_release(&mh->scratch);
     ck_free(mh);
 }
 
-struct coke_kmeans *coke_multihead_head(struct coke_multihead *mh, int h)
+struct coke_kmeans *ck_multihead_head(struct coke_multihead *mh, int h)
 {
     return h >= 0 && h < mh->n ? mh->head[h] : NULL;
 }
@@ -62,19 +74,10 @@ int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *
     return ck_multihead_run(mh, &b, share);
 }
 
-int coke_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *ids,
-                        int64_t n, int32_t *labels)
-{
-    if (!mh || !x || !labels || n < 1 || n > INT32_MAX)
-        return ck_fail(COKE_EUSAGE, "coke_multihead_step: %lld rows, or an argument is NULL",
-                       (long long)n);
-    return ck_multihead_step(mh, x, ids, n, NULL, labels);
-}
-
-int coke_multihead_epoch_end(struct coke_multihead *mh)
+int ck_multihead_epoch_end(struct coke_multihead *mh)
 {
     int rc = COKE_OK;
     for (int h = 0; h < mh->n && !rc; h++)
-        rc = coke_kmeans_epoch_end(mh->head[h]);
+        rc = ck_kmeans_epoch_end(mh->head[h]);
     return rc;
 }

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The points of `wide` that have a choice inside the narrow box, as a problem of their own. */
+/* The points of `wide` that have a choice inside the narrow box, as a smaller problem of its
+ * own. Owns its arrays; e borrows them. */
 struct narrow {
     struct ck_exact e;
     int32_t *point; /* [n] the point in the wide problem */
@@ -39,7 +40,7 @@ static int can_win(const struct ck_exact *e, const struct ck_exact *wide, int64_
     return c->k == k || (double)c->score + e->high[c->k] >= (double)wide->score[i] + e->low[k];
 }
 
-/* How many choices point i has. */
+/* Choices of point i that can win inside the box; the label is always one. */
 static int64_t count_choices(const struct ck_exact *e, const struct ck_exact *wide, int64_t i)
 {
     int64_t n = 0;
@@ -65,6 +66,7 @@ static int reserve(struct narrow *s, int64_t n, int64_t arcs)
                : COKE_ENOMEM;
 }
 
+/* The intersection of the wide box with +-width around the present prices. */
 static void set_box(struct ck_exact *e, const struct ck_exact *wide, double width)
 {
     for (int64_t k = 0; k < e->k; k++) {
@@ -74,6 +76,7 @@ static void set_box(struct ck_exact *e, const struct ck_exact *wide, double widt
     }
 }
 
+/* Appends point i. start[k + 2] counts the arcs of k, for sort_arcs(). */
 static void take_point(struct narrow *s, const struct ck_exact *wide, int64_t i)
 {
     struct ck_exact *e = &s->e;
@@ -89,7 +92,8 @@ static void take_point(struct narrow *s, const struct ck_exact *wide, int64_t i)
     s->first[at + 1] = arcs;
 }
 
-/* The choices again, by cluster. */
+/* The choices again, grouped by cluster: counting sort, after which start[k] is where the arcs
+ * of k begin. */
 static void sort_arcs(struct narrow *s)
 {
     for (int64_t k = 0; k < s->e.k; k++)
@@ -100,6 +104,8 @@ static void sort_arcs(struct narrow *s)
                 (struct ck_arc){(int32_t)i, s->choice[c].score};
 }
 
+/* Two runs over the points: the first counts, so that the arrays are allocated once. Points
+ * without a choice only add to base. */
 static int build(struct narrow *s, const struct ck_exact *wide, double width)
 {
     struct ck_exact *e = &s->e;

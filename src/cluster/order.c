@@ -8,6 +8,7 @@ enum ck_shuffle ck_shuffle_resolve(enum ck_shuffle mode, int64_t bytes)
     return bytes <= (int64_t)4 << 30 ? CK_SHUFFLE_FULL : CK_SHUFFLE_BLOCK;
 }
 
+/* Permutations are computed per element, not stored: O(1) memory for any n. */
 void ck_order_init(struct ck_order *o, enum ck_shuffle mode, uint64_t seed, uint64_t epoch,
                    uint64_t n)
 {
@@ -18,7 +19,8 @@ void ck_order_init(struct ck_order *o, enum ck_shuffle mode, uint64_t seed, uint
         ck_perm_init(&o->blocks, seed, CK_RNG_ORDER, epoch, n / CK_ORDER_RUN);
 }
 
-/* Windows of whole runs, each shuffled by itself; the last n % CK_ORDER_RUN rows come last. */
+/* Runs are permuted over the whole file, then rows within windows of CK_ORDER_WINDOW runs: a
+ * window is read from at most that many places. The last n % CK_ORDER_RUN rows stay last. */
 static void block_rows(const struct ck_order *o, uint64_t first, int count, int64_t *row)
 {
     const uint64_t window_rows = (uint64_t)CK_ORDER_RUN * CK_ORDER_WINDOW;

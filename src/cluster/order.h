@@ -1,5 +1,5 @@
-/* order.h - which row is visited when: a function of (mode, seed, epoch, n) and nothing else.
- */
+/* order.h - which row is visited when: a function of (mode, seed, epoch, n) and nothing else,
+ * so that every process computes the same order without communication. */
 #ifndef CK_ORDER_H
 #define CK_ORDER_H
 
@@ -23,7 +23,8 @@ enum {
 enum ck_shuffle ck_shuffle_resolve(enum ck_shuffle mode, int64_t bytes);
 void ck_order_init(struct ck_order *o, enum ck_shuffle mode, uint64_t seed, uint64_t epoch,
                    uint64_t n);
-/* row[0..count-1]: the rows at positions first, first + 1, ... */
+/* row[0..count-1]: the rows at positions first, first + 1, ... Needs no memory per row; may run
+ * on several threads. */
 void ck_order_rows(const struct ck_order *o, uint64_t first, int count, int64_t *row);
 
 #endif

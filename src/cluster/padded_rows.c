@@ -16,6 +16,7 @@ void ck_padded_rows_release(struct ck_padded_rows *b)
 int ck_padded_rows_fill(struct ck_padded_rows *b, const float *x, int64_t n, int dim)
 {
     int ld = ck_padded(dim);
+    /* calloc, once: the padding columns stay zero, only the first dim are ever written */
     if (n > b->room) {
         float *more = ck_calloc_array((size_t)(n + CK_TILE), (size_t)ld * sizeof *more);
         if (!more)

@@ -4,16 +4,18 @@
 
 #include <stdint.h>
 
+/* Zeroed = empty. Reused from batch to batch; grows, never shrinks. */
 struct ck_padded_rows {
     float *x; /* [room + tile][ld] */
     int64_t room;
 };
 
 void ck_padded_rows_release(struct ck_padded_rows *b);
-/* Sums are kept in fixed point (kmeans.c), which limits the numbers; unit vectors are far
- * below. */
+/* Limit of the absolute values, because sums are kept in fixed point (kmeans.c); unit vectors
+ * are far below. */
 #define CK_BATCH_LARGEST 8192.0f
-/* Copies x [n][dim]; a number beyond that, or not finite, is an error that names its row. */
+/* Copies x [n][dim]. A number beyond that limit, or not finite, is COKE_ENUMERIC with a message
+ * that names its row. */
 int ck_padded_rows_fill(struct ck_padded_rows *b, const float *x, int64_t n, int dim);
 
 #endif

@@ -1,12 +1,11 @@
-/* repair.c - a frozen pass over all rows with prices for the bounds, then the exact optimum.
+/* repair.c - a scan over all rows with fixed centers and prices, then the exact optimum.
  *
- * A row whose best center leads by more than `margin` at the prices of the pass cannot change
+ * A row whose best center leads by more than `margin` at the prices of the scan cannot change
  * its label until prices have moved by that much against each other; only the others, the
  * active ones, go to the solver, each with the centers within the margin. The solver keeps
- * prices within a box half as wide, inside which these centers are all that matter. If an edge
- * of the box holds a price back, one more pass starts from the new prices. So memory is O(n + k
- * + active rows), never n x k, and the result is the optimum over all centers, proven by its
- * prices. */
+ * prices within a box, inside which no other center can win. If an edge of the box limits a
+ * price, one more scan starts from the new prices. So memory is O(n + k + active rows), never
+ * n x k, and the result is the optimum over all centers, proven by its prices. */
 #include "cluster/repair_scan.h"
 #include "cluster/exact.h"
 #include "cluster/narrow.h"
@@ -19,19 +18,19 @@
 enum {
     FEW_SWEEPS = 3,
     SWEEPS = 12,
-    NARROW = 16, /* part of the margin in which prices are sought after a few sweeps */
+    NARROW = 16, /* the first exact attempt uses a box of margin / NARROW */
     ENOUGH_ARCS = 1 << 25,
-    PATIENCE = 6, /* passes that may end without an exact solution */
+    PATIENCE = 6, /* scans that may end without an exact solution */
     MAX_PASSES = 100,
 };
 
-/* f32 keeps a score, a bias and their sum to 2^-24 of the longest row each; prices are compared
- * with this room. */
+/* f32 rounds a score, a bias and their sum to 2^-24 of the longest row each; the box is
+ * narrower by this much. */
 static const double ROUNDING = 1e-6;
 
 /* A center outside the list of a row labelled k is behind by more than margin + fall[k] at the
- * pass's prices; it stays behind as long as no price rises by more than the margin and k's own
- * falls by no more than fall[k]. */
+ * prices of the scan; it stays behind as long as no price rises by more than the margin and
+ * that of k falls by no more than fall[k]. */
 static void set_box(const struct ck_repair_scan *p, struct ck_exact *e)
 {
     for (int64_t k = 0; k < e->k; k++) {
@@ -42,9 +41,9 @@ static void set_box(const struct ck_repair_scan *p, struct ck_exact *e)
     }
 }
 
-/* Only differences of prices matter to the labels. Without upper bounds the lowest price is 0,
- * as some cluster is above its least size or all prices may fall together; and none exceeds
- * what lies between any two similarities, as that would win every point. */
+/* Only differences of prices matter to the labels. Without upper bounds the lowest price is 0:
+ * some cluster is above its minimum, or all prices may fall together. And no price needs to
+ * exceed the largest difference of two similarities, which would win every row. */
 static void make_prices_valid(struct ck_repair *r)
 {
     float lowest = INFINITY, limit = 2.1f * (float)r->scan->longest;
@@ -55,8 +54,8 @@ static void make_prices_valid(struct ck_repair *r)
                                   : fminf(r->price[k] - lowest, limit);
 }
 
-/* Where the box held a price back, the next one lies further that way, by twice as much each
- * time in a row. */
+/* Where the box limited a price, moves the price further in that direction, by twice as much
+ * each consecutive time. */
 static void move_box(struct ck_repair_scan *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
@@ -71,8 +70,9 @@ static void move_box(struct ck_repair_scan *p, const struct ck_exact *e)
     make_prices_valid(r);
 }
 
-/* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (least or most), which no
- * assignment that keeps the sizes can exceed. Rows without a choice are in `primal` already. */
+/* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (min_size or max_size): an upper
+ * bound of every assignment within the bounds. Rows without a choice are in `primal` already.
+ * NAN: out of memory. */
 static double dual_value(const struct ck_repair_scan *p, const struct ck_exact *e,
                          double primal)
 {
@@ -94,7 +94,7 @@ static double dual_value(const struct ck_repair_scan *p, const struct ck_exact *
     if (!best)
         return NAN;
     ck_free(best);
-    /* The two sums round differently. */
+    /* The two sums round differently: a dual slightly below the primal is equal to it. */
     return dual < primal && primal - dual < 1e-9 * (fabs(primal) + 1) ? primal : dual;
 }
 
@@ -109,6 +109,8 @@ static void count_violations(struct ck_repair *r)
     }
 }
 
+/* Copies sizes, prices, labels and scores of the active rows to the result; the other rows have
+ * theirs from the scan. */
 static void keep_solution(struct ck_repair_scan *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
@@ -123,6 +125,7 @@ static void keep_solution(struct ck_repair_scan *p, const struct ck_exact *e)
     }
 }
 
+/* The solver borrows the merged lists of the scan. */
 static void load_solver(struct ck_repair_scan *p, struct ck_exact *e)
 {
     e->n = p->n;
@@ -136,13 +139,14 @@ static void load_solver(struct ck_repair_scan *p, struct ck_exact *e)
     set_box(p, e);
 }
 
-/* One price at a time leads near the optimum; where many rows tie it may lead nowhere, and the
- * solver takes over. Prices at an edge will want to go further: not worth an exact solution. */
+/* First one price at a time (ck_exact_approach), which is fast but may stall where many rows
+ * tie; then the exact solver. If a price is at an edge, it will move further: skip the exact
+ * solution. After PATIENCE scans solve exactly in any case. */
 static int find_optimum(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     int rc;
     *inside = 1;
-    if (p->full_passes <= PATIENCE) {
+    if (p->full_scans <= PATIENCE) {
         CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
         *inside = 0;
         if (!ck_exact_at_edges(e))
@@ -158,6 +162,7 @@ done:
     return rc;
 }
 
+/* *inside = 1: the solution is final. Else the next prices are in r->price. */
 static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     struct ck_repair *r = p->r;
@@ -182,6 +187,7 @@ done:
     return rc;
 }
 
+/* Bounds for a sample of `rows` rows, rounded so that they stay feasible. */
 static void scale_bounds(struct ck_repair_scan *p, int64_t rows)
 {
     struct ck_repair *r = p->r;
@@ -193,8 +199,8 @@ static void scale_bounds(struct ck_repair_scan *p, int64_t rows)
     }
 }
 
-/* Clusters with members to spare need no price, and will not need one when those nearby move a
- * little. If one does after all, the box says so. */
+/* Clusters well above their minimum need no price, and will not need one when neighbouring
+ * prices move a little. If one does after all, it reaches the edge of the box. */
 static void find_calm(struct ck_repair_scan *p, const int64_t *size, const int64_t *min_size,
                       double spare)
 {
@@ -205,7 +211,8 @@ static void find_calm(struct ck_repair_scan *p, const int64_t *size, const int64
     }
 }
 
-/* First prices from a part of the rows; they need not be exact. */
+/* Initial prices from a sample of the rows (128 per cluster, at most 30 %); they need not be
+ * exact. Too few rows per cluster make a sample useless. */
 static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
     const double per_cluster = 128, few = 100;
@@ -225,7 +232,7 @@ static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
     for (int round = 0; round < ROUNDS && !inside; round++) {
         CK_TRY(ck_repair_scan_choose_margin(p, CHOICES));
         CK_TRY(ck_repair_scan_run(p));
-        scale_bounds(p, r->points);
+        scale_bounds(p, r->total);
         load_solver(p, e);
         CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
         inside = !ck_exact_at_edges(e);
@@ -233,7 +240,7 @@ static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
     }
     find_calm(p, e->size, e->min_size, 1.25);
     memset(p->push, 0, (size_t)r->k * sizeof *p->push);
-    p->reach = 1; /* they are good to a little now, up or down */
+    p->reach = 1; /* the prices are nearly right: shorter lists suffice */
 done:
     p->fraction = 1;
     e->min_size = r->min_size;
@@ -252,8 +259,8 @@ int ck_repair_run(struct ck_repair *r)
         make_prices_valid(r);
         CK_TRY(sample_prices(&p, &e));
     }
-    /* When the box holds prices back again and again, lists become longer and it wider. Lists
-     * of rows near calm clusters alone are short. */
+    /* If the box limits prices again and again, make lists longer and the box wider. Calm
+     * clusters allow short lists in the first scan; if that fails, no cluster is calm. */
     double most_choices = fmax(64, ENOUGH_ARCS / (double)r->scan->rows->n);
     double choices = memchr(p.calm, 1, (size_t)r->k) ? 2 : 3;
     for (int pass = 0; !inside; pass++) {
@@ -264,11 +271,11 @@ int ck_repair_run(struct ck_repair *r)
         if (pass > 1 && choices < most_choices)
             choices *= 2;
         if (pass == MAX_PASSES)
-            CK_FAIL(COKE_EFAIL, "repair: no proof after %d passes", MAX_PASSES);
+            CK_FAIL(COKE_EFAIL, "repair: no proven optimum after %d scans", MAX_PASSES);
         if (r->exact)
             CK_TRY(ck_repair_scan_choose_margin(&p, choices));
         CK_TRY(ck_repair_scan_run(&p));
-        p.full_passes++;
+        p.full_scans++;
         if (pass == 0) {
             count_violations(r);
             CK_TRY(ck_repair_scan_nearest(&p));

@@ -1,5 +1,5 @@
-/* repair_scan.c - one pass over all rows at fixed prices, on all threads: labels, and the rows
- * that have a choice with their choices. */
+/* repair_scan.c - one scan over all rows at fixed prices, on all threads: labels, and the rows
+ * that have a choice, with their choices. */
 #include "cluster/repair_scan.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -12,13 +12,14 @@
 #include <string.h>
 
 enum {
-    ROUND_CHUNKS = 64,
-    SAMPLE = 512, /* rows that size the margin */
+    ROUND_CHUNKS = 64, /* chunks between two progress reports */
+    SAMPLE = 512,      /* rows that size the margin */
 };
 
+/* Beyond this price a second scan without prices is cheaper than looking that far. */
 static const float FAR = 0.1f;
 
-/* ---- one thread's share of the pass ---- */
+/* ---- chunks: run by one thread each ---- */
 
 static int keep_active(struct ck_repair_worker *w, struct ck_repair_part *part, int64_t id,
                        int32_t label, float score, const struct ck_near *near, int64_t n)
@@ -34,7 +35,7 @@ static int keep_active(struct ck_repair_worker *w, struct ck_repair_part *part, 
     return COKE_OK;
 }
 
-/* May the nearest center of a row with this label lie further than it looked? */
+/* May the nearest center of a row with this label be further away than the row looked? */
 static int is_far(const struct ck_repair_scan *p, int32_t label)
 {
     return p->look[label] < p->bias[label] - p->lowest;
@@ -51,7 +52,7 @@ static int list_near(const struct ck_repair_scan *p, struct ck_repair_worker *w,
                                      score, &w->near);
 }
 
-/* Labels one block of rows and sorts them into those with a choice and those without. */
+/* Labels one block of rows and separates those with a choice from those without. */
 static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
                        struct ck_repair_part *part, const int64_t *id, int n)
 {
@@ -80,6 +81,7 @@ static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
     return rc;
 }
 
+/* Second scan without prices: only the similarity to the nearest center. */
 static int far_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
                      struct ck_repair_part *part, const int64_t *id, int n)
 {
@@ -94,6 +96,7 @@ static int far_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
     return COKE_OK;
 }
 
+/* Bad rows never; else the sample, or the far rows, or all. */
 static int wanted(const struct ck_repair_scan *p, int64_t i)
 {
     if (ck_scan_is_bad(p->r->scan, i))
@@ -103,6 +106,7 @@ static int wanted(const struct ck_repair_scan *p, int64_t i)
     return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
+/* Collects wanted rows into blocks across gaps, so that the kernels get full tiles. */
 static void run_chunk(void *arg, int64_t at, int worker)
 {
     struct ck_repair_scan *p = arg;
@@ -135,6 +139,7 @@ static int report(const struct ck_repair *r, const char *phase, int64_t done, in
                                                              .total = total});
 }
 
+/* Rounds of chunks, so that progress is reported and a stop is noticed between them. */
 static int run_chunks(struct ck_repair_scan *p, const char *phase)
 {
     int64_t total = p->r->scan->rows->n;
@@ -150,7 +155,7 @@ static int run_chunks(struct ck_repair_scan *p, const char *phase)
     return p->share.size > 1 ? ck_repair_scan_merge_ranks(p) : COKE_OK;
 }
 
-/* ---- the pass ---- */
+/* ---- the scan ---- */
 
 static void release_merged(struct ck_repair_scan *p)
 {
@@ -222,7 +227,8 @@ int ck_repair_scan_init(struct ck_repair_scan *p, struct ck_repair *r)
     return COKE_OK;
 }
 
-/* The threads' findings in the order of the rows; arcs by cluster. */
+/* Joins the lists of the threads in the order of the rows, and sorts the arcs by cluster
+ * (counting sort over start[]). */
 static int merge(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
@@ -287,8 +293,8 @@ static int far_rows(const struct ck_repair_scan *p)
     return any;
 }
 
-/* Similarities to the nearest centers are known from the near lists unless a label's price is
- * higher than the margin; those rows are looked at again without prices. */
+/* Similarities to the nearest centers are known from the scan unless the price of the label
+ * exceeds what the row looked at; those rows are scanned again without prices. */
 int ck_repair_scan_nearest(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
@@ -307,8 +313,8 @@ int ck_repair_scan_nearest(struct ck_repair_scan *p)
     return rc;
 }
 
-/* The prices of this pass. Without upper bounds none is negative, and none at 0 can fall; the
- * others may, often to 0, so their rows are given longer lists. */
+/* Sets the prices of this scan. Without upper bounds no price is negative, and one at 0 cannot
+ * fall; the others may, often to 0, so their rows get longer lists. */
 static void use_prices(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
@@ -321,8 +327,8 @@ static void use_prices(struct ck_repair_scan *p)
         p->rise[k] = p->calm[k] ? 0 : p->margin - p->margin / CK_REPAIR_CALM;
         p->lowest = fminf(p->lowest, price);
     }
-    /* The nearest center is behind the label by the label's price at most. Where that is far,
-     * a second look without prices is cheaper. */
+    /* The nearest center is behind the label by at most the label's price. If that is far, a
+     * second scan without prices is cheaper. */
     for (int64_t k = 0; k < r->k; k++) {
         float price = p->bias[k] - p->lowest;
         p->look[k] = price <= FAR ? price : 0;
@@ -337,15 +343,15 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     struct ck_repair *r = p->r;
     clear_parts(p);
     use_prices(p);
-    int rc = run_chunks(p, r->passes > 0 ? "repair" : "final");
+    int rc = run_chunks(p, r->scans > 0 ? "repair" : "final");
     if (!rc)
         rc = merge(p);
     ck_repair_scan_release_found(p);
     if (rc)
         return rc;
-    r->passes += p->fraction;
+    r->scans += p->fraction;
     r->primal = r->weight = 0;
-    r->points = 0;
+    r->total = 0;
     for (int64_t c = 0; c < p->chunks; c++) {
         r->primal += p->part[c].primal;
         r->weight += p->part[c].weight;
@@ -355,7 +361,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     for (int64_t i = 0; i < p->n; i++)
         r->size[p->label[i]]++;
     for (int64_t k = 0; k < r->k; k++)
-        r->points += r->size[k];
+        r->total += r->size[k];
     r->active = p->n;
     r->arcs = p->narcs;
     /* ids, labels, scores, first choices and leaders of the rows; arcs by cluster and point */
@@ -365,7 +371,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     return COKE_OK;
 }
 
-/* ---- how wide to look ---- */
+/* ---- width of the margin ---- */
 
 struct near_count {
     struct ck_repair_scan *p;
@@ -394,7 +400,7 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
     count->near += w->near.n;
 }
 
-/* Centers that a row has on its list, on average over a sample of rows. */
+/* Average number of centers that a row lists, over a sample of rows. */
 static int count_near(struct ck_repair_scan *p, double *near)
 {
     int64_t total = p->r->scan->rows->n, rows = total < SAMPLE ? total : SAMPLE;
@@ -404,11 +410,9 @@ static int count_near(struct ck_repair_scan *p, double *near)
     return ck_first_error_raise(&p->error);
 }
 
-/* The widest margin (a power of two) at which a row has at most `limit` centers within it on
- * average. */
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
 {
-    /* at the widest every center is on every list */
+    /* at the widest margin every row lists every center */
     float margin = 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
     int rc = COKE_OK;
     for (float wider = margin; wider <= widest && !rc; wider *= 2) {

@@ -1,5 +1,5 @@
-/* repair_share.c - several processes share the passes of a repair: each looks at its rows, and
- * rows with a choice of clusters are gathered. */
+/* repair_share.c - several processes divide the scans of a repair: each scans its rows, and the
+ * rows with a choice of clusters are gathered on all. All functions here are collective. */
 #include "cluster/repair_scan.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -21,7 +21,7 @@ static int gather(const struct ck_repair_scan *p, const void *mine, void *all,
     return p->share.gather(p->share.arg, mine, all, bytes);
 }
 
-/* Each has a run of chunks. */
+/* Each process has a contiguous run of chunks. */
 int64_t ck_repair_scan_chunks_before(const struct ck_repair_scan *p, int rank)
 {
     return ck_share_first(p->chunks, rank, p->share.size);
@@ -34,8 +34,8 @@ static int64_t rows_before(const struct ck_repair_scan *p, int rank)
     return row < n ? row : n;
 }
 
-/* What the threads of this process found, in the order of the chunks, in the list of the first
- * one; the parts say where, counted from `items` and `arcs` on. */
+/* Copies what the threads of this process found, in the order of the chunks, to out at `items`
+ * and `arcs`; the parts then refer to worker 0, which gets the joined list. */
 static void line_up(struct ck_repair_scan *p, struct ck_repair_found *out, int64_t items,
                     int64_t arcs)
 {
@@ -56,13 +56,14 @@ static void line_up(struct ck_repair_scan *p, struct ck_repair_found *out, int64
     }
 }
 
-/* Rows with a choice, of all processes: in the order of the rows. */
+/* Gathers the rows with a choice of all processes, in the order of the rows: first their
+ * numbers, then rows and arcs. */
 static int share_lists(struct ck_repair_scan *p, int64_t *bytes)
 {
     int rc = COKE_OK;
     struct ck_repair_found all = {0};
     int64_t mine[2] = {0}, *count = ck_alloc_array(2 * (size_t)p->share.size, sizeof *count);
-    int64_t at[2] = {0}; /* where those of this process begin */
+    int64_t at[2] = {0}; /* where the entries of this process begin */
     if (!count)
         return COKE_ENOMEM;
     for (int w = 0; w < p->workers; w++) {
@@ -101,7 +102,7 @@ done:
     return rc;
 }
 
-/* Labels and scores by row. */
+/* Gathers labels and scores in place. */
 static int share_rows(struct ck_repair_scan *p, int64_t *bytes)
 {
     struct ck_labels *l = p->r->labels;
@@ -109,7 +110,8 @@ static int share_rows(struct ck_repair_scan *p, int64_t *bytes)
     char *all = l->wide ? (char *)l->wide : (char *)l->narrow;
     for (int r = 0; r < p->share.size; r++)
         bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * (int64_t)label;
-    /* Words of four bytes: a part begins at a multiple of a chunk, the last may end between. */
+    /* Gathered parts are multiples of CK_SHARE_WORD: parts begin at multiples of a chunk, and
+     * labels.c allocates the padding of the last one. */
     bytes[p->share.size - 1] =
         (bytes[p->share.size - 1] + CK_SHARE_WORD - 1) / CK_SHARE_WORD * CK_SHARE_WORD;
     CK_RETURN_IF(gather(p, all + (size_t)rows_before(p, p->share.rank) * label, all, bytes));
@@ -121,7 +123,8 @@ static int share_rows(struct ck_repair_scan *p, int64_t *bytes)
     return COKE_OK;
 }
 
-/* All processes get what one alone would have found. */
+/* Sizes are summed, parts gathered. Labels only after a scan over all rows: those of a sample
+ * are overwritten by the next scan, and a second scan sets none. */
 int ck_repair_scan_merge_ranks(struct ck_repair_scan *p)
 {
     int rc = COKE_OK;

@@ -1,4 +1,4 @@
-/* scan.c - rows from a source, normalised, weighed and checked. */
+/* scan.c - rows from a source, normalised, weighted and checked. */
 #include "cluster/scan.h"
 #include "core/error.h"
 #include "core/first_error.h"
@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/* Also sets the scale to a mean weight of 1, so that sums stay comparable to those of n
+ * rows. */
 static int check_weights(struct ck_scan *s)
 {
     double sum = 0, top = 0;
@@ -39,6 +41,7 @@ struct find_bad {
     struct ck_first_error error;
 };
 
+/* Normalises x [ld] in place; 0 if it has no direction. */
 static int usable(const struct ck_scan *s, float *x)
 {
     double length = ck_normalize(s->kn, x, s->ld);
@@ -50,7 +53,7 @@ static void find_bad_chunk(void *arg, int64_t chunk, int worker)
     (void)worker;
     struct find_bad *f = arg;
     struct ck_scan *s = f->s;
-    /* chunks begin at multiples of 8 rows, so no two threads share a byte */
+    /* Chunks begin at multiples of 8 rows, so no two threads write the same byte. */
     int64_t end = (chunk + 1) * 4096 < s->rows->n ? (chunk + 1) * 4096 : s->rows->n;
     float *x = ck_alloc_array((size_t)s->ld, sizeof *x);
     if (!x)
@@ -104,6 +107,7 @@ void ck_scan_release(struct ck_scan *s)
     s->bad = NULL;
 }
 
+/* Names the first bad column of row i; x are its values after the attempt to normalise. */
 static int complain(const struct ck_scan *s, int64_t i, const float *x)
 {
     char where[512];

@@ -1,25 +1,26 @@
-/* scan.h - rows from a source, normalised, weighed and checked, in blocks on all threads. */
+/* scan.h - rows from a source, normalised, weighted and checked, in blocks on any thread. */
 #ifndef CK_SCAN_H
 #define CK_SCAN_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "core/rows.h"
 #include "kernels/kernels.h"
 
 #include <stdint.h>
 
 struct ck_scan {
-    struct coke_rows *rows;
+    struct coke_rows *rows; /* borrowed */
     const struct ck_kernels *kn;
     int ld;
-    const double *weight; /* [n] or NULL: rows are multiplied by it */
+    const double *weight; /* [n] or NULL, borrowed: rows are multiplied by it */
     double weight_scale;  /* so that the mean weight is 1 */
     double longest;       /* the largest scaled weight: no row is longer */
-    uint8_t *bad;         /* [n / 8 + 1] bits, NULL = none known */
+    uint8_t *bad;         /* [n / 8 + 1] bits, NULL = bad rows are errors */
     int64_t nbad;
 };
 
-/* Checks the weights. With skip_bad, reads everything once to find rows that cannot be used. */
+/* Checks the weights. With skip_bad, reads all rows once, on all threads, to find those that
+ * are not finite or zero. On failure there is nothing to release. */
 int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kernels *kn,
                  const double *weight, int skip_bad);
 void ck_scan_release(struct ck_scan *s);
@@ -30,7 +31,7 @@ static inline int ck_scan_is_bad(const struct ck_scan *s, int64_t i)
 }
 
 /* Rows index[0..n-1] as unit vectors times their weight, to x [n][ld]. A row that is not finite
- * or has no direction is an error that names file and row. */
+ * or is zero is an error that names file and row. Thread-safe unless the source is one-pass. */
 int ck_scan_get(const struct ck_scan *s, const int64_t *index, int n, float *x);
 
 /* Weight of row i, scaled to a mean of 1. A weight of 0 becomes one in a million, so that the

@@ -1,4 +1,4 @@
-/* start.c - where a clustering starts. */
+/* start.c - initial centers and the initial dual step. */
 #include "cluster/start.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stream that cannot go back offers only its first rows. */
+/* A one-pass stream offers only its first rows, which it keeps readable. */
 static int64_t reachable(const struct ck_scan *s)
 {
     return s->rows->one_pass ? s->rows->head : s->rows->n;
 }
 
-/* `count` different usable rows as vectors x [count][ld] without weights. */
+/* `count` different usable rows as unit vectors x [count][ld], without weights. `draw` selects
+ * an independent permutation, so that centers, k-means++ and the gap use different samples. */
 static int sample_rows(const struct ck_scan *s, uint64_t seed, uint64_t draw, int64_t count,
                        float *x)
 {
@@ -40,6 +41,7 @@ static int sample_rows(const struct ck_scan *s, uint64_t seed, uint64_t draw, in
     return COKE_OK;
 }
 
+/* One step of k-means++: distances to the newest center, on all threads. */
 struct farther {
     const struct ck_scan *s;
     const float *x, *center;
@@ -60,6 +62,7 @@ static void update_chunk(void *arg, int64_t chunk, int worker)
     }
 }
 
+/* unit in [0, 1). Sequential sums, so that the draw does not depend on the team. */
 static int64_t draw_by_weight(const double *weight, int64_t n, double unit)
 {
     double total = 0, sum = 0;
@@ -73,7 +76,8 @@ static int64_t draw_by_weight(const double *weight, int64_t n, double unit)
     return n - 1;
 }
 
-/* k-means++ on a subsample of at most 32 rows a center. */
+/* k-means++ on a subsample of at most 32 rows per center: O(32 k^2 dim). 4 is the largest
+ * squared distance of unit vectors; a picked row gets weight 0, so it is not drawn again. */
 static int plus_plus(const struct ck_scan *s, uint64_t seed, int64_t k, float *center)
 {
     int64_t n = reachable(s) - s->nbad;
@@ -124,6 +128,7 @@ struct gaps {
     float *gap;
 };
 
+/* Lead of the best center over the second for row i: O(k dim). */
 static void gap_chunk(void *arg, int64_t i, int worker)
 {
     (void)worker;
@@ -169,6 +174,8 @@ done:
     return rc;
 }
 
+/* The step grows with the gap and the batch, less than linearly where a cluster receives
+ * several rows per batch, and more where it receives fewer than 48 per epoch. */
 double ck_start_eta(double gap, int64_t batch, int64_t k, int64_t n)
 {
     double crowd = (double)batch / (double)k, visits = (double)n / (double)k;

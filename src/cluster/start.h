@@ -1,4 +1,4 @@
-/* start.h - where a clustering starts: first centers from data points, and the dual step. */
+/* start.h - initial centers from rows, and the initial dual step. */
 #ifndef CK_START_H
 #define CK_START_H
 
@@ -6,7 +6,8 @@
 
 enum ck_init { CK_INIT_SAMPLE, CK_INIT_PLUSPLUS };
 
-/* center [k][ld]: k different rows, or k-means++ on a subsample. */
+/* center [k][ld], out: k different rows, or k-means++ on a subsample. Depends on the seed, not
+ * on the number of threads. */
 int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
                      float *center);
 

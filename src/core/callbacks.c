@@ -1,12 +1,13 @@
 /* callbacks.c - calls the caller's callbacks: progress, choices made, warnings. */
 #include "core/callbacks.h"
-#include "coke.h"
+#include "coke/types.h"
 #include "core/error.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LINE = 2048 };
+enum { LINE = 2048 }; /* bytes of a message with its 0 */
 
 int ck_progress_ask(const struct coke_callbacks *cb, const struct coke_progress *p)
 {
@@ -30,11 +31,13 @@ int ck_progress_count(const struct coke_callbacks *cb, const char *phase, int64_
                                .phase = phase, .done = done, .total = total, .unit = unit});
 }
 
+/* The line is valid only during the callback. */
 static void send(void (*to)(void *user, const char *line), void *user, const char *fmt,
                  va_list ap)
 {
-    char line[LINE];
-    vsnprintf(line, sizeof line, fmt, ap);
+    char text[LINE], line[LINE];
+    ck_format_list(text, sizeof text, fmt, ap);
+    ck_text_clean(text, line, sizeof line);
     to(user, line);
 }
 
@@ -56,4 +59,10 @@ void ck_warn(const struct coke_callbacks *cb, const char *fmt, ...)
     va_start(ap, fmt);
     send(cb->warn, cb->user, fmt, ap);
     va_end(ap);
+}
+
+void ck_bad_image(const struct coke_callbacks *cb, int64_t index, const char *sentence)
+{
+    if (cb && cb->bad_image)
+        cb->bad_image(cb->user, index, sentence);
 }

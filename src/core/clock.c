@@ -1,4 +1,4 @@
-/* clock.c - a clock that only goes forward. */
+/* clock.c - the monotonic clock, for durations. */
 #include "core/clock.h"
 
 #include <time.h>

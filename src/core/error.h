@@ -1,31 +1,42 @@
-/* error.h - one status and one sentence per thread. */
+/* error.h - status codes, and one error message (sentence) per thread.
+ *
+ * A function that fails sets the message of its thread and returns a status; callers pass the
+ * status up. Workers hand theirs over with core/first_error.h. */
 #ifndef CK_ERROR_H
 #define CK_ERROR_H
 
-#include "coke.h"
+#include "coke/types.h"
 
 enum { CK_SENTENCE = 1024 }; /* bytes of an error sentence with its 0 */
 
-/* Stores the sentence for coke_last_error() and returns status. */
+/* One sentence about this thread's last failure; valid until its next one. */
+const char *ck_last_error(void);
+
+/* Names and bytes of files may be in a sentence: it holds valid UTF-8 that no terminal acts on
+ * (ck_text_clean). */
+
+/* Stores the sentence for ck_last_error() and returns status. */
 __attribute__((format(printf, 2, 3))) int ck_fail(int status, const char *fmt, ...);
 
-/* Puts words in front of the stored sentence: "FILE: " before what a lower layer said. */
+/* Prepends to the stored sentence, such as "FILE: " to the message of a lower layer; truncates
+ * at the end. */
 __attribute__((format(printf, 2, 3))) int ck_fail_prefix(int status, const char *fmt, ...);
 
+/* Fails in a function that owns something: `rc` keeps the status, `done:` releases. */
 #define CK_FAIL(status, ...)                                                                   \
     do {                                                                                       \
         rc = ck_fail((status), __VA_ARGS__);                                                   \
         goto done;                                                                             \
     } while (0)
 
-/* Leaves with a status whose sentence is set already, as the functions of core/mem.h do. */
+/* The same with a status whose sentence is already set, as by the functions of core/mem.h. */
 #define CK_LEAVE(status)                                                                       \
     do {                                                                                       \
         rc = (status);                                                                         \
         goto done;                                                                             \
     } while (0)
 
-/* Passes a failure up at once: for functions that have nothing to release. */
+/* Returns a failure at once: for functions that have nothing to release. */
 #define CK_RETURN_IF(call)                                                                     \
     do {                                                                                       \
         int rc_ = (call);                                                                      \

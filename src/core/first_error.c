@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 
+/* Only the thread that wins the exchange writes the sentence; the end of the team publishes
+ * it. */
 void ck_first_error_keep(struct ck_first_error *e, int status)
 {
     int none = COKE_OK;
     if (status && atomic_compare_exchange_strong(&e->status, &none, status))
-        snprintf(e->sentence, sizeof e->sentence, "%s", coke_last_error());
+        snprintf(e->sentence, sizeof e->sentence, "%s", ck_last_error());
 }
 
 int ck_first_error_raise(const struct ck_first_error *e)

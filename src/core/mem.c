@@ -1,4 +1,4 @@
-/* mem.c - counted allocation that a test can make fail. */
+/* mem.c - allocation with statistics and fault injection. */
 #include "core/mem.h"
 #include "core/error.h"
 
@@ -6,18 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64 }; /* a cache line, and the widest vector */
 
-/* In front of each block; as long as the alignment, so that the block stays aligned. */
+/* Precedes each block; as long as the alignment, so that the block stays aligned. */
 struct header {
     size_t bytes;
     unsigned char pad[ALIGN - sizeof(size_t)];
 };
 
 static _Atomic int64_t calls, live, live_bytes, peak_bytes;
-static _Atomic int64_t fail_countdown;
+static _Atomic int64_t fail_countdown; /* see ck_mem_fail_at */
 
+/* Counts a request; returns 1 if it is the one that shall fail. */
 static int injected_failure(void)
 {
     atomic_fetch_add(&calls, 1);
@@ -26,6 +28,7 @@ static int injected_failure(void)
     return atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
+/* Lock-free update of the peak: retries while another thread raises it. */
 static void count_in(size_t bytes)
 {
     atomic_fetch_add(&live, 1);
@@ -37,8 +40,27 @@ static void count_in(size_t bytes)
 
 static void *out_of_memory(size_t n, size_t size)
 {
-    ck_fail(COKE_ENOMEM, "out of memory: %zu items of %zu bytes", n, size);
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        ck_fail(COKE_ENOMEM, "out of memory: %zu times %zu bytes", n, size);
+    else
+        ck_fail(COKE_ENOMEM, "out of memory: %zu bytes", bytes);
     return NULL;
+}
+
+int ck_mem_check_room(size_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return COKE_OK;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return ck_fail(COKE_ENOMEM,
+                       "out of memory: less than %zu MB are left of the %lld MB that the limit "
+                       "of the address space (ulimit -v) allows",
+                       bytes >> 20, (long long)(limit.rlim_cur >> 20));
+    munmap(p, bytes);
+    return COKE_OK;
 }
 
 void *ck_alloc_array(size_t n, size_t size)
@@ -95,6 +117,7 @@ void ck_free(void *p)
     free(h);
 }
 
+/* Only whole pages inside the block: its ends may share a page with other blocks. */
 void ck_mem_large_pages(void *p, size_t bytes)
 {
     const uintptr_t page = 4096;

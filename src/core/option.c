@@ -1,47 +1,64 @@
-/* option.c - option tables: defaults, parsing with bounds, nearest names. */
+/* option.c - option tables: composition, names, defaults, copies, checks. */
 #include "core/option.h"
 #include "core/error.h"
+#include "core/mem.h"
+#include "core/option_value.h"
+#include "core/state.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
-static void *field(void *options, const struct coke_option *o)
+/* ---- composition ---- */
+
+static const struct ck_option_override *find_override(const struct ck_option_override *list,
+                                                      const char *name)
 {
-    return (char *)options + o->offset;
+    for (; list && list->name; list++)
+        if (strcmp(list->name, name) == 0)
+            return list;
+    return NULL;
 }
 
-static const void *field_const(const void *options, const struct coke_option *o)
+static void apply_override(struct ck_option *o, const struct ck_option_override *v)
 {
-    return (const char *)options + o->offset;
-}
-
-void coke_options_default(const struct coke_option_table *t, void *options)
-{
-    memset(options, 0, t->size);
-    for (int i = 0; i < t->n; i++) {
-        const struct coke_option *o = &t->row[i];
-        void *p = field(options, o);
-        switch (o->type) {
-        case COKE_OPT_INT:
-            *(int64_t *)p = (int64_t)o->def;
-            break;
-        case COKE_OPT_FLOAT:
-            *(double *)p = o->def;
-            break;
-        case COKE_OPT_FLAG:
-        case COKE_OPT_CHOICE:
-            *(int32_t *)p = (int32_t)o->def;
-            break;
-        case COKE_OPT_INTS:
-            if (o->def > 0)
-                *(struct coke_ints *)p = (struct coke_ints){.n = 1, .v = {(int32_t)o->def}};
-            break;
-        }
+    if (v->new_def)
+        o->def = v->def;
+    if (v->new_bounds) {
+        o->min = v->min;
+        o->max = v->max;
     }
+    if (v->choices)
+        o->choices = v->choices;
+    if (v->help)
+        o->help = v->help;
+    if (v->alias)
+        o->alias = v->alias;
 }
 
+void ck_option_join(struct ck_option_table *out, struct ck_option *row, int room, size_t size,
+                    const struct ck_option_part *part, int nparts)
+{
+    int n = 0;
+    for (int p = 0; p < nparts; p++)
+        for (int i = 0; i < part[p].table->n; i++) {
+            const struct ck_option *o = &part[p].table->row[i];
+            const struct ck_option_override *v = find_override(part[p].override, o->name);
+            if (v && v->drop)
+                continue;
+            assert(n < room);
+            row[n] = *o;
+            row[n].offset += part[p].offset;
+            if (v)
+                apply_override(&row[n], v);
+            n++;
+        }
+    *out = (struct ck_option_table){row, n, size, part, nparts};
+}
+
+/* ---- names ---- */
+
+/* Edit distance; names too long to be near anything count as far. */
 static int distance(const char *a, const char *b)
 {
     enum { MAX = 40 };
@@ -66,224 +83,188 @@ static int distance(const char *a, const char *b)
     return row[lb];
 }
 
-static const struct coke_option *find(const struct coke_option_table *t, const char *name)
+static int is_among(const char *word, const char *const *words, int n)
 {
-    const struct coke_option *near = &t->row[0];
+    for (int i = 0; i < n; i++)
+        if (strcmp(word, words[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* What other programs call an option, as far as words [n] have it; or NULL. */
+static const char *find_synonym(const char *word, const char *const *words, int n)
+{
+    static const char *const pairs[][2] = {
+        {"lr", "rate"},
+        {"learning-rate", "rate"},
+        {"wd", "weight-decay"},
+        {"bs", "batch"},
+        {"batch-size", "batch"},
+        {"clusters", "k"},
+        {"n-clusters", "k"},
+        {"num-clusters", "k"},
+        {"max-iter", "max-epochs"},
+        {"num-epochs", "epochs"},
+        {"max-epochs", "epochs"},
+        {"warmup-epochs", "warmup"},
+        {"temp", "temperature"},
+        {"tau", "temperature"},
+        {"opt", "optimizer"},
+        {"model", "arch"},
+        {"architecture", "arch"},
+        {"pretrained", "init"},
+        {"weights", "init"},
+        {"image-size", "size"},
+        {"img-size", "size"},
+        {"resolution", "size"},
+        {"num-workers", "workers"},
+        {"num-threads", "threads"},
+        {"n-jobs", "threads"},
+        {"out", "output"},
+        {"output-dir", "output"},
+        {"random-state", "seed"},
+        {"dtype", "precision"},
+        {"mean", "normalize"},
+        {"std", "normalize"},
+        {"grad-accum", "accumulate"},
+        {"neighbors", "neighbours"},
+        {"resume", "resume-anyway"},
+        {"overwrite", "force"},
+        {"bg", "background"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (strcmp(pairs[i][0], word) == 0 && is_among(pairs[i][1], words, n))
+            return pairs[i][1];
+    return NULL;
+}
+
+const char *ck_nearest(const char *word, const char *const *words, int n)
+{
+    char dashed[64];
     int least = 1000;
-    for (int i = 0; i < t->n; i++) {
-        int d = distance(name, t->row[i].name);
-        if (d == 0)
-            return &t->row[i];
+    snprintf(dashed, sizeof dashed, "%s", word);
+    for (char *p = dashed; *p; p++)
+        *p = *p == '_' ? '-' : *p;
+    const char *near = find_synonym(dashed, words, n);
+    if (near)
+        return near;
+    for (int i = 0; i < n; i++) {
+        int d = distance(word, words[i]);
         if (d < least) {
             least = d;
-            near = &t->row[i];
+            near = words[i];
         }
     }
-    if (least <= 1 + (int)strlen(near->name) / 3)
-        ck_fail(COKE_EUSAGE, "unknown option '%s'; the nearest is '%s'", name, near->name);
+    return near && least <= 1 + (int)strlen(near) / 3 ? near : NULL;
+}
+
+/* Names before aliases: the former name of one option may be the name of another. */
+const struct ck_option *ck_option_find(const struct ck_option_table *t, const char *name)
+{
+    for (int i = 0; i < t->n; i++)
+        if (strcmp(t->row[i].name, name) == 0)
+            return &t->row[i];
+    for (int i = 0; i < t->n; i++)
+        if (t->row[i].alias && strcmp(t->row[i].alias, name) == 0)
+            return &t->row[i];
+    return NULL;
+}
+
+const struct ck_option *ck_option_require(const struct ck_option_table *t, const char *name)
+{
+    enum { MAX = 128 };
+    const char *names[MAX];
+    const struct ck_option *o = ck_option_find(t, name);
+    if (o)
+        return o;
+    for (int i = 0; i < t->n && i < MAX; i++)
+        names[i] = t->row[i].name;
+    const char *near = ck_nearest(name, names, t->n < MAX ? t->n : MAX);
+    if (near)
+        ck_fail(COKE_EUSAGE, "unknown option '%s'; the nearest is '%s'", name, near);
     else
         ck_fail(COKE_EUSAGE, "unknown option '%s'", name);
     return NULL;
 }
 
-static int is_auto(const struct coke_option *o, const char *value)
+const char *ck_option_meta(const struct ck_option *o, const struct ck_state *s,
+                           const char *prefix)
 {
-    return o->choices && strcmp(o->choices, value) == 0;
+    char key[96];
+    snprintf(key, sizeof key, "%s%s", prefix, o->name);
+    const char *value = ck_state_meta(s, key);
+    if (value || !o->alias)
+        return value;
+    snprintf(key, sizeof key, "%s%s", prefix, o->alias);
+    return ck_state_meta(s, key);
 }
 
-static int check_bounds(const struct coke_option *o, double x)
+int ck_options_from_meta(const struct ck_option_table *t, void *options,
+                         const struct ck_state *s, const char *prefix)
 {
-    if (x >= o->min && x <= o->max)
-        return COKE_OK;
-    int digits = o->type == COKE_OPT_FLOAT ? 6 : 16; /* counts are written out */
-    return ck_fail(COKE_EUSAGE, "%s: %.*g is not within %.*g..%.*g", o->name, digits, x, digits,
-                   o->min, digits, o->max);
-}
-
-static int parse_int(const struct coke_option *o, const char *value, int64_t *out)
-{
-    char *end;
-    errno = 0;
-    long long x = strtoll(value, &end, 10);
-    if (end == value || *end || errno)
-        return ck_fail(COKE_EUSAGE, "%s: '%s' is not an integer", o->name, value);
-    int rc = check_bounds(o, (double)x);
-    if (!rc)
-        *out = x;
-    return rc;
-}
-
-static int parse_float(const struct coke_option *o, const char *value, double *out)
-{
-    char *end;
-    double x = strtod(value, &end);
-    if (end == value || *end || !isfinite(x))
-        return ck_fail(COKE_EUSAGE, "%s: '%s' is not a number", o->name, value);
-    int rc = check_bounds(o, x);
-    if (!rc)
-        *out = x;
-    return rc;
-}
-
-static int parse_flag(const struct coke_option *o, const char *value, int32_t *out)
-{
-    static const char *const words[] = {"0", "1", "off", "on", "no", "yes", "false", "true"};
-    for (int i = 0; i < 8; i++)
-        if (strcmp(value, words[i]) == 0) {
-            *out = i % 2;
-            return COKE_OK;
-        }
-    return ck_fail(COKE_EUSAGE, "%s: '%s' is neither on nor off", o->name, value);
-}
-
-static int parse_choice(const struct coke_option *o, const char *value, int32_t *out)
-{
-    size_t len = strlen(value);
-    int32_t index = 0;
-    for (const char *p = o->choices; p; index++) {
-        const char *bar = strchr(p, '|');
-        size_t n = bar ? (size_t)(bar - p) : strlen(p);
-        if (n == len && strncmp(p, value, n) == 0) {
-            *out = index;
-            return COKE_OK;
-        }
-        p = bar ? bar + 1 : NULL;
-    }
-    return ck_fail(COKE_EUSAGE, "%s: '%s' is none of %s", o->name, value, o->choices);
-}
-
-static int parse_ints(const struct coke_option *o, const char *value, struct coke_ints *out)
-{
-    struct coke_ints list = {0};
-    const char *p = value;
-    for (;;) {
-        char item[24];
-        size_t n = strcspn(p, ",");
-        if (n >= sizeof item || list.n == COKE_MAX_HEADS)
-            return ck_fail(COKE_EUSAGE, "%s: '%s' is not a list of at most %d integers",
-                           o->name, value, COKE_MAX_HEADS);
-        memcpy(item, p, n);
-        item[n] = 0;
-        int64_t x = 0;
-        int rc = parse_int(o, item, &x);
-        if (rc)
-            return rc;
-        list.v[list.n++] = (int32_t)x;
-        if (!p[n])
-            break;
-        p += n + 1;
-    }
-    *out = list;
-    return COKE_OK;
-}
-
-int coke_options_set(const struct coke_option_table *t, void *options, const char *name,
-                     const char *value)
-{
-    const struct coke_option *o = find(t, name);
-    if (!o)
-        return COKE_EUSAGE;
-    void *p = field(options, o);
-    switch (o->type) {
-    case COKE_OPT_INT:
-        if (is_auto(o, value)) {
-            *(int64_t *)p = (int64_t)o->def;
-            return COKE_OK;
-        }
-        return parse_int(o, value, p);
-    case COKE_OPT_FLOAT:
-        if (is_auto(o, value)) {
-            *(double *)p = o->def;
-            return COKE_OK;
-        }
-        return parse_float(o, value, p);
-    case COKE_OPT_FLAG:
-        return parse_flag(o, value, p);
-    case COKE_OPT_CHOICE:
-        return parse_choice(o, value, p);
-    case COKE_OPT_INTS:
-        return parse_ints(o, value, p);
-    }
-    return ck_fail(COKE_EFAIL, "option '%s' has no type", name);
-}
-
-static void choice_word(const struct coke_option *o, int32_t index, char *value, size_t size)
-{
-    const char *p = o->choices;
-    for (; index > 0; index--)
-        p = strchr(p, '|') + 1;
-    snprintf(value, size, "%.*s", (int)strcspn(p, "|"), p);
-}
-
-/* The shortest text that gives the number back. */
-static void print_double(double x, char *value, size_t size)
-{
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(value, size, "%.*g", digits, x);
-        if (strtod(value, NULL) == x)
-            return;
-    }
-}
-
-int coke_options_get(const struct coke_option_table *t, const void *options, const char *name,
-                     char *value, size_t size)
-{
-    const struct coke_option *o = find(t, name);
-    if (!o)
-        return COKE_EUSAGE;
-    const void *p = field_const(options, o);
-    size_t used = 0;
-    value[0] = 0;
-    switch (o->type) {
-    case COKE_OPT_INT:
-        if (o->choices && *(const int64_t *)p == (int64_t)o->def)
-            snprintf(value, size, "%s", o->choices);
-        else
-            snprintf(value, size, "%lld", (long long)*(const int64_t *)p);
-        break;
-    case COKE_OPT_FLOAT:
-        if (o->choices && *(const double *)p == o->def)
-            snprintf(value, size, "%s", o->choices);
-        else
-            print_double(*(const double *)p, value, size);
-        break;
-    case COKE_OPT_FLAG:
-        snprintf(value, size, "%s", *(const int32_t *)p ? "on" : "off");
-        break;
-    case COKE_OPT_CHOICE:
-        choice_word(o, *(const int32_t *)p, value, size);
-        break;
-    case COKE_OPT_INTS:
-        for (int i = 0; i < ((const struct coke_ints *)p)->n && used < size; i++)
-            used += (size_t)snprintf(value + used, size - used, "%s%d", i ? "," : "",
-                                     ((const struct coke_ints *)p)->v[i]);
-        break;
-    }
-    return COKE_OK;
-}
-
-int ck_options_check(const struct coke_option_table *t, const void *options)
-{
+    int found = 0;
+    ck_options_default(t, options);
     for (int i = 0; i < t->n; i++) {
-        const struct coke_option *o = &t->row[i];
-        const void *p = field_const(options, o);
-        int rc = COKE_OK;
-        if (o->type == COKE_OPT_INT)
-            rc = check_bounds(o, (double)*(const int64_t *)p);
-        else if (o->type == COKE_OPT_FLOAT)
-            rc = check_bounds(o, *(const double *)p);
-        else if (o->type == COKE_OPT_INTS &&
-                 (((const struct coke_ints *)p)->n < 0 ||
-                  ((const struct coke_ints *)p)->n > COKE_MAX_HEADS))
-            rc = ck_fail(COKE_EUSAGE, "%s: a list of %d, at most %d are possible", o->name,
-                         ((const struct coke_ints *)p)->n, COKE_MAX_HEADS);
-        else if (o->type == COKE_OPT_INTS)
-            for (int j = 0; j < ((const struct coke_ints *)p)->n && !rc; j++)
-                rc = check_bounds(o, ((const struct coke_ints *)p)->v[j]);
-        else
-            rc = check_bounds(o, *(const int32_t *)p);
-        if (rc)
-            return rc;
+        const char *value = ck_option_meta(&t->row[i], s, prefix);
+        if (value && ck_options_set(t, options, t->row[i].name, value)) {
+            ck_options_release(t, options);
+            return COKE_EFORMAT;
+        }
+        found += value != NULL;
     }
+    return found;
+}
+
+/* ---- whole structs ---- */
+
+static void set_defaults(const struct ck_option_table *t, char *options)
+{
+    for (int p = 0; p < t->nparts; p++)
+        set_defaults(t->part[p].table, options + t->part[p].offset);
+    for (int i = 0; i < t->n; i++)
+        ck_option_set_default(&t->row[i], options);
+}
+
+void ck_options_default(const struct ck_option_table *t, void *options)
+{
+    memset(options, 0, t->size);
+    set_defaults(t, options);
+}
+
+static const char **text_field(const struct ck_option *o, void *options)
+{
+    return (const char **)(void *)((char *)options + o->offset);
+}
+
+void ck_options_release(const struct ck_option_table *t, void *options)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->row[i].type == CK_OPT_TEXT) {
+            const char **text = text_field(&t->row[i], options);
+            ck_free((void *)(uintptr_t)*text);
+            *text = NULL;
+        }
+}
+
+int ck_options_copy(const struct ck_option_table *t, void *to, const void *from)
+{
+    int lost = 0;
+    memcpy(to, from, t->size);
+    for (int i = 0; i < t->n; i++)
+        if (t->row[i].type == CK_OPT_TEXT) {
+            const char **text = text_field(&t->row[i], to);
+            const char *original = *text;
+            *text = original && !lost ? ck_strdup(original) : NULL;
+            lost |= original && !*text;
+        }
+    if (lost)
+        ck_options_release(t, to);
+    return lost ? COKE_ENOMEM : COKE_OK;
+}
+
+int ck_options_check(const struct ck_option_table *t, const void *options)
+{
+    for (int i = 0; i < t->n; i++)
+        CK_RETURN_IF(ck_option_check(&t->row[i], options));
     return COKE_OK;
 }

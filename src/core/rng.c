@@ -1,4 +1,4 @@
-/* rng.c - randomness as a function: Philox4x32-10 (Salmon et al., SC 2011) and a Feistel
+/* rng.c - counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011) and a Feistel
  * permutation with cycle walking. */
 #include "core/rng.h"
 
@@ -61,16 +61,17 @@ void ck_rng_normal(uint64_t seed, uint32_t stream, uint64_t a, uint32_t b, doubl
     out[1] = r * sin(6.283185307179586 * v);
 }
 
-int ck_rng_in_sample(uint64_t seed, uint64_t i, double share)
+/* The finalizer of SplitMix64. */
+int ck_rng_in_sample(uint64_t seed, uint64_t i, double fraction)
 {
     uint64_t x = (i + 1) * 0x9E3779B97F4A7C15u + seed * 0xD1B54A32D192ED03u;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
     x ^= x >> 31;
-    return (double)(x >> 11) * 0x1p-53 < share;
+    return (double)(x >> 11) * 0x1p-53 < fraction;
 }
 
-enum { ROUNDS = 6 };
+enum { ROUNDS = 6 }; /* of the Feistel network, one key each */
 
 void ck_perm_init(struct ck_perm *p, uint64_t seed, uint32_t stream, uint64_t epoch, uint64_t n)
 {
@@ -87,6 +88,7 @@ void ck_perm_init(struct ck_perm *p, uint64_t seed, uint32_t stream, uint64_t ep
     p->key[5] = w[1];
 }
 
+/* A 32-bit integer hash; the round function of the Feistel network. */
 static uint32_t mix(uint32_t x)
 {
     x ^= x >> 16;
@@ -96,8 +98,8 @@ static uint32_t mix(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* A bijection of the 2^(2 half_bits) numbers, which are fewer than 4n; walking its cycle until
- * a number below n comes up makes it one of 0..n-1. */
+/* The network is a bijection of 2^(2 half_bits) numbers. Applying it again while the result is
+ * >= n (cycle walking) makes it one of 0..n-1, in at most 4 applications on average. */
 uint64_t ck_perm_at(const struct ck_perm *p, uint64_t position)
 {
     uint32_t mask = ((uint32_t)1 << p->half_bits) - 1;

@@ -20,15 +20,15 @@ int ck_share_gather_items(const struct ck_share *s, void *all, int64_t n, int64_
     return s->gather(s->arg, mine, all, bytes);
 }
 
-void ck_share_put_options(FILE *to, const struct coke_option_table *t, const void *options,
+void ck_share_put_options(FILE *to, const struct ck_option_table *t, const void *options,
                           int (*may_differ)(const char *name))
 {
     char value[1024];
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
-        if (may_differ && may_differ(name))
+        if (t->row[i].local || (may_differ && may_differ(name)))
             continue;
-        if (coke_options_get(t, options, name, value, sizeof value) == COKE_OK)
+        if (ck_options_get(t, options, name, value, sizeof value) == COKE_OK)
             fprintf(to, "option '%s'\t%s\n", name, value);
     }
 }

@@ -1,10 +1,11 @@
-/* share.h - dividing work among the processes of a group: which part is mine, and how the parts
- * come together. dist fills the interface (ck_group_share); layers that must not know dist, such
- * as cluster, use it. */
+/* share.h - interface for dividing work among the processes of a group and collecting the
+ * parts. dist fills it (ck_group_share); layers that must not include dist, such as cluster,
+ * use it. */
 #ifndef CK_SHARE_H
 #define CK_SHARE_H
 
-#include "coke.h"
+#include "coke/types.h"
+#include "core/option.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { CK_SHARE_WORD = 4 };
 /* All functions are collective: every process of the group calls them in the same order, from
  * one thread. With size 1 they are never called and may be NULL. */
 struct ck_share {
-    int rank, size;
+    int rank, size; /* of this process; of the group */
     /* Parts of bytes[rank] bytes, concatenated in `all` on every process. `mine` may already be
      * in its place in `all`. */
     int (*gather)(void *arg, const void *mine, void *all, const int64_t *bytes);
@@ -29,10 +30,10 @@ struct ck_share {
     void *arg;
 };
 
-/* A process that has all the work. */
+/* A group of one process, which does all the work. */
 struct ck_share ck_share_alone(void);
 
-/* The first of n items that belong to process `rank` of `size`; its part ends where that of
+/* The first of the items of process `rank` of `size` out of n; its part ends where that of
  * rank + 1 begins. n < 2^63 / size. */
 int64_t ck_share_first(int64_t n, int rank, int size);
 
@@ -43,7 +44,7 @@ int ck_share_gather_items(const struct ck_share *s, void *all, int64_t n, int64_
 
 /* Lines for agree_text: the options, except those that may differ between processes (NULL: none
  * may). */
-void ck_share_put_options(FILE *to, const struct coke_option_table *t, const void *options,
+void ck_share_put_options(FILE *to, const struct ck_option_table *t, const void *options,
                           int (*may_differ)(const char *name));
 
 #endif

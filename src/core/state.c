@@ -1,9 +1,12 @@
-/* state.c - a named list of tensors and text. */
+/* state.c - a list of named tensors and texts. */
 #include "core/state.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "core/vec.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +77,14 @@ int ck_state_add_meta(struct ck_state *s, const char *key, const char *value)
 int ck_state_add_meta_number(struct ck_state *s, const char *key, double value)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.17g", value);
+    ck_format(text, sizeof text, "%.17g", value);
+    return ck_state_add_meta(s, key, text);
+}
+
+int ck_state_add_meta_int(struct ck_state *s, const char *key, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
     return ck_state_add_meta(s, key, text);
 }
 
@@ -124,15 +134,39 @@ int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtyp
     return COKE_OK;
 }
 
+/* The text under key, which must be there. strtod and strtoll skip white space, which no
+ * writer puts before a number. */
+static int find_number(const struct ck_state *s, const char *key, const char **text)
+{
+    *text = ck_state_meta(s, key);
+    if (!*text)
+        return ck_fail(COKE_EFORMAT, "metadata '%s' is missing", key);
+    if (isspace((unsigned char)**text))
+        return ck_fail(COKE_EFORMAT, "metadata '%s' is '%s', not a number", key, *text);
+    return COKE_OK;
+}
+
 int ck_state_meta_number(const struct ck_state *s, const char *key, double *out)
 {
-    const char *text = ck_state_meta(s, key);
-    if (!text)
-        return ck_fail(COKE_EFORMAT, "metadata '%s' is missing", key);
+    const char *text;
     char *end;
-    *out = strtod(text, &end);
+    CK_RETURN_IF(find_number(s, key, &text));
+    *out = ck_parse_double(text, &end);
     if (end == text || *end)
         return ck_fail(COKE_EFORMAT, "metadata '%s' is '%s', not a number", key, text);
+    return COKE_OK;
+}
+
+int ck_state_meta_int(const struct ck_state *s, const char *key, int64_t *out)
+{
+    const char *text;
+    char *end;
+    CK_RETURN_IF(find_number(s, key, &text));
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno)
+        return ck_fail(COKE_EFORMAT, "metadata '%s' is '%s', not an integer", key, text);
+    *out = value;
     return COKE_OK;
 }
 

@@ -1,4 +1,8 @@
-/* state.h - a named list of tensors and text: what checkpoints and models are made of. */
+/* state.h - a list of named tensors and texts, the content of checkpoints and models.
+ *
+ * A state owns names and texts and borrows tensor data: from the object that adds it, which
+ * must outlive the state, or from a mapped file, which the state releases (backing). One thread
+ * at a time. */
 #ifndef CK_STATE_H
 #define CK_STATE_H
 
@@ -32,11 +36,11 @@ struct ck_tensor {
     enum ck_dtype dtype;
     int ndim;
     int64_t shape[CK_MAX_DIMS];
-    const void *data; /* borrowed: from the state's writer, or from the mapped file */
+    const void *data; /* borrowed; see above */
 };
 
 struct ck_meta {
-    char *key, *value;
+    char *key, *value; /* owned */
 };
 
 struct ck_state {
@@ -52,24 +56,28 @@ struct ck_state {
 
 /* A zeroed struct is an empty state. */
 void ck_state_release(struct ck_state *s);
+/* ndim <= CK_MAX_DIMS. Does not check for duplicate names. */
 int ck_state_add(struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
                  const int64_t *shape, const void *data);
 int ck_state_add_meta(struct ck_state *s, const char *key, const char *value);
 int ck_state_add_meta_number(struct ck_state *s, const char *key, double value); /* exact */
+int ck_state_add_meta_int(struct ck_state *s, const char *key, int64_t value);
 
+/* Borrowed from the state; NULL = absent. */
 const struct ck_tensor *ck_state_find(const struct ck_state *s, const char *name);
 const char *ck_state_meta(const struct ck_state *s, const char *key); /* NULL = absent */
 int64_t ck_tensor_elements(const struct ck_tensor *t);
 
-/* Copies tensor `name` to out after checking dtype and shape; a mismatch is an error in words.
- */
+/* Copies tensor `name` to out after checking dtype and shape; a mismatch is COKE_EFORMAT. */
 int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
                   const int64_t *shape, void *out);
-/* Adds the tensors (borrowed) and texts of `part` under prefixed names; names are at most 127
- * characters long. */
+/* Adds tensors (borrowed) and texts of `part` with prefixed names, which are truncated at 127
+ * characters. */
 int ck_state_add_part(struct ck_state *s, const char *prefix, const struct ck_state *part);
-/* The reverse: what has the prefix, without it, is added to `part`. */
+/* The reverse: adds everything with the prefix to `part`, without the prefix. */
 int ck_state_take_part(struct ck_state *part, const char *prefix, const struct ck_state *s);
+/* Numbers of the metadata; COKE_EFORMAT if the text is absent or more than a number. */
 int ck_state_meta_number(const struct ck_state *s, const char *key, double *out);
+int ck_state_meta_int(const struct ck_state *s, const char *key, int64_t *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* stats.c - smallest, middle and largest of a list of counts. */
+/* stats.c - min, median and max of counts. */
 #include "core/stats.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* vec.h - growable arrays: an array that its owner appends to, with the room it has. */
+/* vec.h - growable arrays: a pointer and its capacity, both held by the owner. */
 #ifndef CK_VEC_H
 #define CK_VEC_H
 
@@ -8,8 +8,8 @@
 /* Called by ck_vec_reserve when there is not enough room. */
 int ck_vec_grow(void *items, int64_t *room, int64_t need, size_t size);
 
-/* Makes room for `need` items of `size` bytes in the array that the pointer at `items` points to.
- * It at least doubles, so that appending n items copies O(n). New items are undefined. On
+/* Makes room for `need` items of `size` bytes in the array that the pointer at `items` points
+ * to. It at least doubles, so that appending n items copies O(n). New items are undefined. On
  * COKE_ENOMEM the array and *room are as before. */
 static inline int ck_vec_reserve(void *items, int64_t *room, int64_t need, size_t size)
 {

@@ -1,21 +1,37 @@
-/* workers.c - the OpenMP team: how many, and loops whose chunks do not depend on it. */
+/* workers.c - the OpenMP team: its size, and loops whose chunks do not depend on it. */
 #include "core/workers.h"
 #include "core/error.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 
-static int wanted; /* 0 = as OpenMP decides */
-static int first;  /* what it had decided */
+static int wanted; /* 0 = the default of OpenMP */
+static int first;  /* that default; 0 = not yet known */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-int coke_set_threads(int n)
+/* libgomp does not survive fork(): the child would wait for threads that only the parent has.
+ * The forking thread ends its team first; both processes start a new one when they need it. In
+ * a parallel region this does nothing. */
+static void before_fork(void)
+{
+    omp_pause_resource_all(omp_pause_soft);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, NULL, NULL);
+}
+
+int ck_set_threads(int n)
 {
     if (n < 0 || n > 4096)
         return ck_fail(COKE_EUSAGE, "threads: %d is not within 0..4096 (0 = all cores)", n);
+    pthread_once(&once, watch_forks);
     if (!first)
         first = omp_get_max_threads();
     wanted = n;
-    omp_set_num_threads(n ? n : first); /* oneDNN asks OpenMP */
+    omp_set_num_threads(n ? n : first); /* oneDNN takes its team from OpenMP */
     return COKE_OK;
 }
 
@@ -31,14 +47,11 @@ void ck_share_cores(int sharers)
 
 int ck_threads(void)
 {
+    pthread_once(&once, watch_forks);
     return wanted ? wanted : omp_get_max_threads();
 }
 
-int coke_threads(void)
-{
-    return ck_threads();
-}
-
+/* Chunks are dealt dynamically: their results must not depend on the order. */
 void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg)
 {
     int team = ck_threads();

@@ -1,17 +1,21 @@
-/* workers.h - the OpenMP team: how many, and loops whose chunks do not depend on it. */
+/* workers.h - the OpenMP team: its size, and loops whose chunks do not depend on it.
+ *
+ * The team size is global to the process; set it while no parallel loop runs. A child of fork()
+ * starts a team of its own. */
 #ifndef CK_WORKERS_H
 #define CK_WORKERS_H
 
 #include <stdint.h>
 
-int ck_threads(void); /* team size in use */
-/* So many processes run on the same cores: "all" of them are this process's part. A number in
- * OMP_NUM_THREADS stands. */
+int ck_set_threads(int n); /* 0 = all cores */
+int ck_threads(void);      /* current team size */
+/* `sharers` processes share these cores: the default team size becomes cores / sharers, unless
+ * OMP_NUM_THREADS is set. Called once, when the process joins its group. */
 void ck_share_cores(int sharers);
 
-/* Calls fn(arg, chunk, worker) for every chunk 0..chunks-1, in any order, on the team;
- * worker < ck_threads() names scratch space. fn may not depend on which worker it runs on.
- * Called by fn, it runs all chunks on the worker that calls, as worker 0. */
+/* Calls fn(arg, chunk, worker) for every chunk 0..chunks-1, in any order, on the team; worker <
+ * ck_threads() is an index for scratch space. fn must not depend on which worker it runs on.
+ * Nested calls run all chunks on the calling thread, as worker 0. */
 void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* augment.c - one image becomes the views that training looks at. */
+/* augment.c - turns one image into the augmented views of a training step. */
 #include "data/augment.h"
 #include "core/error.h"
 #include "core/rng.h"
@@ -8,10 +8,10 @@
 
 /* ---- drawing ---- */
 
-/* Numbers of the draws: each gives four 32-bit words. Never renumber: seeds would change their
- * meaning. */
+/* Number of each draw, which yields four 32-bit words. Never renumber: the same seed would give
+ * other images, and resumed trainings would change. */
 enum {
-    DRAW_CROP = 0, /* and the nine attempts after it */
+    DRAW_CROP = 0, /* and the nine attempts after it: 0..9 */
     DRAW_CHANCES = 10,
     DRAW_MORE,
     DRAW_FACTORS,
@@ -21,6 +21,7 @@ enum {
     CROP_ATTEMPTS = 10
 };
 
+/* Counter-based: no state, so the order of images and threads does not matter. */
 static void draw_words(const struct ck_draw_key *key, int draw, uint32_t w[4])
 {
     uint32_t b = ((uint32_t)key->epoch * VIEWS + (uint32_t)key->view) * DRAWS + (uint32_t)draw;
@@ -42,7 +43,7 @@ static int32_t below(int32_t n, uint32_t word)
     return (int32_t)(((uint64_t)word * (uint64_t)n) >> 32);
 }
 
-/* The whole image if its aspect ratio allows, else the largest part in the middle. */
+/* The largest centered part with an allowed aspect ratio; like torchvision's fallback. */
 static struct ck_box fallback_crop(int32_t width, int32_t height)
 {
     double aspect = (double)width / (double)height;
@@ -54,6 +55,8 @@ static struct ck_box fallback_crop(int32_t width, int32_t height)
     return (struct ck_box){(width - w) / 2, (height - h) / 2, w, h};
 }
 
+/* torchvision's RandomResizedCrop: a random area and aspect ratio, retried until the crop
+ * fits. */
 static struct ck_box draw_crop(const struct ck_view *v, const struct ck_draw_key *key,
                                int32_t width, int32_t height)
 {
@@ -75,6 +78,7 @@ static struct ck_box draw_crop(const struct ck_view *v, const struct ck_draw_key
     return fallback_crop(width, height);
 }
 
+/* torchvision's ColorJitter: the operations in random order, each with a random factor. */
 static void draw_jitter(struct ck_draw *d, const struct ck_view *v,
                         const struct ck_draw_key *key)
 {
@@ -126,7 +130,8 @@ void ck_canvas_release(struct ck_canvas *c)
     ck_planes_release(&c->spare);
 }
 
-/* The crop within the image that is there: scaled, and cut at its edges. */
+/* Translates a crop of the whole image to the decoded part: scaled, and clipped at its
+ * edges. */
 static struct ck_box crop_in_part(struct ck_box crop, const struct ck_box *part, int scale)
 {
     int32_t x0 = (crop.x + scale / 2) / scale, y0 = (crop.y + scale / 2) / scale;
@@ -141,7 +146,7 @@ static struct ck_box crop_in_part(struct ck_box crop, const struct ck_box *part,
     return (struct ck_box){x0, y0, x1 - x0, y1 - y0};
 }
 
-/* Copies the middle, with black where the image is smaller than that. */
+/* Copies the center; black where the image is smaller. */
 static int center_crop(const struct ck_planes *from, int32_t width, int32_t height,
                        struct ck_planes *to)
 {
@@ -150,7 +155,7 @@ static int center_crop(const struct ck_planes *from, int32_t width, int32_t heig
         return rc;
     int32_t left = (int32_t)rint((from->width - width) / 2.0);
     int32_t top = (int32_t)rint((from->height - height) / 2.0);
-    if (from->width < width) /* torchvision pads first: the smaller half on the left */
+    if (from->width < width) /* torchvision pads first, with the smaller half on the left */
         left = -((width - from->width) / 2);
     if (from->height < height)
         top = -((height - from->height) / 2);
@@ -171,8 +176,8 @@ static int center_crop(const struct ck_planes *from, int32_t width, int32_t heig
     return COKE_OK;
 }
 
-/* A picture beyond this aspect ratio loses its ends before it is resized: they would not be
- * seen, and could need any amount of memory. */
+/* Images with a larger aspect ratio lose their ends before resizing: the center crop would not
+ * show them, and resizing them could need any amount of memory. */
 enum { LONGEST_ASPECT = 64 };
 
 static int render_center(struct ck_canvas *c, const struct ck_view *v,
@@ -212,7 +217,7 @@ static void color_op(struct ck_planes *p, int op, float factor)
     }
 }
 
-/* Colours are defined for grey and RGB images only. */
+/* Color operations are defined for gray and RGB images only. */
 static void jitter_colors(struct ck_planes *p, const struct ck_draw *d)
 {
     if (p->channels != 1 && p->channels != 3)
@@ -233,8 +238,8 @@ int ck_view_render(struct ck_canvas *c, const struct ck_view *v, const struct ck
         CK_RETURN_IF(render_center(c, v, &d->crop, im));
     else if (im->width != v->width || im->height != v->height)
         return ck_fail(COKE_EFORMAT,
-                       "%d x %d pixels, not %d x %d like the others; a recipe that "
-                       "resizes is needed",
+                       "%d x %d pixels, not %d x %d like the others; use a recipe "
+                       "that resizes",
                        im->width, im->height, v->width, v->height);
     else
         CK_RETURN_IF(ck_planes_from_image(&c->planes, im));

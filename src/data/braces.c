@@ -1,4 +1,4 @@
-/* braces.c - x-{000..146}.tar as the names of its files. */
+/* braces.c - expands x-{000..146}.tar to file names. */
 #include "data/braces.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One pair of braces and what is around it. */
+/* The first pair of braces and the text around it; borrows from the pattern. */
 struct pattern {
     const char *text;
     int before;       /* length */
@@ -15,6 +15,7 @@ struct pattern {
     const char *after;
 };
 
+/* Replaces the braces by one piece and expands the rest recursively. */
 static int expand_piece(const struct pattern *p, const char *piece, int n, struct ck_names *out)
 {
     size_t size = strlen(p->text) + (size_t)n + 1;
@@ -37,9 +38,9 @@ static int expand_range(const struct pattern *p, struct ck_names *out)
         end != p->length || last < first)
         return ck_fail(COKE_EUSAGE, "%s: {%.*s} is not a range such as {000..146}", p->text,
                        p->length, p->body);
-    if (last - first >= CK_BRACES_MOST)
-        return ck_fail(COKE_EUSAGE, "%s: stands for more than %d files", p->text,
-                       CK_BRACES_MOST);
+    if (last - first >= CK_BRACES_MAX)
+        return ck_fail(COKE_EUSAGE, "%s: expands to more than %d files", p->text,
+                       CK_BRACES_MAX);
     for (long long i = first; i <= last && !rc; i++) {
         int n = snprintf(number, sizeof number, "%0*lld", p->body[0] == '0' ? middle : 1, i);
         rc = expand_piece(p, number, n, out);
@@ -65,9 +66,9 @@ int ck_braces_expand(const char *pattern, struct ck_names *out)
 {
     const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
     if (!open) {
-        if (out->n == CK_BRACES_MOST)
-            return ck_fail(COKE_EUSAGE, "%s: one of more than %d files", pattern,
-                           CK_BRACES_MOST);
+        if (out->n == CK_BRACES_MAX)
+            return ck_fail(COKE_EUSAGE, "%s: the pattern expands to more than %d files",
+                           pattern, CK_BRACES_MAX);
         return ck_names_add(out, pattern, strlen(pattern));
     }
     if (!close)

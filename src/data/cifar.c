@@ -1,7 +1,8 @@
-/* cifar.c - CIFAR-10 and CIFAR-100 as their authors' binary files.
+/* cifar.c - CIFAR-10 and CIFAR-100 in their authors' binary format.
  *
  * A record of CIFAR-10 is a label and three planes of 32 x 32; one of CIFAR-100 begins with two
- * labels, coarse (0..19) and fine (0..99). The files are read into memory whole. */
+ * labels, coarse (0..19) and fine (0..99). All files are read into memory at opening, so
+ * reading an image cannot fail for the disk. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -14,9 +15,10 @@
 
 enum { SIDE = 32, PIXELS = SIDE * SIDE, BYTES = 3 * PIXELS, FILES_MAX = 5 };
 
+/* One file. */
 struct batch {
     char name[NAME_MAX + 1];
-    int64_t first; /* record */
+    int64_t first; /* number of its first record */
     int64_t n;
 };
 
@@ -78,7 +80,7 @@ static int fail_length(const char *path, int64_t size)
                    path, (long long)size, 1 + BYTES, 2 + BYTES);
 }
 
-/* Do all labels lie in their ranges if records have this head? */
+/* True if all labels are in range for records with this many labels. */
 static int is_plausible(const unsigned char *data, int64_t size, int head)
 {
     for (int64_t at = 0; at < size; at += head + BYTES)
@@ -87,8 +89,8 @@ static int is_plausible(const unsigned char *data, int64_t size, int head)
     return 1;
 }
 
-/* One file given by itself: the length says which of the two, else its name, else its labels.
- */
+/* Decides for a single file between CIFAR-10 and -100: by its length, else its name, else its
+ * labels. */
 static int find_head(const char *path, const unsigned char *data, int64_t size, int *head)
 {
     int fits10 = size % (1 + BYTES) == 0, fits100 = size % (2 + BYTES) == 0;
@@ -103,7 +105,7 @@ static int find_head(const char *path, const unsigned char *data, int64_t size, 
     return COKE_OK;
 }
 
-/* Appends a file. c->head 0: not known yet. */
+/* Appends a file to c->data. c->head 0: not known yet. */
 static int load_batch(struct cifar *c, const char *path)
 {
     int fd = -1, rc;
@@ -143,7 +145,7 @@ static int load_folder(struct cifar *c, const char *folder, const struct ck_data
     const char *const *names = is10 ? (test ? test10 : train10) : (test ? test100 : train100);
     int found = count_files(folder, names), all = 0;
     if (!found)
-        return ck_fail(COKE_EUSAGE, "%s: has no %s, which the %s split of CIFAR-%s is", folder,
+        return ck_fail(COKE_EUSAGE, "%s: %s is missing, the %s split of CIFAR-%s", folder,
                        *names, test ? "test" : "training", is10 ? "10" : "100");
     c->head = is10 ? 1 : 2;
     for (; names[all]; all++) {
@@ -152,13 +154,14 @@ static int load_folder(struct cifar *c, const char *folder, const struct ck_data
             CK_RETURN_IF(load_batch(c, path));
     }
     if (found < all)
-        CK_RETURN_IF(ck_dataset_add_note(&c->base, "%d of the %d training batches are there.",
+        CK_RETURN_IF(ck_dataset_add_note(&c->base, "Only %d of the %d training batches exist.",
                                          found, all));
     return COKE_OK;
 }
 
 /* ---- labels ---- */
 
+/* Fine or coarse labels, validated. */
 static int take_labels(struct cifar *c, int coarse)
 {
     int limit = c->head == 1 ? 10 : coarse ? 20 : 100, at = c->head == 2 && !coarse;
@@ -170,13 +173,14 @@ static int take_labels(struct cifar *c, int coarse)
             int64_t record = c->batch[b].first + i;
             int label = record_at(c, record)[at];
             if (label >= limit)
-                return ck_fail(COKE_EFORMAT, "%s: record %lld has the label %d, above %d",
+                return ck_fail(COKE_EFORMAT, "%s: record %lld has label %d, above %d",
                                c->batch[b].name, (long long)i, label, limit - 1);
             c->base.label[record] = label;
         }
     return COKE_OK;
 }
 
+/* From the names file beside the data; numbers without it. */
 static int name_classes(struct cifar *c, const char *folder, int coarse)
 {
     char path[PATH_MAX];
@@ -188,8 +192,8 @@ static int name_classes(struct cifar *c, const char *folder, int coarse)
     CK_TRY(join(path, folder, file));
     CK_TRY(ck_names_load(&names, path));
     if (names.n && names.n != n)
-        CK_TRY(ck_dataset_add_note(&c->base, "%s has %lld lines, not %d, and is not used.",
-                                   file, (long long)names.n, n));
+        CK_TRY(ck_dataset_add_note(&c->base, "%s has %lld lines, not %d, and is ignored.", file,
+                                   (long long)names.n, n));
     CK_TRY(names.n == n ? ck_dataset_name_classes(&c->base, &names)
                         : ck_dataset_number_classes(&c->base, n));
 done:
@@ -207,6 +211,7 @@ static const struct batch *find_batch(const struct cifar *c, int64_t i)
     return &c->batch[b];
 }
 
+/* Converts the planes to interleaved RGB. Any thread. */
 static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {
     const struct cifar *c = (const struct cifar *)d;

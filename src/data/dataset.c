@@ -1,40 +1,24 @@
-/* dataset.c - images and labels from what users have: which kind a source is, and what all
- * kinds share. */
+/* dataset.c - detects the kind of a source, and implements what all kinds share. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "io/load.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- names ---- */
 
+/* Ignores case. */
 int ck_ends_with(const char *name, const char *ending)
 {
     size_t n = strlen(name), m = strlen(ending);
-    return n >= m && strcasecmp(name + n - m, ending) == 0;
-}
-
-static int ends_with_any(const char *name, const char *const *endings)
-{
-    for (; *endings; endings++)
-        if (ck_ends_with(name, *endings))
-            return 1;
-    return 0;
-}
-
-int ck_is_image_name(const char *name)
-{
-    static const char *const endings[] = {".jpg", ".jpeg", ".png", ".ppm",  ".pgm",
-                                          ".pbm", ".pnm",  ".bmp", ".webp", NULL};
-    const char *dot = strrchr(name, '.');
-    return dot && ends_with_any(dot, endings);
+    return n >= m && ck_text_same(name + n - m, ending);
 }
 
 const char *ck_base_name(const char *path)
@@ -72,6 +56,7 @@ int ck_item_load_part(struct ck_item *item, int fd, const char *name, int64_t of
 
 /* ---- parts of a data set ---- */
 
+/* size: of the struct of the kind, which begins with struct ck_dataset. */
 void *ck_dataset_new(const struct ck_dataset_type *type, size_t size, const char *source)
 {
     struct ck_dataset *d = ck_calloc_array(1, size);
@@ -86,6 +71,7 @@ void *ck_dataset_new(const struct ck_dataset_type *type, size_t size, const char
     return d;
 }
 
+/* The kind frees its own members first; the shared ones follow. */
 void ck_dataset_free(struct ck_dataset *d)
 {
     if (!d)
@@ -102,12 +88,13 @@ void ck_dataset_free(struct ck_dataset *d)
     ck_free(d);
 }
 
+/* Notes are sentences, joined by a space. */
 int ck_dataset_add_note(struct ck_dataset *d, const char *fmt, ...)
 {
     char text[1024];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    ck_format_list(text, sizeof text, fmt, ap);
     va_end(ap);
     size_t used = d->note ? strlen(d->note) : 0, more = strlen(text);
     char *note = ck_alloc_array(used + more + 2, 1);
@@ -123,7 +110,7 @@ int ck_dataset_add_note(struct ck_dataset *d, const char *fmt, ...)
     return COKE_OK;
 }
 
-/* names NULL: numbers. */
+/* names NULL: class c is called "c". */
 static int set_classes(struct ck_dataset *d, int32_t n, const struct ck_names *names)
 {
     char number[16];
@@ -152,9 +139,11 @@ int ck_dataset_name_classes(struct ck_dataset *d, const struct ck_names *names)
 
 /* ---- opening ---- */
 
+/* On success *out belongs to the caller; on failure it stays NULL. */
 typedef int open_fn(struct ck_dataset **out, const char *path,
                     const struct ck_dataset_options *o);
 
+/* A folder without the files of CIFAR or IDX is a folder of image files. */
 static int open_directory(struct ck_dataset **out, const char *path,
                           const struct ck_dataset_options *o)
 {
@@ -167,18 +156,19 @@ static int open_directory(struct ck_dataset **out, const char *path,
 
 static int fail_kind(const char *path)
 {
-    if (ck_is_image_name(path))
-        return ck_fail(COKE_EUSAGE,
-                       "%s: one image is not a data set; give its folder, or a list of images "
-                       "in a .txt file",
-                       path);
+    if (ck_codec_reads_name(path))
+        return ck_fail(
+            COKE_EUSAGE,
+            "%s: a single image is not a data set; use its folder, or a list of images "
+            "in a .txt file",
+            path);
     return ck_fail(COKE_EUSAGE,
-                   "%s: not a kind of data set that is known: a folder, a list (.txt .tsv "
+                   "%s: unknown kind of data set; supported: a folder, a list (.txt .tsv "
                    ".csv .list), .tar, CIFAR .bin, IDX (...-ubyte[.gz]), .npy or synthetic:",
                    path);
 }
 
-/* By the name of a file that exists. */
+/* Selects the kind by the name of an existing file; NULL = unknown. */
 static open_fn *opener_by_name(const char *path)
 {
     static const struct {
@@ -200,6 +190,8 @@ static open_fn *opener_by_name(const char *path)
     return NULL;
 }
 
+/* Order matters: an existing file with braces in its name is not a pattern of shards, and pipes
+ * are read as tar. */
 static int open_source(struct ck_dataset **out, const char *source,
                        const struct ck_dataset_options *o)
 {
@@ -220,20 +212,22 @@ static int open_source(struct ck_dataset **out, const char *source,
     return open ? open(out, source, o) : fail_kind(source);
 }
 
-/* An option that would do nothing is a mistake. */
+/* Rejects options that would have no effect. */
 static int check_parts(const struct ck_dataset_type *t, const char *source,
                        const struct ck_dataset_options *o)
 {
     if (o->split != CK_SPLIT_TRAIN && !t->splits)
-        return ck_fail(COKE_EUSAGE,
-                       "split: %s (%s) is one part; name the folder or file of the other one",
-                       source, t->kind);
+        return ck_fail(
+            COKE_EUSAGE,
+            "split: %s (%s) has no splits; use the folder or file of the other split", source,
+            t->kind);
     if (o->coarse && !t->coarse)
         return ck_fail(COKE_EUSAGE, "coarse: only CIFAR-100 has super-classes, %s is %s",
                        source, t->kind);
     return COKE_OK;
 }
 
+/* Fills in what the kind left out: source and note are never NULL afterwards. */
 int ck_dataset_open(struct ck_dataset **out, const char *source,
                     const struct ck_dataset_options *options)
 {
@@ -258,6 +252,7 @@ done:
 
 /* ---- reading ---- */
 
+/* Resets the item but keeps its buffers, so that a loop does not allocate. */
 int ck_dataset_read(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {
     item->bytes = NULL;
@@ -266,6 +261,7 @@ int ck_dataset_read(struct ck_dataset *d, int64_t i, struct ck_item *item)
     return d->type->read(d, i, item);
 }
 
+/* type->label: of a stream, the label of the image that was read last. */
 int32_t ck_dataset_label(const struct ck_dataset *d, int64_t i)
 {
     if (d->type->label)

@@ -1,69 +1,63 @@
-/* dataset.h - images and labels from what users have, behind one interface.
+/* dataset.h - images and labels from any supported source, behind one interface.
  *
- * What a source is follows from its name and contents:
+ * The kind of a source follows from its name and contents:
  *
  *     DIR                          images, with a class for each subfolder or without labels;
  *                                  or the folder of CIFAR-10/100 binary files or of MNIST
- *     FILE.txt .tsv .csv .list     one image a line: path, optional label
+ *     FILE.txt .tsv .csv .list     one image per line: path, optional label
  *     x-{000..146}.tar, FILE.tar   tar shards in the WebDataset convention
- *     FILE.tar.gz, -               the same, in a single pass
+ *     FILE.tar.gz, -               the same, readable only once and in order
  *     data_batch_1.bin             CIFAR binary records
  *     ...-idx3-ubyte[.gz]          IDX images; labels from the file beside it
  *     FILE.npy                     u8 images [n][h][w][c] or [n][h][w]
  *     synthetic:[n=..,size=..,seed=..]   generated
  *
- * A folder with an image directly in it is flat: no labels, whatever lies in its subfolders.
- * Classes are ordered by code point; numbers as labels keep their values where these are 0, 1,
- * 2, ... without gaps. Class names of shards come from x-classes.txt beside them, a name a
- * line. Anything that was left out or decided for the user is said in `note`. */
+ * A folder with an image directly in it is flat: no labels, whatever its subfolders contain.
+ * Classes are sorted by code point; numeric labels keep their values if these are 0, 1, 2, ...
+ * without gaps. Class names of shards come from x-classes.txt beside them, one per line. `note`
+ * tells the user what was skipped or decided automatically. */
 #ifndef CK_DATASET_H
 #define CK_DATASET_H
 
+#include "core/first_error.h"
+#include "data/data_options.h"
 #include "image/codec.h"
 
-/* One image as it comes from a data set: a file's bytes, or pixels. Reused from image to image;
- * zeroed = ready. */
+/* One image as read from a data set: the bytes of a file, or pixels. One per thread, reused
+ * from image to image; initialize with zeros. */
 struct ck_item {
     const unsigned char *bytes; /* [size] an encoded file, valid until the next read into this
                                  * item; NULL = see pixels */
     size_t size;
     struct ck_image pixels;
-    unsigned char *buffer; /* memory behind bytes */
+    unsigned char *buffer; /* owned memory that bytes may point to */
     size_t capacity;
 };
 void ck_item_release(struct ck_item *item);
 
 struct ck_dataset;
 
-enum ck_split { CK_SPLIT_TRAIN, CK_SPLIT_TEST };
-
-struct ck_dataset_options {
-    enum ck_split split;   /* which part of a folder that has both: CIFAR, MNIST */
-    const char *cache_dir; /* where indexes of tar files go; NULL = beside the tar file, or if
-                            * that cannot be written $XDG_CACHE_HOME/coke, ~/.cache/coke */
-    int32_t one_pass;      /* sources that can only be read once, in order, are fine */
-    int32_t coarse;        /* CIFAR-100: the 20 super-classes instead of the 100 classes */
-};
-
-/* What a kind of source implements. */
+/* The functions that a kind of source implements. read and name are called from several threads
+ * at the same time, except in a stream. */
 struct ck_dataset_type {
     const char *kind; /* "folder", "list", "tar", "CIFAR-10", ... */
     int (*read)(struct ck_dataset *d, int64_t i, struct ck_item *item);
     void (*name)(const struct ck_dataset *d, int64_t i, char *text, size_t size);
-    /* The file that image i is, as a path from here; NULL = images are no files. */
+    /* Path of the file of image i, relative to the working directory; NULL = images are not
+     * files. */
     int (*path)(const struct ck_dataset *d, int64_t i, char *path, size_t size);
-    void (*free)(struct ck_dataset *d); /* what the kind added; NULL = nothing */
-    /* Of the item just read, in a single pass; NULL = label[i]. */
+    void (*free)(struct ck_dataset *d); /* releases what the kind added; NULL = nothing */
+    /* Label of the item just read from a stream; NULL = label[i]. */
     int32_t (*label)(const struct ck_dataset *d);
     int splits; /* options->split chooses a part */
-    int coarse; /* options->coarse is known */
+    int coarse; /* options->coarse is supported */
 };
 
 struct ck_dataset {
     const struct ck_dataset_type *type;
-    int64_t n;                       /* -1: a single pass, whose end is not known before */
-    int32_t classes;                 /* 0 = no labels, or a single pass: not known before */
-    int32_t width, height, channels; /* of every image, where the source says so; else 0 */
+    int64_t n;                       /* -1: a stream, whose length is not known in advance */
+    int32_t classes;                 /* 0 = no labels, or a stream */
+    int32_t width, height, channels; /* of every image if the source determines them; else 0 */
     char *source;                    /* as the user gave it */
     char **class_name;               /* [classes] */
     int32_t *label;                  /* [n] 0..classes-1, -1 = unknown; NULL without labels, and
@@ -71,29 +65,35 @@ struct ck_dataset {
     uint64_t *id;                    /* [n] all different, and stable: a hash of path or record,
                                       * not of position; NULL in a single pass */
     char *note;                      /* what the user should know, in sentences, or "" */
+    struct ck_first_error broken;    /* a single pass: the first shard that broke off */
 };
 
+/* Opens a source; options NULL = defaults. The caller frees *out; NULL on failure. */
 int ck_dataset_open(struct ck_dataset **out, const char *source,
                     const struct ck_dataset_options *options);
 void ck_dataset_free(struct ck_dataset *d);
 
-/* Any image from any thread, each with its own item (a single pass: one thread, i ascending by
- * one, and past the end item->bytes and item->pixels.width are 0). COKE_EIO: the disk,
- * COKE_EFORMAT: this image is not what it should be. */
+/* Reads image i. Several threads may read at the same time, each with its own item. A stream
+ * is read by one thread with i ascending by one; past its end item->bytes is NULL and
+ * item->pixels.width 0. COKE_EIO is a failure of the disk, COKE_EFORMAT a defect of this
+ * image. */
 int ck_dataset_read(struct ck_dataset *d, int64_t i, struct ck_item *item);
-/* The label of the item just read, which in a single pass is known only now; -1 = unknown. */
+/* The label of image i or, in a stream, of the item just read; -1 = unknown. */
 int32_t ck_dataset_label(const struct ck_dataset *d, int64_t i);
-/* "cats/tabby.jpg", "data_batch_1.bin#17": for people, and where ids come from. */
+/* A name such as "cats/tabby.jpg" or "data_batch_1.bin#17": shown to users, and hashed to
+ * ids. */
 void ck_dataset_name(const struct ck_dataset *d, int64_t i, char *text, size_t size);
 
-/* A hash over all ids and labels in their order. */
+/* Hash of all ids and labels in order; 0 for a stream. Checkpoints store it to detect other
+ * data. */
 uint64_t ck_dataset_fingerprint(const struct ck_dataset *d);
 
-/* How d differs from a set that had these ids [n]: counts, and a map from now to then. */
+/* How a data set differs from an earlier one. */
 struct ck_dataset_change {
-    int64_t added, removed, moved; /* moved: known, but at another position */
+    int64_t added, removed, moved; /* moved: known, but at a different position */
 };
-/* then [d->n]: position among the old ids, -1 = new. May be NULL. */
+/* Compares d with the ids [n] of an earlier data set. then [d->n] (may be NULL): position among
+ * the earlier ids, -1 = new. */
 int ck_dataset_compare(const struct ck_dataset *d, const uint64_t *id, int64_t n,
                        struct ck_dataset_change *out, int64_t *then);
 

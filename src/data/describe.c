@@ -1,4 +1,4 @@
-/* describe.c - what a data set holds, as text or JSON. */
+/* describe.c - summarizes a data set as text or JSON. */
 #include "data/describe.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -9,22 +9,26 @@
 
 #include <string.h>
 
-enum { LOOK_AT = 1000, KINDS = CK_CODEC_PNM + 1, SHOWN_CLASSES = 20 };
+/* SAMPLE: images whose headers are read; streams are read to the end. SHOWN_CLASSES: in
+ * text. */
+enum { SAMPLE = 1000, KINDS = CK_CODECS, SHOWN_CLASSES = 20 };
 
-/* What the headers of the first images say. */
-struct look {
+/* What the headers of the first images say. The block arrays hold the results of one block of
+ * the sweep: survey_image fills them in parallel, count reads them in order. */
+struct survey {
     struct ck_image_info info[CK_SWEEP_BLOCK];
-    int64_t width[LOOK_AT], height[LOOK_AT]; /* of the good ones */
-    int64_t kept;                            /* of width and height */
-    int64_t seen, bad, by_kind[KINDS], grey, turned, deep;
+    int64_t width[SAMPLE], height[SAMPLE]; /* of the readable ones */
+    int64_t kept;                          /* entries of width and height */
+    int64_t seen, bad, by_kind[KINDS], grey, alpha, turned, deep;
     char first_bad[400];
     int32_t block_width[CK_SWEEP_BLOCK], block_height[CK_SWEEP_BLOCK];
     int encoded[CK_SWEEP_BLOCK];
 };
 
-static int look_at(void *arg, struct ck_fetcher *f, int64_t i, int place, int worker)
+/* On any thread; writes only to its place. */
+static int survey_image(void *arg, struct ck_fetcher *f, int64_t i, int place, int worker)
 {
-    struct look *l = arg;
+    struct survey *l = arg;
     (void)i;
     (void)worker;
     l->info[place] = f->info;
@@ -34,16 +38,17 @@ static int look_at(void *arg, struct ck_fetcher *f, int64_t i, int place, int wo
     return COKE_OK;
 }
 
+/* On the calling thread, in order. */
 static int count(void *arg, int64_t i, int place, int status, const char *sentence)
 {
-    struct look *l = arg;
+    struct survey *l = arg;
     (void)i;
     if (status) {
         if (l->bad++ == 0)
             snprintf(l->first_bad, sizeof l->first_bad, "%s", sentence);
         return COKE_OK;
     }
-    if (l->kept < LOOK_AT) {
+    if (l->kept < SAMPLE) {
         l->width[l->kept] = l->block_width[place];
         l->height[l->kept++] = l->block_height[place];
     }
@@ -52,11 +57,14 @@ static int count(void *arg, int64_t i, int place, int status, const char *senten
         return COKE_OK;
     l->by_kind[l->info[place].kind]++;
     l->grey += l->info[place].channels == 1;
+    l->alpha += l->info[place].alpha != 0;
     l->turned += l->info[place].orientation != 1;
     l->deep += l->info[place].bits > 8;
     return COKE_OK;
 }
 
+/* *out [classes + 1] = images per class; the caller frees it. *unknown: images without a
+ * label. */
 static int count_classes(const struct ck_dataset *s, int64_t **out, int64_t *unknown)
 {
     *unknown = 0;
@@ -82,7 +90,32 @@ static void print_sides(FILE *to, const char *key, struct ck_spread s)
                 (long long)s.max, (long long)s.median);
 }
 
-static void print_look(const struct coke_dataset *d, struct look *l, FILE *to)
+/* What shows through transparent pixels: [16] "white", "1,2,3" or "none". */
+static const char *background_text(const struct ck_background *b, char text[16])
+{
+    const uint8_t *c = b->color;
+    int sum = c[0] + c[1] + c[2];
+    if (!b->composite)
+        return "none";
+    snprintf(text, 16, "%d,%d,%d", c[0], c[1], c[2]);
+    return sum == 0 ? "black" : sum == 765 ? "white" : text;
+}
+
+static void print_alpha(const struct coke_dataset *d, const struct survey *l, FILE *to)
+{
+    char color[16];
+    const char *text = background_text(&d->background, color);
+    if (!l->alpha)
+        return;
+    fprintf(to, "  %-12s %lld", "transparent", (long long)l->alpha);
+    if (d->background.composite)
+        fprintf(to, "; shown on %s (background)\n", text);
+    else
+        fputs("; alpha is dropped (background)\n", to);
+}
+
+/* Sorts width and height in place; call it once. */
+static void print_survey(const struct coke_dataset *d, struct survey *l, FILE *to)
 {
     if (l->kept) {
         print_sides(to, "width", ck_spread_sort(l->width, l->kept));
@@ -98,16 +131,17 @@ static void print_look(const struct coke_dataset *d, struct look *l, FILE *to)
         gap = ",";
     }
     if (gap[0] == ',')
-        fprintf(to, "%s\n", d->set->n > LOOK_AT ? " (of the first 1000)" : "");
+        fprintf(to, "%s\n", d->set->n > SAMPLE ? " (of the first 1000)" : "");
     if (l->grey)
         fprintf(to, "  %-12s %lld\n", "grey", (long long)l->grey);
+    print_alpha(d, l, to);
     if (l->deep)
         fprintf(to, "  %-12s %lld; the high byte is used\n", "16 bits", (long long)l->deep);
     if (l->turned)
         fprintf(to, "  %-12s %lld%s\n", "EXIF-turned", (long long)l->turned,
                 d->o.exif ? "" : "; exif=true turns them upright");
     if (l->bad) {
-        fprintf(to, "  %-12s %lld, the first: ", "unreadable", (long long)l->bad);
+        fprintf(to, "  %-12s %lld, first: ", "unreadable", (long long)l->bad);
         ck_print_clean(to, l->first_bad, 0);
         fprintf(to, "\n  %-12s verify lists them all\n", "");
     }
@@ -128,7 +162,8 @@ static void print_classes(const struct ck_dataset *s, const int64_t *size, int64
         fprintf(to, "    %8lld  without a label\n", (long long)unknown);
 }
 
-static void print_text(const struct coke_dataset *d, struct look *l, const int64_t *size,
+/* Names from data are cleaned of control characters: the output may be a terminal. */
+static void print_text(const struct coke_dataset *d, struct survey *l, const int64_t *size,
                        int64_t unknown, FILE *to)
 {
     const struct ck_dataset *s = d->set;
@@ -139,7 +174,7 @@ static void print_text(const struct coke_dataset *d, struct look *l, const int64
     else
         fprintf(to, "  %-12s %lld, in a single pass\n", "images",
                 (long long)(l->seen + l->bad));
-    print_look(d, l, to);
+    print_survey(d, l, to);
     if (s->n >= 0) {
         print_classes(s, size, unknown, to);
         fprintf(to, "  %-12s %016llx\n", "fingerprint",
@@ -177,12 +212,13 @@ static void put_classes(struct ck_json *j, const struct ck_dataset *s, const int
     ck_json_put_int(j, "unlabelled", s->label ? unknown : s->n);
 }
 
-static int print_json(const struct coke_dataset *d, struct look *l, const int64_t *size,
+/* Scripts read the keys: do not rename them. */
+static int print_json(const struct coke_dataset *d, struct survey *l, const int64_t *size,
                       int64_t unknown, FILE *to)
 {
     const struct ck_dataset *s = d->set;
     struct ck_json j;
-    char fingerprint[20];
+    char fingerprint[20], color[16];
     ck_json_init(&j);
     ck_json_put_text(&j, "source", s->source);
     ck_json_put_text(&j, "kind", s->type->kind);
@@ -190,6 +226,8 @@ static int print_json(const struct coke_dataset *d, struct look *l, const int64_
     ck_json_put_int(&j, "channels", d->channels);
     ck_json_put_int(&j, "looked_at", l->seen + l->bad);
     ck_json_put_int(&j, "unreadable", l->bad);
+    ck_json_put_int(&j, "transparent", l->alpha);
+    ck_json_put_text(&j, "background", background_text(&d->background, color));
     if (l->kept) {
         put_sides(&j, "width", ck_spread_sort(l->width, l->kept));
         put_sides(&j, "height", ck_spread_sort(l->height, l->kept));
@@ -215,12 +253,12 @@ int ck_describe(struct coke_dataset *d, int json, FILE *to)
 {
     int rc = COKE_OK;
     int64_t *size = NULL, unknown;
-    struct look *l = ck_calloc_array(1, sizeof *l);
+    struct survey *l = ck_calloc_array(1, sizeof *l);
     struct ck_sweep sweep = {.data = d,
                              .phase = "look",
-                             .most = d->set->n < 0 ? 0 : LOOK_AT,
+                             .max = d->set->n < 0 ? 0 : SAMPLE,
                              .arg = l,
-                             .make = look_at,
+                             .make = survey_image,
                              .take = count};
     if (!l)
         return COKE_ENOMEM;
@@ -230,6 +268,8 @@ int ck_describe(struct coke_dataset *d, int json, FILE *to)
         CK_TRY(print_json(d, l, size, unknown, to));
     else
         print_text(d, l, size, unknown, to);
+    /* unreadable images are counted; a damaged archive has images that nobody can count */
+    CK_TRY(ck_first_error_raise(&d->set->broken));
 done:
     ck_free(size);
     ck_free(l);

@@ -1,5 +1,4 @@
-/* fetch.c - an image of a data set as pixels: read, decoded, upright, with the wanted channels.
- */
+/* fetch.c - reads an image of a data set and decodes it to pixels. */
 #include "data/fetch.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -12,11 +11,13 @@ void ck_fetcher_release(struct ck_fetcher *f)
     ck_image_release(&f->spare);
 }
 
+/* EXIF orientations 5 to 8 swap width and height. */
 static int is_turned(const struct ck_fetcher *f, const struct coke_dataset *d)
 {
     return d->o.exif && f->info.orientation >= 5;
 }
 
+/* Reads the bytes and takes the size from the header; decodes nothing. */
 int ck_fetch_open(struct ck_fetcher *f, struct coke_dataset *d, int64_t i)
 {
     int rc = COKE_OK;
@@ -33,7 +34,7 @@ done:
     return rc;
 }
 
-/* Pixels as they came are handed on by exchanging the memory. */
+/* Takes over uncompressed pixels by swapping the buffers, without a copy. */
 static int take_pixels(struct ck_fetcher *f, const struct coke_dataset *d)
 {
     struct ck_image t = f->image;
@@ -43,6 +44,7 @@ static int take_pixels(struct ck_fetcher *f, const struct coke_dataset *d)
     return rc ? ck_fail_prefix(rc, "%s: ", f->name) : COKE_OK;
 }
 
+/* Only JPEG decodes at a reduced scale; *scaled says what was done. */
 int ck_fetch_decode(struct ck_fetcher *f, const struct coke_dataset *d,
                     const struct ck_box *want, int scale, struct ck_box *part, int *scaled)
 {
@@ -54,7 +56,9 @@ int ck_fetch_decode(struct ck_fetcher *f, const struct coke_dataset *d,
         goto done;
     }
     *scaled = f->info.kind == CK_CODEC_JPEG ? scale : 1;
+    const struct ck_background *b = f->background ? f->background : &d->background;
     struct ck_decode_options o = {.max_pixels = d->o.max_pixels,
+                                  .background = b->composite ? b->color : NULL,
                                   .channels = d->channels,
                                   .orient = d->o.exif,
                                   .strict = f->strict,

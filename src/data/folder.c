@@ -1,10 +1,12 @@
-/* folder.c - a folder of images: a class for each subfolder, or flat and without labels.
+/* folder.c - a folder of images: one class per subfolder, or flat and without labels.
  *
- * Everything below a subfolder of the first level belongs to its class. An image directly in
- * the folder makes it flat. Links are followed; one that leads back up is not, and said. */
+ * Everything below a first-level subfolder belongs to its class. An image directly in the
+ * folder makes it flat. Links are followed, except those that lead back to a parent folder,
+ * which the note mentions. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "core/vec.h"
 
 #include <dirent.h>
@@ -12,28 +14,35 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 struct folder {
     struct ck_dataset base;
-    struct ck_names names; /* [n] relative to the source */
+    struct ck_names names; /* [n], relative to the source */
 };
 
-/* A path that grows and shrinks with the descent. */
+/* The current path; grows and shrinks with the recursion. */
 struct path {
     char *text;
     size_t length;
     int64_t room;
 };
 
-/* The folders above, to know a loop by. */
+/* The chain of parent folders, to detect loops of links. */
 struct level {
     const struct level *up;
     dev_t device;
     ino_t inode;
 };
 
+/* Extensions of images that are counted and named, but not read: some need a library that may
+ * be missing, the others are not supported. */
+static const char *const unread[] = {".tif", ".tiff", ".avif", ".jp2", ".j2k", ".jpx",
+                                     ".jxl", ".heic", ".heif", ".svg", ".ico", ".tga",
+                                     ".psd", ".exr",  ".dng",  ".cr2", ".nef"};
+enum { UNREAD = sizeof unread / sizeof unread[0], LIBRARIES = 3 };
+
+/* State of the recursive scan; lives during ck_dataset_open_folder only. */
 struct scan {
     struct folder *f;
     struct path path;
@@ -41,13 +50,15 @@ struct scan {
     struct ck_names classes; /* subfolders of the first level */
     int64_t labels;          /* room in base.label */
     int64_t direct;          /* images at the first level */
-    int64_t loops, broken;   /* links that lead up, or nowhere */
+    int64_t loops, broken;   /* links that lead to a parent folder, or nowhere */
     char first_link[256];    /* one of them, for the note */
+    int64_t unread[UNREAD];  /* images of each of these formats */
+    char first_unread[256];
 };
 
 /* ---- paths ---- */
 
-/* Appends a name of n bytes, and '/' for a folder; *before is for drop_name. */
+/* Appends a name of n bytes, and '/' for a folder; pass *before to drop_name. */
 static int push_name(struct path *p, const char *name, size_t n, int slash, size_t *before)
 {
     *before = p->length;
@@ -76,11 +87,25 @@ static void remember_link(struct scan *s, const char *name)
         snprintf(s->first_link, sizeof s->first_link, "%s%s", s->path.text + s->root, name);
 }
 
-/* What an entry is, asking the disk only where the folder itself does not tell. */
+static void count_unread(struct scan *s, const char *name)
+{
+    for (int i = 0; i < UNREAD; i++) {
+        if (!ck_ends_with(name, unread[i]))
+            continue;
+        s->unread[i]++;
+        if (!s->first_unread[0])
+            snprintf(s->first_unread, sizeof s->first_unread, "%s%s", s->path.text + s->root,
+                     name);
+    }
+}
+
+/* Determines the kind of an entry; calls stat only if readdir does not tell it. */
 static char kind_of(struct scan *s, DIR *dir, const struct dirent *e)
 {
     struct stat st;
-    int image = ck_is_image_name(e->d_name);
+    int image = ck_codec_reads_name(e->d_name);
+    if (!image && e->d_type != DT_DIR)
+        count_unread(s, e->d_name);
     if (e->d_type == DT_REG)
         return image ? IS_FILE : IS_NOTHING;
     if (e->d_type == DT_DIR)
@@ -97,13 +122,13 @@ static char kind_of(struct scan *s, DIR *dir, const struct dirent *e)
     return S_ISREG(st.st_mode) && image ? IS_FILE : IS_NOTHING;
 }
 
-/* Marks a folder among the names; below every character that names are made of, so that folders
- * and files together are in order. */
+/* Marks a folder among the names. It sorts below every character of a name, so files and
+ * folders together stay in order. */
 static const char mark[] = "\x01";
 
 static int list_folder(struct scan *s, DIR *dir, struct ck_names *out)
 {
-    char name[1024]; /* some file systems have names beyond NAME_MAX */
+    char name[1024]; /* some file systems allow names beyond NAME_MAX */
     const struct dirent *e;
     for (errno = 0; (e = readdir(dir)) != NULL; errno = 0) {
         char kind = e->d_name[0] == '.' ? IS_NOTHING : kind_of(s, dir, e);
@@ -120,7 +145,8 @@ static int list_folder(struct scan *s, DIR *dir, struct ck_names *out)
     return ck_names_sort(out);
 }
 
-/* Reads and closes the folder s->path, so that depth does not cost descriptors. */
+/* Reads and closes the folder s->path before the recursion, so that depth costs no
+ * descriptors. */
 static int read_folder(struct scan *s, const struct level *up, struct level *here,
                        struct ck_names *out, int *loop)
 {
@@ -145,7 +171,7 @@ done:
 
 /* ---- the tree ---- */
 
-/* Label: the class that was met last. */
+/* Appends an image; its label is the class entered last. */
 static int add_image(struct scan *s, const char *name)
 {
     struct folder *f = s->f;
@@ -202,33 +228,61 @@ static int is_split_name(const char *name)
     static const char *const names[] = {"train", "training", "val",  "valid", "validation",
                                         "test",  "testing",  "eval", "dev"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(name, names[i]) == 0)
+        if (ck_text_same(name, names[i]))
             return 1;
     return 0;
 }
 
-/* Classes called "train" and "val" are parts of a data set, not classes. */
+/* Subfolders called "train" and "val" are splits of a data set, not classes. */
 static int refuse_splits(const struct scan *s, const char *path)
 {
     for (int64_t c = 0; c < s->classes.n; c++)
         if (!is_split_name(ck_names_get(&s->classes, c)))
             return COKE_OK;
     return ck_fail(COKE_EUSAGE,
-                   "%s: its subfolders (%s%s) are parts of a data set, not classes; give one "
+                   "%s: its subfolders (%s%s) are splits of a data set, not classes; use one "
                    "of them: %.*s%s",
                    path, ck_names_get(&s->classes, 0), s->classes.n > 1 ? ", ..." : "",
                    (int)s->root, s->path.text, ck_names_get(&s->classes, 0));
 }
 
+/* "3 images of formats that are not read (2 .jp2, 1 .heic), for example x.jp2"; "" = none. */
+static void describe_unread(const struct scan *s, char *text, size_t size)
+{
+    char list[256] = "";
+    int64_t all = 0;
+    int built = 0;
+    for (int i = 0; i < UNREAD; i++) {
+        size_t used = strlen(list);
+        all += s->unread[i];
+        built |= i < LIBRARIES && s->unread[i];
+        if (s->unread[i])
+            snprintf(list + used, sizeof list - used, "%s%lld %s", used ? ", " : "",
+                     (long long)s->unread[i], unread[i]);
+    }
+    text[0] = 0;
+    if (all)
+        snprintf(text, size, "%lld images of formats that are not read (%s), for example %s%s",
+                 (long long)all, list, s->first_unread,
+                 built ? "; TIFF and AVIF need a coke built with libtiff and libavif" : "");
+}
+
 static int fail_empty(const struct scan *s, const char *path)
 {
-    char links[64] = "";
+    char links[64] = "", others[640], extensions[128];
     if (s->broken)
-        snprintf(links, sizeof links, "; %lld links lead nowhere", (long long)s->broken);
-    return ck_fail(COKE_EFORMAT,
-                   "%s: no images in it or below (.jpg .jpeg .png .ppm .pgm .pbm .pnm .bmp "
-                   ".webp)%s",
-                   path, links);
+        snprintf(links, sizeof links, "; %lld links are broken", (long long)s->broken);
+    describe_unread(s, others, sizeof others);
+    ck_codec_list_extensions(extensions, sizeof extensions);
+    return ck_fail(COKE_EFORMAT, "%s: no images in this folder or below (%s)%s%s%s", path,
+                   extensions, links, others[0] ? "; " : "", others);
+}
+
+static int note_unread(struct scan *s)
+{
+    char others[640];
+    describe_unread(s, others, sizeof others);
+    return others[0] ? ck_dataset_add_note(&s->f->base, "Skipped: %s.", others) : COKE_OK;
 }
 
 static int note_empty_classes(struct scan *s)
@@ -236,7 +290,7 @@ static int note_empty_classes(struct scan *s)
     struct ck_dataset *d = &s->f->base;
     const char *first = NULL;
     int64_t empty = 0, i = 0;
-    for (int64_t c = 0; c < s->classes.n; c++) { /* images come class by class */
+    for (int64_t c = 0; c < s->classes.n; c++) { /* images are ordered by class */
         int64_t from = i;
         while (i < d->n && d->label[i] == c)
             i++;
@@ -245,7 +299,8 @@ static int note_empty_classes(struct scan *s)
     }
     if (!empty)
         return COKE_OK;
-    return ck_dataset_add_note(d, "%lld of %lld class folders hold no image, the first is %s.",
+    return ck_dataset_add_note(d,
+                               "%lld of %lld class folders contain no image, the first is %s.",
                                (long long)empty, (long long)s->classes.n, first);
 }
 
@@ -254,12 +309,12 @@ static int note_links(struct scan *s)
     if (!s->loops && !s->broken)
         return COKE_OK;
     return ck_dataset_add_note(&s->f->base,
-                               "Not followed: %lld links that lead back to a folder above "
-                               "them, %lld that lead nowhere; the first is %s.",
+                               "Not followed: %lld links that lead to a parent folder "
+                               "and %lld broken links; the first is %s.",
                                (long long)s->loops, (long long)s->broken, s->first_link);
 }
 
-/* An image directly in the folder means that subfolders are just places. */
+/* With an image directly in the folder, subfolders are not classes. */
 static int make_flat(struct scan *s)
 {
     struct ck_dataset *d = &s->f->base;
@@ -268,8 +323,8 @@ static int make_flat(struct scan *s)
     if (s->direct == d->n)
         return COKE_OK;
     return ck_dataset_add_note(d,
-                               "%lld images lie directly in %s and %lld in subfolders: all "
-                               "are taken, without labels.",
+                               "%lld images are directly in %s and %lld in subfolders: all "
+                               "are used, without labels.",
                                (long long)s->direct, d->source, (long long)(d->n - s->direct));
 }
 
@@ -330,6 +385,7 @@ int ck_dataset_open_folder(struct ck_dataset **out, const char *path,
         CK_TRY(fail_empty(&s, path));
     CK_TRY(s.direct ? make_flat(&s) : make_classes(&s));
     CK_TRY(note_links(&s));
+    CK_TRY(note_unread(&s));
     CK_TRY(ck_dataset_make_ids(&s.f->base, &s.f->names));
     *out = &s.f->base;
     s.f = NULL;

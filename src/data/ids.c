@@ -1,8 +1,8 @@
-/* ids.c - instance ids: made from names, made distinct, and compared with those of another
- * time.
+/* ids.c - image ids: made from names, made unique, and compared with those of an earlier
+ * data set.
  *
- * An id says which image it is, wherever it stands: files that are added or removed do not
- * shift the labels of the others unnoticed. */
+ * An id identifies an image independently of its position, so adding or removing files does not
+ * silently shift the labels of the others. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Open addressing; ids are hashes already. */
+/* A hash table with open addressing; ids are hashes already. */
 struct slot {
     uint64_t id;
     int64_t value; /* 0 = free */
@@ -21,6 +21,7 @@ struct table {
     size_t mask;
 };
 
+/* At most half full, so that probing ends quickly. The caller frees t->slot. */
 static int make_table(struct table *t, int64_t n)
 {
     size_t slots = 16;
@@ -31,7 +32,7 @@ static int make_table(struct table *t, int64_t n)
     return t->slot ? COKE_OK : COKE_ENOMEM;
 }
 
-/* The slot of id, or the free one where it would go. */
+/* The slot of id, or the free slot where it belongs. */
 static struct slot *find_slot(const struct table *t, uint64_t id)
 {
     size_t i = (size_t)(id ^ id >> 32) & t->mask;

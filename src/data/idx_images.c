@@ -1,4 +1,5 @@
-/* idx_images.c - IDX files of images (MNIST and its kin), with the labels beside them. */
+/* idx_images.c - IDX files of images (MNIST and similar), with the labels beside them. The
+ * images stay in memory. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -10,14 +11,14 @@
 #include <unistd.h>
 
 struct idx_images {
-    struct ck_dataset base;
-    struct ck_idx images;
-    char name[NAME_MAX + 1]; /* of the file, without .gz: packing it does not change ids */
+    struct ck_dataset base;  /* first, so that the pointers convert */
+    struct ck_idx images;    /* owned */
+    char name[NAME_MAX + 1]; /* of the file without .gz, so that ids do not depend on it */
 };
 
 /* ---- which files ---- */
 
-/* Both spellings that are around, packed or not. */
+/* Both spellings in use, compressed or not. */
 static const char *const endings[] = {"-idx3-ubyte", "-idx3-ubyte.gz", ".idx3-ubyte",
                                       ".idx3-ubyte.gz"};
 enum { ENDINGS = sizeof endings / sizeof *endings };
@@ -37,13 +38,14 @@ int ck_is_idx_folder(const char *path)
     return find_images(path, "train-images", file) || find_images(path, "t10k-images", file);
 }
 
+/* The file of a split in a folder named as MNIST's files are. */
 static int find_split(const char *folder, enum ck_split split, char path[PATH_MAX])
 {
     int test = split == CK_SPLIT_TEST;
     const char *stem = test ? "t10k-images" : "train-images";
     if (find_images(folder, stem, path))
         return COKE_OK;
-    return ck_fail(COKE_EUSAGE, "%s: has no %s-idx3-ubyte[.gz], which the %s split of MNIST is",
+    return ck_fail(COKE_EUSAGE, "%s: %s-idx3-ubyte[.gz] is missing, the %s split of MNIST",
                    folder, stem, test ? "test" : "training");
 }
 
@@ -76,13 +78,13 @@ static int check_images(struct idx_images *x, const char *path)
     const struct ck_idx *a = &x->images;
     int64_t channels = a->ndim == 4 ? a->shape[3] : 1;
     if (a->ndim < 3)
-        return ck_fail(COKE_EFORMAT, "%s: an IDX array of %d dimensions is not images%s", path,
-                       a->ndim, a->ndim == 1 ? " (labels?)" : "");
+        return ck_fail(COKE_EFORMAT, "%s: an IDX array of %d dimensions cannot be images%s",
+                       path, a->ndim, a->ndim == 1 ? " (labels?)" : "");
     if (a->shape[0] == 0)
         return ck_fail(COKE_EFORMAT, "%s: no images in it", path);
     if (a->shape[1] < 1 || a->shape[1] > CK_IMAGE_MAX_SIDE || a->shape[2] < 1 ||
         a->shape[2] > CK_IMAGE_MAX_SIDE || channels < 1 || channels > CK_CHANNELS_MAX)
-        return ck_fail(COKE_EFORMAT, "%s: images of %lld x %lld x %lld are not read", path,
+        return ck_fail(COKE_EFORMAT, "%s: images of %lld x %lld x %lld are not supported", path,
                        (long long)a->shape[2], (long long)a->shape[1], (long long)channels);
     x->base.n = a->shape[0];
     x->base.height = (int32_t)a->shape[1];
@@ -94,7 +96,7 @@ static int check_images(struct idx_images *x, const char *path)
 static int take_labels(struct ck_dataset *d, const char *path)
 {
     struct ck_idx a = {0};
-    int32_t most = 0;
+    int32_t max = 0;
     int rc = COKE_OK;
     CK_TRY(ck_idx_load(&a, path));
     if (a.ndim != 1 || a.shape[0] != d->n)
@@ -105,9 +107,9 @@ static int take_labels(struct ck_dataset *d, const char *path)
         CK_LEAVE(COKE_ENOMEM);
     for (int64_t i = 0; i < d->n; i++) {
         d->label[i] = a.data[i];
-        most = d->label[i] > most ? d->label[i] : most;
+        max = d->label[i] > max ? d->label[i] : max;
     }
-    CK_TRY(ck_dataset_number_classes(d, most + 1));
+    CK_TRY(ck_dataset_number_classes(d, max + 1));
 done:
     ck_idx_release(&a);
     return rc;
@@ -115,6 +117,7 @@ done:
 
 /* ---- the data set ---- */
 
+/* Reads memory only: any thread. */
 static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {
     const struct idx_images *x = (const struct idx_images *)d;
@@ -154,16 +157,16 @@ int ck_dataset_open_idx(struct ck_dataset **out, const char *path,
     if (!x)
         return COKE_ENOMEM;
     if (ck_is_idx_folder(path))
-        CK_TRY(find_split(path, o->split, images));
+        CK_TRY(find_split(path, (enum ck_split)o->split, images));
     else if (snprintf(images, sizeof images, "%s", path) >= (int)sizeof images)
-        CK_FAIL(COKE_EIO, "%s: too long a path", path);
+        CK_FAIL(COKE_EIO, "%s: the path is too long", path);
     CK_TRY(ck_idx_load(&x->images, images));
     CK_TRY(check_images(x, images));
     take_name(x, images);
     if (find_labels(images, labels))
         CK_TRY(take_labels(&x->base, labels));
     else
-        CK_TRY(ck_dataset_add_note(&x->base, "No file of labels beside %s.", images));
+        CK_TRY(ck_dataset_add_note(&x->base, "There is no file of labels beside %s.", images));
     CK_TRY(ck_dataset_make_ids(&x->base, NULL));
     *out = &x->base;
     x = NULL;

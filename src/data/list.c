@@ -1,8 +1,8 @@
-/* list.c - a text file with one image a line: its path, relative to the list or absolute, and
- * maybe a label behind a tab, or in .csv behind a comma.
+/* list.c - a text file with one image per line: its path, relative to the list or absolute, and
+ * optionally a label after a tab or, in .csv, a comma.
  *
  * Blank lines and lines that begin with # are skipped. Labels are integers (-1 = unknown) or
- * any text. Files are looked for only when they are read. */
+ * any text. Opening does not access the image files; missing ones fail when they are read. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -17,19 +17,20 @@
 
 struct list {
     struct ck_dataset base;
-    char *folder;          /* of the list, with its '/'; "" = here */
-    struct ck_names names; /* [n] as written */
-    int32_t *line;         /* [n] */
-    int64_t lines;         /* room in it */
+    char *folder;          /* of the list, including '/'; "" = working directory */
+    struct ck_names names; /* [n], as written in the list */
+    int32_t *line;         /* [n] line numbers, for messages */
+    int64_t lines;         /* capacity of line */
 };
 
-/* One line's label. */
+/* The label of one image; text points into the file's buffer. */
 struct mark {
     const char *text;
     int64_t number;
     int32_t item;
 };
 
+/* State of parsing; lives during ck_dataset_open_list only. */
 struct parse {
     struct list *l;
     const char *path; /* of the list */
@@ -42,7 +43,8 @@ struct parse {
 
 /* ---- lines ---- */
 
-/* Takes a quoted field apart in place: "a ""b"".jpg",3. Returns what follows it, or NULL. */
+/* Unquotes a field in place: "a ""b"".jpg",3. Returns what follows it; NULL = the quote is not
+ * closed. */
 static char *unquote(char *field)
 {
     char *to = field, *from = field + 1;
@@ -59,22 +61,22 @@ static char *unquote(char *field)
     return from;
 }
 
-/* Cuts the first field off; *rest is NULL when it is the last. */
+/* Terminates the first field; *rest is the next one, or NULL if it was the last. */
 static int cut_field(const struct parse *p, char *field, char **rest)
 {
     char *end = p->separator == ',' && *field == '"' ? unquote(field) : field;
     if (!end)
         return ck_fail(COKE_EFORMAT, "%s: line %d: a quote is not closed", p->path, p->line);
     if (end != field && *end && *end != p->separator)
-        return ck_fail(COKE_EFORMAT, "%s: line %d: something follows the quoted field", p->path,
-                       p->line);
+        return ck_fail(COKE_EFORMAT, "%s: line %d: unexpected text after the quoted field",
+                       p->path, p->line);
     *rest = strchr(end, p->separator);
     if (*rest)
         *(*rest)++ = 0;
     return COKE_OK;
 }
 
-/* A whole decimal number that fits. */
+/* Parses a decimal number of 64 bits; 0 = text is anything else. */
 static int parse_number(const char *text, int64_t *out)
 {
     char *end;
@@ -103,7 +105,8 @@ static int add_label(struct parse *p, char *text)
     return COKE_OK;
 }
 
-/* The first line of a table may name its columns: two words, neither a file nor a number. */
+/* True if the first line of a table names its columns: two words, neither a file nor a
+ * number. */
 static int is_title(const struct parse *p, const char *path, const char *label)
 {
     int table = p->separator == ',' || ck_ends_with(p->path, ".tsv");
@@ -128,8 +131,8 @@ static int parse_line(struct parse *p, char *line)
     if (!*line)
         return ck_fail(COKE_EFORMAT, "%s: line %d: no path", p->path, p->line);
     if (is_title(p, line, label))
-        return ck_dataset_add_note(&l->base, "Line 1 of %s (%s) is taken for a title.", p->path,
-                                   line);
+        return ck_dataset_add_note(&l->base, "Line 1 of %s (%s) is treated as a title.",
+                                   p->path, line);
     if (label)
         CK_RETURN_IF(add_label(p, label));
     CK_RETURN_IF(ck_names_add(&l->names, line, strlen(line)));
@@ -138,7 +141,7 @@ static int parse_line(struct parse *p, char *line)
     return COKE_OK;
 }
 
-/* text [size + 1] is cut up in place; a zero follows it. */
+/* Parses text [size + 1] in place; the byte after the text is writable. */
 static int parse_text(struct parse *p, char *text, size_t size)
 {
     char *end = text + size;
@@ -151,8 +154,8 @@ static int parse_text(struct parse *p, char *text, size_t size)
         if (p->line++ == INT32_MAX - 1)
             return ck_fail(COKE_EFORMAT, "%s: more than %d lines", p->path, p->line);
         if (memchr(text, 0, (size_t)(stop - text)))
-            return ck_fail(COKE_EFORMAT, "%s: line %d: a zero byte; this is not a text file",
-                           p->path, p->line);
+            return ck_fail(COKE_EFORMAT, "%s: line %d: zero byte; not a text file", p->path,
+                           p->line);
         if (stop > text && stop[-1] == '\r')
             stop--;
         *stop = 0;
@@ -184,7 +187,8 @@ static int add_class(const struct parse *p, const struct mark *m, struct ck_name
     return ck_names_add(classes, name, strlen(name));
 }
 
-/* Classes in the order of their numbers or texts; numbers 0..c-1 stay what they are. */
+/* Numbers the classes in the order of their numbers or texts; labels 0..c-1 keep their
+ * values. */
 static int number_labels(struct parse *p, int32_t *label, struct ck_names *classes)
 {
     int (*compare)(const void *, const void *) =

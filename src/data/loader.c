@@ -1,10 +1,15 @@
-/* loader.c - batches of augmented views, made ahead by threads in an order that they do not
- * decide.
+/* loader.c - prefetches batches of augmented views with worker threads, in a deterministic
+ * order.
  *
- * Batches are numbered on from where the loader was put; batch b lives in slot b % slots.
- * Threads claim images in their order, a few at a time, and write each to its place; so what a
- * batch holds does not depend on who made it. The caller holds one slot, the others fill
- * meanwhile. */
+ * Batches are numbered from the loader's start position; batch b uses slot b % slots. Workers
+ * claim images in order, a few at a time, and write each one to its place, so the contents of a
+ * batch do not depend on which worker made it. The caller holds one slot while the workers fill
+ * the others.
+ *
+ * Threads: the functions of a loader must be called from one thread at a time. Workers share
+ * the data set and the recipe, which are read-only; all other shared state is guarded by the
+ * lock. A slot's arrays are written without the lock by the workers that claimed the images,
+ * and read by the caller once all of them are done. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -22,62 +27,64 @@
 
 enum { REPLACE_TRIES = 100 };
 
-/* An image that could not be read, in the order of the batches. */
+/* An unreadable image. */
 struct fault {
     int64_t index;
     char sentence[CK_SENTENCE];
 };
 
+/* A batch being made or handed out. */
 struct slot {
     int64_t epoch, step;
-    int64_t n, first, total;
-    int64_t claimed, done;
-    float *x[COKE_MAX_VIEWS]; /* [most][channels][height][width] */
-    int64_t *index;           /* [most] */
-    int32_t *label;           /* [most] */
-    uint8_t *bad;             /* [most] */
-    struct fault *fault;      /* those of this batch */
+    int64_t n, first, total;  /* images of this rank, and see ck_sampler_get */
+    int64_t claimed, done;    /* images; guarded by the lock, as are the faults */
+    float *x[COKE_MAX_VIEWS]; /* [max][channels][height][width] */
+    int64_t *index;           /* [max] */
+    int32_t *label;           /* [max] */
+    uint8_t *bad;             /* [max] */
+    struct fault *fault;      /* unreadable images of this batch */
     int64_t faults, fault_room;
-    int status; /* an error that ends everything: of the first image that has one */
+    int status; /* fatal error, of the lowest-numbered image that has one */
     int64_t status_place;
     char sentence[CK_SENTENCE];
 };
 
+/* One thread and its working memory. */
 struct worker {
     struct coke_loader *loader;
     struct ck_thread thread;
     struct ck_fetcher fetcher;
     struct ck_canvas canvas;
-    int64_t bytes; /* of the two, as of the last image */
+    int64_t bytes; /* of the two, after the last image */
 };
 
 struct coke_loader {
     struct coke_dataset *data;
-    struct coke_loader_options o;
+    struct ck_loader_options o;
     struct ck_recipe recipe;
     struct ck_sampler sampler;
-    int64_t most; /* images of a slot */
+    int64_t max; /* capacity of a slot, images */
     int64_t pixels[COKE_MAX_VIEWS];
     int64_t ring_bytes;
     struct slot *slot; /* [slots] */
     int64_t slots;
     struct worker *worker; /* [workers] */
     int64_t workers;
-    int64_t grain; /* images claimed at a time */
+    int64_t grain; /* images claimed under one lock */
 
-    struct ck_lock monitor; /* guards all below */
-    int monitor_ready;
+    struct ck_lock lock; /* guards everything below */
+    int lock_ready;
     int64_t start;    /* epoch * steps + step of batch 0 */
-    int64_t filled;   /* batches whose images are known */
-    int64_t claim;    /* batch that images are claimed from */
+    int64_t filled;   /* batches whose images are selected */
+    int64_t claim;    /* batch that workers claim from */
     int64_t given;    /* batches handed out */
-    int64_t released; /* batches that the caller is done with: all but the last one given */
+    int64_t released; /* batches that the caller no longer uses: all but the last one given */
     int32_t stop;
-    int32_t halted;     /* the threads could not be started again */
+    int32_t halted;     /* status if the threads could not be restarted */
     uint8_t *known_bad; /* [n] */
     struct fault *fault;
     int64_t faults, fault_room;
-    double waited;
+    double waited; /* seconds that the caller spent waiting */
 };
 
 /* ---- faults ---- */
@@ -92,18 +99,18 @@ static int add_fault(struct fault **list, int64_t *n, int64_t *room, int64_t ind
     return COKE_OK;
 }
 
-/* Under the lock. Of several errors in a batch the one of the first image is told, whoever came
- * across it first. */
+/* Called under the lock. Keeps the error of the lowest-numbered image, independent of thread
+ * timing. */
 static void end_slot(struct slot *s, int64_t place, int status)
 {
     if (s->status && s->status_place < place)
         return;
     s->status = status;
     s->status_place = place;
-    snprintf(s->sentence, sizeof s->sentence, "%s", coke_last_error());
+    snprintf(s->sentence, sizeof s->sentence, "%s", ck_last_error());
 }
 
-/* Is this a matter of the one image, or of the disk or the memory? */
+/* True if only this image is defective; failures of the disk or the memory are fatal. */
 static int is_fault(const struct coke_loader *l, int status)
 {
     return status == COKE_EFORMAT && l->o.bad != CK_BAD_ERROR;
@@ -111,6 +118,7 @@ static int is_fault(const struct coke_loader *l, int status)
 
 /* ---- threads ---- */
 
+/* Makes all views of one image. Without the lock: the place belongs to this worker. */
 static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
 {
     struct coke_loader *l = w->loader;
@@ -127,14 +135,14 @@ static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
 
 static int note_fault(struct coke_loader *l, struct slot *s, int64_t index)
 {
-    ck_lock_acquire(&l->monitor);
-    int rc = add_fault(&s->fault, &s->faults, &s->fault_room, index, coke_last_error());
-    ck_lock_unlock(&l->monitor);
+    ck_lock_acquire(&l->lock);
+    int rc = add_fault(&s->fault, &s->faults, &s->fault_room, index, ck_last_error());
+    ck_lock_unlock(&l->lock);
     return rc;
 }
 
-/* The place of an image that cannot be read, or COKE_EFORMAT if it stays empty. Which image
- * stands in for it is a function of the epoch and the one it replaces. */
+/* Fills the place of an unreadable image with another one; COKE_EFORMAT if that fails as well.
+ * The replacement is a function of the epoch and the image it replaces. */
 static int make_replacement(struct worker *w, struct slot *s, int64_t place, int64_t index)
 {
     struct coke_loader *l = w->loader;
@@ -151,6 +159,7 @@ static int make_replacement(struct worker *w, struct slot *s, int64_t place, int
     return rc;
 }
 
+/* Makes an image; skips or replaces it if it is defective. */
 static int make_or_excuse(struct worker *w, struct slot *s, int64_t place)
 {
     struct coke_loader *l = w->loader;
@@ -165,6 +174,7 @@ static int make_or_excuse(struct worker *w, struct slot *s, int64_t place)
     return rc == COKE_EFORMAT ? COKE_OK : rc;
 }
 
+/* Called under the lock: selects the images of a batch. */
 static void fill_slot(struct coke_loader *l, struct slot *s, int64_t batch)
 {
     int64_t steps = ck_sampler_steps(&l->sampler), at = l->start + batch;
@@ -176,7 +186,8 @@ static void fill_slot(struct coke_loader *l, struct slot *s, int64_t batch)
     memset(s->bad, 0, (size_t)s->n);
 }
 
-/* Under the lock: the next images, or NULL when the loader ends. */
+/* Called under the lock, which it may release while waiting: the next images [*from, *to) to
+ * make, or NULL when the loader stops. */
 static struct slot *claim(struct coke_loader *l, int64_t *from, int64_t *to)
 {
     while (!l->stop) {
@@ -185,7 +196,7 @@ static struct slot *claim(struct coke_loader *l, int64_t *from, int64_t *to)
             l->filled++;
         }
         if (l->claim == l->filled) {
-            ck_lock_wait(&l->monitor);
+            ck_lock_wait(&l->lock);
             continue;
         }
         struct slot *s = &l->slot[l->claim % l->slots];
@@ -195,7 +206,7 @@ static struct slot *claim(struct coke_loader *l, int64_t *from, int64_t *to)
         l->claim += *to == s->n;
         if (*from < *to)
             return s;
-        ck_lock_notify(&l->monitor); /* a rank without a part is done at once */
+        ck_lock_notify(&l->lock); /* a rank without images in this batch is done at once */
     }
     return NULL;
 }
@@ -212,38 +223,40 @@ static int64_t worker_bytes(const struct worker *w)
     return (int64_t)bytes;
 }
 
+/* The body of a worker thread: holds the lock except while it makes images. */
 static void work(void *arg)
 {
     struct worker *w = arg;
     struct coke_loader *l = w->loader;
     struct slot *s;
     int64_t from = 0, to = 0;
-    ck_lock_acquire(&l->monitor);
+    ck_lock_acquire(&l->lock);
     while ((s = claim(l, &from, &to))) {
         int rc = COKE_OK;
         int64_t i = from;
-        ck_lock_unlock(&l->monitor);
+        ck_lock_unlock(&l->lock);
         for (; i < to && !rc; i++)
             rc = make_or_excuse(w, s, i);
-        ck_lock_acquire(&l->monitor);
+        ck_lock_acquire(&l->lock);
         if (rc)
             end_slot(s, i - 1, rc);
         w->bytes = worker_bytes(w);
         s->done += to - from;
         if (s->done == s->n)
-            ck_lock_notify(&l->monitor);
+            ck_lock_notify(&l->lock);
     }
-    ck_lock_unlock(&l->monitor);
+    ck_lock_unlock(&l->lock);
 }
 
+/* Joins all workers; afterwards the loader's state may be changed without the lock. */
 static void stop_workers(struct coke_loader *l)
 {
-    if (!l->monitor_ready)
+    if (!l->lock_ready)
         return;
-    ck_lock_acquire(&l->monitor);
+    ck_lock_acquire(&l->lock);
     l->stop = 1;
-    ck_lock_notify(&l->monitor);
-    ck_lock_unlock(&l->monitor);
+    ck_lock_notify(&l->lock);
+    ck_lock_unlock(&l->lock);
     for (int64_t i = 0; i < l->workers; i++)
         ck_thread_join(&l->worker[i].thread);
     l->stop = 0;
@@ -259,30 +272,46 @@ static int start_workers(struct coke_loader *l)
     return rc;
 }
 
+/* In a child of fork() the threads are missing; what they worked on may be incomplete, and the
+ * lock may be held for ever. */
+static int is_lost(const struct coke_loader *l)
+{
+    return l->worker && l->workers && ck_thread_lost(&l->worker[0].thread);
+}
+
+static int check_process(const struct coke_loader *l)
+{
+    if (is_lost(l))
+        return ck_fail(COKE_EUSAGE, "the loader was made before fork(), and its threads are "
+                                    "not in this process; make a new loader");
+    return COKE_OK;
+}
+
 /* ---- making and ending ---- */
 
-static int check(const struct coke_loader_options *o, const struct coke_dataset *d)
+static int check(const struct ck_loader_options *o, const struct coke_dataset *d)
 {
     int rc = ck_loader_options_check(o);
     if (rc || d->set->n >= 0)
         return rc;
-    return ck_fail(COKE_EUSAGE,
-                   "%s can only be read once, in order, which will not do here; unpack it, or "
-                   "pack it into shards",
-                   d->set->source);
+    return ck_fail(
+        COKE_EUSAGE,
+        "%s can be read only once, in order, but random access is needed; unpack it, or "
+        "pack it into shards",
+        d->set->source);
 }
 
 static int make_slot(struct coke_loader *l, struct slot *s)
 {
-    size_t most = (size_t)l->most;
-    s->index = ck_alloc_array(most, sizeof *s->index);
-    s->label = ck_alloc_array(most, sizeof *s->label);
-    s->bad = ck_alloc_array(most, 1);
+    size_t max = (size_t)l->max;
+    s->index = ck_alloc_array(max, sizeof *s->index);
+    s->label = ck_alloc_array(max, sizeof *s->label);
+    s->bad = ck_alloc_array(max, 1);
     if (!s->index || !s->label || !s->bad)
         return COKE_ENOMEM;
-    l->ring_bytes += (int64_t)(most * (sizeof *s->index + sizeof *s->label + 1));
+    l->ring_bytes += (int64_t)(max * (sizeof *s->index + sizeof *s->label + 1));
     for (int v = 0; v < l->recipe.views; v++) {
-        size_t numbers = most * (size_t)l->pixels[v];
+        size_t numbers = max * (size_t)l->pixels[v];
         s->x[v] = ck_alloc_array(numbers, sizeof(float));
         if (!s->x[v])
             return COKE_ENOMEM;
@@ -300,8 +329,8 @@ static int make_parts(struct coke_loader *l)
         l->pixels[v] = (int64_t)l->recipe.channels * view->width * view->height;
         largest = l->pixels[v] > largest ? l->pixels[v] : largest;
     }
-    l->grain = largest > 64 * 64 * 3 ? 1 : 8; /* small images are cheaper than the lock */
-    l->most = ck_sampler_most(&l->sampler);
+    l->grain = largest > 64 * 64 * 3 ? 1 : 8; /* making a small image is cheaper than locking */
+    l->max = ck_sampler_max(&l->sampler);
     l->slots = l->o.prefetch + 1;
     l->workers = l->o.workers ? l->o.workers : ck_threads();
     l->slot = ck_calloc_array((size_t)l->slots, sizeof *l->slot);
@@ -317,15 +346,14 @@ static int make_parts(struct coke_loader *l)
     return rc;
 }
 
-int coke_loader_new(struct coke_loader **out, struct coke_dataset *data,
-                    const struct coke_loader_options *options)
+int ck_loader_new(struct coke_loader **out, struct coke_dataset *data,
+                  const struct ck_loader_options *options)
 {
     return ck_loader_new_like(out, data, options, NULL);
 }
 
 int ck_loader_new_like(struct coke_loader **out, struct coke_dataset *data,
-                       const struct coke_loader_options *options,
-                       const struct ck_recipe *normed)
+                       const struct ck_loader_options *options, const struct ck_recipe *normed)
 {
     int rc = COKE_OK;
     struct coke_loader *l = NULL;
@@ -338,23 +366,21 @@ int ck_loader_new_like(struct coke_loader **out, struct coke_dataset *data,
     l->o = *options;
     l->sampler = (struct ck_sampler){.n = data->set->n,
                                      .batch = options->batch,
-                                     .rank = options->rank,
-                                     .ranks = options->ranks ? options->ranks : 1,
+                                     .rank = (int)options->rank,
+                                     .ranks = options->ranks ? (int)options->ranks : 1,
                                      .shuffle = options->shuffle,
                                      .seed = (uint64_t)options->view.seed};
-    CK_TRY(ck_recipe_init(&l->recipe, data, &options->view, options->normalize));
-    if (normed) {
-        memcpy(l->recipe.mean, normed->mean, sizeof normed->mean);
-        memcpy(l->recipe.std, normed->std, sizeof normed->std);
-    }
+    CK_TRY(ck_recipe_init(&l->recipe, data, &options->view, &options->normalize));
+    if (normed)
+        ck_recipe_match(&l->recipe, normed);
     CK_TRY(make_parts(l));
-    CK_TRY(ck_lock_init(&l->monitor));
-    l->monitor_ready = 1;
+    CK_TRY(ck_lock_init(&l->lock));
+    l->lock_ready = 1;
     CK_TRY(start_workers(l));
     *out = l;
     l = NULL;
 done:
-    coke_loader_free(l);
+    ck_loader_free(l);
     return rc;
 }
 
@@ -368,9 +394,9 @@ static void release_slot(struct slot *s)
     ck_free(s->fault);
 }
 
-void coke_loader_free(struct coke_loader *l)
+void ck_loader_free(struct coke_loader *l)
 {
-    if (!l)
+    if (!l || is_lost(l)) /* lost: its memory belongs to threads that never finished */
         return;
     stop_workers(l);
     for (int64_t i = 0; i < l->workers && l->worker; i++) {
@@ -379,8 +405,8 @@ void coke_loader_free(struct coke_loader *l)
     }
     for (int64_t i = 0; i < l->slots && l->slot; i++)
         release_slot(&l->slot[i]);
-    if (l->monitor_ready)
-        ck_lock_release(&l->monitor);
+    if (l->lock_ready)
+        ck_lock_release(&l->lock);
     ck_free(l->worker);
     ck_free(l->slot);
     ck_free(l->known_bad);
@@ -388,17 +414,23 @@ void coke_loader_free(struct coke_loader *l)
     ck_free(l);
 }
 
-int64_t coke_loader_steps(const struct coke_loader *l)
+int64_t ck_loader_steps(const struct coke_loader *l)
 {
     return ck_sampler_steps(&l->sampler);
 }
 
-int coke_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
+int ck_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
 {
     int64_t steps = ck_sampler_steps(&l->sampler);
+    CK_RETURN_IF(check_process(l));
     if (epoch < 0 || step < 0 || step >= steps)
         return ck_fail(COKE_EUSAGE, "there is no step %lld of epoch %lld; an epoch has %lld",
                        (long long)step, (long long)epoch, (long long)steps);
+    /* half the range: the loader counts on from here */
+    if (epoch >= INT64_MAX / 2 / steps)
+        return ck_fail(
+            COKE_EUSAGE, "epoch %lld is too large: at most %lld with %lld steps each",
+            (long long)epoch, (long long)(INT64_MAX / 2 / steps - 1), (long long)steps);
     stop_workers(l);
     l->start = epoch * steps + step;
     l->filled = l->claim = l->given = l->released = 0;
@@ -414,15 +446,16 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many images this rank has met, to be expected of an order that changes with the epochs:
- * all of them where it is alone. */
+/* Expected number of distinct images that this rank has seen, given an order that changes every
+ * epoch: all of them with one rank. */
 static double images_met(const struct coke_loader *l, int64_t epoch)
 {
     int64_t epochs = epoch - l->start / ck_sampler_steps(&l->sampler) + 1;
     return (double)l->sampler.n * (1 - pow(1 - 1.0 / l->sampler.ranks, (double)epochs));
 }
 
-/* Images that failed for the first time join the list; too many end it. */
+/* Called under the lock. Adds images that failed for the first time to the loader's list; fails
+ * if there are too many. */
 static int collect_faults(struct coke_loader *l, struct slot *s)
 {
     if (s->faults)
@@ -436,16 +469,17 @@ static int collect_faults(struct coke_loader *l, struct slot *s)
         if (rc)
             return rc;
     }
-    double met = images_met(l, s->epoch), most = l->o.max_bad * met;
+    double met = images_met(l, s->epoch), max = l->o.max_bad * met;
     if (l->sampler.ranks > 1)
-        most += 3 * sqrt(most); /* chance decides which of them a rank meets */
-    if ((double)l->faults > most)
+        max += 3 * sqrt(max); /* which ones a rank sees is random: three deviations */
+    if ((double)l->faults > max)
         return ck_fail(COKE_EFORMAT,
                        "%lld of %.0f images cannot be read, more than %g %%; the first: %s",
                        (long long)l->faults, met, 100 * l->o.max_bad, l->fault[0].sentence);
     return COKE_OK;
 }
 
+/* Moves the readable images together; s->n becomes their number. */
 static void close_gaps(const struct coke_loader *l, struct slot *s)
 {
     int64_t to = 0;
@@ -461,6 +495,7 @@ static void close_gaps(const struct coke_loader *l, struct slot *s)
     s->n = to;
 }
 
+/* The batch borrows the slot's arrays until the next coke_loader_next. */
 static void describe(const struct coke_loader *l, const struct slot *s, struct coke_batch *b)
 {
     *b = (struct coke_batch){.epoch = s->epoch,
@@ -480,17 +515,18 @@ static void describe(const struct coke_loader *l, const struct slot *s, struct c
     }
 }
 
-int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
+int ck_loader_next(struct coke_loader *l, struct coke_batch *out)
 {
     double begin = ck_clock_seconds();
+    CK_RETURN_IF(check_process(l));
     if (l->halted)
         return ck_fail(l->halted, "the loader's threads could not be started");
-    ck_lock_acquire(&l->monitor);
+    ck_lock_acquire(&l->lock);
     l->released = l->given;
-    ck_lock_notify(&l->monitor);
+    ck_lock_notify(&l->lock);
     struct slot *s = &l->slot[l->given % l->slots];
     while (l->filled <= l->given || s->done < s->n)
-        ck_lock_wait(&l->monitor);
+        ck_lock_wait(&l->lock);
     int rc = s->status ? ck_fail(s->status, "%s", s->sentence) : collect_faults(l, s);
     if (!rc) {
         close_gaps(l, s);
@@ -498,7 +534,7 @@ int coke_loader_next(struct coke_loader *l, struct coke_batch *out)
         describe(l, s, out);
     }
     l->waited += ck_clock_seconds() - begin;
-    ck_lock_unlock(&l->monitor);
+    ck_lock_unlock(&l->lock);
     return rc;
 }
 
@@ -507,15 +543,17 @@ const struct ck_recipe *ck_loader_recipe(const struct coke_loader *l)
     return &l->recipe;
 }
 
-double coke_loader_waited(const struct coke_loader *l)
+double ck_loader_waited(const struct coke_loader *l)
 {
     return l->waited;
 }
 
-int64_t coke_loader_bytes(const struct coke_loader *l)
+int64_t ck_loader_bytes(const struct coke_loader *l)
 {
-    struct ck_lock *m = (struct ck_lock *)&l->monitor;
+    struct ck_lock *m = (struct ck_lock *)&l->lock;
     int64_t bytes = l->ring_bytes;
+    if (is_lost(l))
+        return bytes;
     ck_lock_acquire(m);
     for (int64_t i = 0; i < l->workers; i++)
         bytes += l->worker[i].bytes;
@@ -523,14 +561,15 @@ int64_t coke_loader_bytes(const struct coke_loader *l)
     return bytes;
 }
 
-int64_t coke_loader_bad_count(const struct coke_loader *l)
+int64_t ck_loader_bad_count(const struct coke_loader *l)
 {
     return l->faults;
 }
 
-int64_t coke_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence)
+int64_t ck_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence)
 {
+    int known = i >= 0 && i < l->faults;
     if (sentence)
-        *sentence = l->fault[i].sentence;
-    return l->fault[i].index;
+        *sentence = known ? l->fault[i].sentence : NULL;
+    return known ? l->fault[i].index : -1;
 }

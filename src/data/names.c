@@ -1,4 +1,4 @@
-/* names.c - many short texts in one piece of memory. */
+/* names.c - a list of strings in one block of memory. */
 #include "data/names.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MOST = 16 << 20 };
+enum { TEXT_MAX = 16 << 20 }; /* bytes of a file of names */
 
 int ck_names_add(struct ck_names *s, const char *text, size_t length)
 {
@@ -30,9 +30,9 @@ int ck_names_load(struct ck_names *s, const char *path)
 {
     unsigned char *text = NULL;
     size_t room = 0, size = 0;
-    int rc = ck_load_file(path, TEXT_MOST, &text, &room, &size);
+    int rc = ck_load_file(path, TEXT_MAX, &text, &room, &size);
     if (rc == COKE_EIO || rc == COKE_EFORMAT)
-        rc = COKE_OK; /* size is 0 */
+        rc = COKE_OK; /* no names: size is 0 */
     for (size_t at = 0, n; !rc && at < size; at += n + 1) {
         const char *line = (const char *)text + at, *end = memchr(line, '\n', size - at);
         n = end ? (size_t)(end - line) : size - at;
@@ -56,6 +56,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Sorts the offsets; the texts stay in place. */
 int ck_names_sort(struct ck_names *s)
 {
     const char **order = ck_alloc_array((size_t)s->n, sizeof *order);

@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 struct npy_images {
-    struct ck_dataset base;
-    int fd;
-    int64_t offset; /* of the first image */
-    int64_t stride; /* bytes of one */
+    struct ck_dataset base; /* first, so that the pointers convert */
+    int fd;                 /* owned; -1 = not open */
+    int64_t offset;         /* of the first image in the file */
+    int64_t stride;         /* bytes per image */
 };
 
-/* Opens an array and checks its length; the file is positioned at the data. */
+/* Opens an array and checks its length; the caller closes *fd, which is -1 on failure. */
 static int open_array(const char *path, int *fd, struct ck_npy *a)
 {
     unsigned char *head = NULL;
@@ -38,6 +38,7 @@ static int open_array(const char *path, int *fd, struct ck_npy *a)
     return rc;
 }
 
+/* Validates dtype and shape, and takes the sizes. */
 static int check_images(struct npy_images *x, const struct ck_npy *a, const char *path)
 {
     char shape[CK_SHAPE_TEXT];
@@ -45,14 +46,14 @@ static int check_images(struct npy_images *x, const struct ck_npy *a, const char
     ck_shape_text(a->ndim, a->shape, shape);
     if (a->dtype != CK_U8 || a->ndim < 3 || a->ndim > 4)
         return ck_fail(COKE_EFORMAT,
-                       "%s: %s %s; images are u1 [n][h][w] or [n][h][w][channels]", path, shape,
-                       ck_npy_dtype(a->dtype));
+                       "%s: %s %s; images must be u1 [n][h][w] or [n][h][w][channels]", path,
+                       shape, ck_npy_dtype(a->dtype));
     if (a->shape[0] == 0)
         return ck_fail(COKE_EFORMAT, "%s: no images in it (%s)", path, shape);
     if (a->shape[1] < 1 || a->shape[1] > CK_IMAGE_MAX_SIDE || a->shape[2] < 1 ||
         a->shape[2] > CK_IMAGE_MAX_SIDE || channels < 1 || channels > CK_CHANNELS_MAX)
         return ck_fail(COKE_EFORMAT,
-                       "%s: %s: sides are 1 to %d, and there are 1 to %d channels, last", path,
+                       "%s: %s: sides must be 1 to %d, and channels (last) 1 to %d", path,
                        shape, CK_IMAGE_MAX_SIDE, CK_CHANNELS_MAX);
     x->base.n = a->shape[0];
     x->base.height = (int32_t)a->shape[1];
@@ -65,6 +66,7 @@ static int check_images(struct npy_images *x, const struct ck_npy *a, const char
 
 /* ---- labels ---- */
 
+/* FILE-labels.npy before FILE.labels.npy; returns 0 if there is none. */
 static int find_labels(const char *images, char path[PATH_MAX])
 {
     static const char *const endings[] = {"-labels.npy", ".labels.npy"};
@@ -82,24 +84,24 @@ static int is_integer(enum ck_dtype t)
            t == CK_U32 || t == CK_I64 || t == CK_U64;
 }
 
-/* Values as doubles: those up to CK_LABEL_MAX are exact in it. */
+/* Sets the labels from doubles, in which integers up to CK_LABEL_MAX are exact. */
 static int set_labels(struct ck_dataset *d, const double *value, const char *path)
 {
-    int32_t most = -1;
+    int32_t max = -1;
     d->label = ck_alloc_array((size_t)d->n, sizeof *d->label);
     if (!d->label)
         return COKE_ENOMEM;
     for (int64_t i = 0; i < d->n; i++) {
         if (value[i] < -1 || value[i] > CK_LABEL_MAX)
             return ck_fail(COKE_EFORMAT,
-                           "%s: label %.0f at %lld; labels are 0 to %d, and -1 for unknown",
+                           "%s: label %.0f at %lld; labels must be 0 to %d, or -1 for unknown",
                            path, value[i], (long long)i, CK_LABEL_MAX);
         d->label[i] = (int32_t)value[i];
-        most = d->label[i] > most ? d->label[i] : most;
+        max = d->label[i] > max ? d->label[i] : max;
     }
-    if (most >= 0)
-        return ck_dataset_number_classes(d, most + 1);
-    ck_free(d->label); /* nothing is known */
+    if (max >= 0)
+        return ck_dataset_number_classes(d, max + 1);
+    ck_free(d->label); /* every label is unknown */
     d->label = NULL;
     return COKE_OK;
 }
@@ -113,8 +115,8 @@ static int take_labels(struct ck_dataset *d, const char *path)
     if (rc)
         return rc;
     if (!is_integer(a.dtype) || a.ndim != 1)
-        CK_FAIL(COKE_EFORMAT, "%s: labels are integers in one dimension, these %s in %d", path,
-                ck_npy_dtype(a.dtype), a.ndim);
+        CK_FAIL(COKE_EFORMAT, "%s: labels must be integers in one dimension, not %s in %d",
+                path, ck_npy_dtype(a.dtype), a.ndim);
     if (a.shape[0] != d->n)
         CK_FAIL(COKE_EFORMAT, "%s: %lld labels for %lld images", path, (long long)a.shape[0],
                 (long long)d->n);
@@ -134,6 +136,7 @@ done:
 
 /* ---- the data set ---- */
 
+/* Uses pread on the shared descriptor, so any thread may call it. */
 static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {
     const struct npy_images *x = (const struct npy_images *)d;

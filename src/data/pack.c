@@ -1,5 +1,9 @@
-/* pack.c - a data set as resized WebDataset shards. */
+/* pack.c - writes a data set as resized WebDataset shards.
+ *
+ * Worker threads decode, resize and encode (make); the calling thread writes the results in
+ * order (take), so the shards do not depend on the number of threads. */
 #include "data/pack.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/mem.h"
@@ -15,18 +19,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME = 1024, PATH = 4096 };
 
-/* An encoded image that waits for its turn to be written. */
+/* An encoded image waiting to be written; bytes are owned. */
 struct parcel {
     unsigned char *bytes;
     size_t size;
     char key[NAME];
 };
 
-/* Working memory of a thread. */
+/* Working memory of one thread. */
 struct table {
     struct ck_resizer resizer;
     struct ck_planes planes;
@@ -35,18 +40,17 @@ struct table {
 
 struct pack {
     struct coke_dataset *data;
-    const struct coke_pack_options *o;
+    const struct ck_pack_options *o;
     const char *prefix;
     int force;
     const struct coke_callbacks *callbacks;
-    ck_say_bad *say_bad;
-    struct coke_packed *result;
+    struct coke_pack_summary *result;
     struct ck_writer
-        *shard; /* [shards], the last one may be open; they get their names together */
+        *shard; /* [shards], the last one may be open; all are committed together */
     int64_t room;
     int open;
-    int64_t used;  /* bytes of the open shard */
-    uint64_t *key; /* [keys_room] hashes of all keys so far, 0 = free */
+    int64_t used;  /* bytes in the open shard */
+    uint64_t *key; /* [keys_room] hash set of all keys so far, 0 = free */
     int64_t keys, keys_room;
     struct parcel parcel[CK_SWEEP_BLOCK];
     struct table *table; /* [threads] */
@@ -57,50 +61,21 @@ static const struct {
     const char *extension;
     enum ck_codec_kind kind;
 } formats[] = {
-    [COKE_PACK_JPEG] = {"jpg", CK_CODEC_JPEG},
-    [COKE_PACK_PNG] = {"png", CK_CODEC_PNG},
-    [COKE_PACK_PPM] = {"ppm", CK_CODEC_PNM},
+    [CK_PACK_JPEG] = {"jpg", CK_CODEC_JPEG},
+    [CK_PACK_PNG] = {"png", CK_CODEC_PNG},
+    [CK_PACK_PPM] = {"ppm", CK_CODEC_PNM},
 };
-
-/* ---- options ---- */
-
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_pack_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_INT, size, "size", 256, 0, CK_IMAGE_MAX_SIDE, NULL,
-        "longest allowed short side; larger pictures are resized; 0: as they are"),
-    ROW(COKE_OPT_CHOICE, format, "format", 0, 0, 2, "jpeg|png|ppm",
-        "jpeg: small files; png: no loss; ppm: no decoding, largest"),
-    ROW(COKE_OPT_INT, quality, "quality", 90, 1, 100, NULL, "of JPEG"),
-    ROW(COKE_OPT_INT, shard_size, "shard-size", 1e9, 1e3, 1e15, NULL,
-        "bytes after which a new shard begins"),
-};
-
-const struct coke_option_table *coke_pack_option_table(void)
-{
-    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_pack_options)};
-    return &t;
-}
-
-struct coke_pack_options coke_pack_options_default(void)
-{
-    struct coke_pack_options o;
-    coke_options_default(coke_pack_option_table(), &o);
-    return o;
-}
 
 /* ---- making ---- */
 
-/* A name that WebDataset's convention keeps whole (a key ends at the first dot of its last
- * part) and that leads nowhere when a shard is unpacked. What had to be changed gets a mark of
- * its own, so that names stay different. */
+/* Makes a key that WebDataset's convention keeps whole (a key ends at the first dot of the last
+ * path component) and that cannot leave the folder when a shard is unpacked. A changed name
+ * gets the id of its image appended, so that keys stay different. */
 static void make_key(struct pack *p, int64_t i, const char *name, char *key)
 {
     const char *from = name;
     if (strncmp(p->data->set->type->kind, "tar", 3) == 0 && strchr(name, '/'))
-        from = name = strchr(name, '/') + 1; /* keys, without the shard that they came from */
+        from = name = strchr(name, '/') + 1; /* keys without the name of their old shard */
     while (*from == '/')
         from++;
     const char *base = strrchr(from, '/') ? strrchr(from, '/') + 1 : from;
@@ -115,7 +90,7 @@ static void make_key(struct pack *p, int64_t i, const char *name, char *key)
         key[n++] = odd ? '_' : *c;
         changed |= odd;
     }
-    /* Records are numbered behind the name of their file: "test_batch.bin#7". */
+    /* Records have their number after the name of their file: "test_batch.bin#7". */
     if (dot && strchr(dot, '#')) {
         n += (size_t)snprintf(key + n, NAME - n, "-%s", strchr(dot, '#') + 1);
         changed = 0;
@@ -126,6 +101,7 @@ static void make_key(struct pack *p, int64_t i, const char *name, char *key)
                  (unsigned long long)(p->data->set->id ? p->data->set->id[i] : (uint64_t)i));
 }
 
+/* Resizes the short side to o->size. */
 static int shrink(const struct pack *p, struct table *t, const struct ck_image *im)
 {
     int64_t shorter = im->width < im->height ? im->width : im->height, size = p->o->size;
@@ -139,23 +115,26 @@ static int shrink(const struct pack *p, struct table *t, const struct ck_image *
 static int encode(const struct pack *p, struct parcel *b, const struct ck_image *im)
 {
     if (im->channels != 1 && im->channels != 3)
-        return ck_fail(COKE_EFORMAT, "images of %d channels cannot be packed", im->channels);
-    if (p->o->format == COKE_PACK_JPEG)
+        return ck_fail(COKE_EFORMAT, "images with %d channels cannot be packed", im->channels);
+    if (p->o->format == CK_PACK_JPEG)
         return ck_jpeg_encode(im, (int)p->o->quality, &b->bytes, &b->size);
-    if (p->o->format == COKE_PACK_PNG)
+    if (p->o->format == CK_PACK_PNG)
         return ck_png_encode(im, &b->bytes, &b->size);
     return ck_pnm_encode(im, &b->bytes, &b->size);
 }
 
-/* A file that is already what is wanted is not encoded a second time. */
+/* A file that already has the right format and size is copied without encoding it again. */
 static int is_as_wanted(const struct pack *p, const struct ck_fetcher *f, int shrinks)
 {
     int32_t wanted = (int32_t)p->data->o.channels;
+    const struct ck_numbers *b = &p->data->o.background;
+    int named = b->n || b->word == CK_BACKGROUND_WHITE || b->word == CK_BACKGROUND_BLACK;
     return f->item.bytes && !shrinks && (!wanted || wanted == f->info.channels) &&
            f->info.kind == formats[p->o->format].kind &&
-           !(p->data->o.exif && f->info.orientation != 1);
+           !(p->data->o.exif && f->info.orientation != 1) && !(f->info.alpha && named);
 }
 
+/* On any thread; writes only to its place and its worker's table. */
 static int make(void *arg, struct ck_fetcher *f, int64_t i, int place, int worker)
 {
     struct pack *p = arg;
@@ -166,7 +145,7 @@ static int make(void *arg, struct ck_fetcher *f, int64_t i, int place, int worke
     int32_t shorter = f->width < f->height ? f->width : f->height;
     int shrinks = p->o->size > 0 && shorter > p->o->size;
     make_key(p, i, f->name, b->key);
-    CK_TRY(ck_fetch_decode(f, p->data, NULL, 1, &part, &scale)); /* also says if it is sound */
+    CK_TRY(ck_fetch_decode(f, p->data, NULL, 1, &part, &scale)); /* also validates it */
     if (is_as_wanted(p, f, shrinks)) {
         b->bytes = ck_alloc_array(f->item.size, 1);
         if (!b->bytes)
@@ -205,7 +184,7 @@ static int grow_keys(struct pack *p)
     return COKE_OK;
 }
 
-/* *is_new = 0: this key came before. */
+/* Adds a key to the hash set; *is_new = 0: it was there already. */
 static int add_key(struct pack *p, const char *key, int *is_new)
 {
     uint64_t h = ck_hash_text(key) | 1;
@@ -221,8 +200,8 @@ static int add_key(struct pack *p, const char *key, int *is_new)
     return COKE_OK;
 }
 
-/* Names that differ only in what a key leaves out, "x.jpg" and "x.png", get the number of the
- * image as well. */
+/* Appends the image's number to a key that occurred before, such as that of "x.jpg" and
+ * "x.png". */
 static int make_unique(struct pack *p, int64_t i, char *key)
 {
     int is_new, rc = add_key(p, key, &is_new);
@@ -245,11 +224,13 @@ static void classes_name(const struct pack *p, char *path, size_t size)
     snprintf(path, size, "%s-classes.txt", p->prefix);
 }
 
+/* The writer of the current shard. */
 static struct ck_writer *open_writer(const struct pack *p)
 {
     return &p->shard[p->result->shards];
 }
 
+/* Finishes the file but does not rename it: publish does that for all shards. */
 static int close_shard(struct pack *p)
 {
     CK_RETURN_IF(ck_tar_end(open_writer(p)));
@@ -293,7 +274,7 @@ static int add(struct pack *p, struct parcel *b, int32_t label)
     return COKE_OK;
 }
 
-/* A damaged picture is left out; a disk that fails ends it. */
+/* On the calling thread, in order. Skips damaged images; other failures are fatal. */
 static int take(void *arg, int64_t i, int place, int status, const char *sentence)
 {
     struct pack *p = arg;
@@ -301,8 +282,7 @@ static int take(void *arg, int64_t i, int place, int status, const char *sentenc
     int rc = COKE_OK;
     if (status == COKE_EFORMAT) {
         p->result->bad++;
-        if (p->say_bad)
-            p->say_bad(p->callbacks ? p->callbacks->user : NULL, i, sentence);
+        ck_bad_image(p->callbacks, i, sentence);
     } else if (status) {
         CK_FAIL(status, "%s", sentence);
     } else {
@@ -315,7 +295,24 @@ done:
     return rc;
 }
 
-/* Readers find the names of the classes beside the shards. */
+/* Writes one line: line breaks become "_", and the number of the class keeps such names
+ * different. */
+static int write_class(struct ck_writer *w, const char *name, int32_t number)
+{
+    char mark[16];
+    int changed = 0;
+    for (const char *c = name; *c; c++) {
+        int odd = *c == '\n' || *c == '\r';
+        CK_RETURN_IF(ck_writer_write(w, odd ? "_" : c, 1));
+        changed |= odd;
+    }
+    int n = snprintf(mark, sizeof mark, "-%d", number);
+    if (changed)
+        CK_RETURN_IF(ck_writer_write(w, mark, (size_t)n));
+    return ck_writer_write(w, "\n", 1);
+}
+
+/* Writes the class names, where readers of shards look for them. */
 static int write_classes(const struct pack *p, struct ck_writer *w)
 {
     char path[PATH];
@@ -323,17 +320,14 @@ static int write_classes(const struct pack *p, struct ck_writer *w)
         return COKE_OK;
     classes_name(p, path, sizeof path);
     CK_RETURN_IF(ck_writer_open(w, path, p->force));
-    for (int32_t c = 0; c < p->data->set->classes; c++) {
-        const char *name = p->data->set->class_name[c];
-        CK_RETURN_IF(ck_writer_write(w, name, strcspn(name, "\r\n")));
-        CK_RETURN_IF(ck_writer_write(w, "\n", 1));
-    }
+    for (int32_t c = 0; c < p->data->set->classes; c++)
+        CK_RETURN_IF(write_class(w, p->data->set->class_name[c], c));
     return ck_writer_finish(w);
 }
 
-/* ---- files that are there ---- */
+/* ---- existing files ---- */
 
-/* The number in "NAME-000012.tar" if it is a shard of this prefix, or -1. */
+/* The number in "NAME-000012.tar" if it is a shard of this prefix, else -1. */
 static int64_t number_of(const char *base, const char *name)
 {
     size_t n = strlen(base);
@@ -344,7 +338,7 @@ static int64_t number_of(const char *base, const char *name)
     return strcmp(end, ".tar") == 0 ? number : -1;
 }
 
-/* Calls visit for each shard of this prefix with a number >= first. */
+/* Calls visit for every existing shard of this prefix with a number >= first. */
 static int visit_shards(const struct pack *p, int64_t first,
                         int (*visit)(const struct pack *p, const char *path))
 {
@@ -368,6 +362,36 @@ static int visit_shards(const struct pack *p, int64_t first,
     return rc;
 }
 
+/* Makes the folders of the prefix that are missing; *first is the length of the path of the
+ * first one that was made, 0 = none. */
+static int make_folders(const char *prefix, size_t *first)
+{
+    char path[PATH];
+    struct stat st;
+    *first = 0;
+    for (const char *slash = strchr(prefix, '/'); slash; slash = strchr(slash + 1, '/')) {
+        size_t n = (size_t)(slash - prefix);
+        snprintf(path, sizeof path, "%.*s", (int)n, prefix);
+        if (n == 0 || stat(path, &st) == 0)
+            continue;
+        if (mkdir(path, 0777) && errno != EEXIST)
+            return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+        *first = *first ? *first : n;
+    }
+    return COKE_OK;
+}
+
+/* Takes make_folders back; folders that hold something stay. */
+static void remove_folders(const char *prefix, size_t first)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s", prefix);
+    for (char *slash; first && (slash = strrchr(path, '/')) && slash >= path + first;) {
+        *slash = 0;
+        rmdir(path);
+    }
+}
+
 static int refuse(const struct pack *p, const char *path)
 {
     return ck_file_check_target(path, p->force);
@@ -381,17 +405,21 @@ static int remove_shard(const struct pack *p, const char *path)
                : ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
 }
 
-static int check_targets(const struct pack *p)
+static int check_prefix(const struct pack *p)
 {
-    char path[PATH];
     const char *slash = strrchr(p->prefix, '/'), *base = slash ? slash + 1 : p->prefix;
     if (!*base)
         return ck_fail(COKE_EUSAGE,
                        "'%s' names no files; a prefix is, for example, shards/train",
                        p->prefix);
     if (strlen(p->prefix) > PATH - 300)
-        return ck_fail(COKE_EUSAGE, "the prefix has %zu bytes, too many for a name",
-                       strlen(p->prefix));
+        return ck_fail(COKE_EUSAGE, "the prefix is too long: %zu bytes", strlen(p->prefix));
+    return COKE_OK;
+}
+
+static int check_targets(const struct pack *p)
+{
+    char path[PATH];
     shard_name(p, 0, path, sizeof path);
     CK_RETURN_IF(ck_file_check_target(path, p->force));
     classes_name(p, path, sizeof path);
@@ -399,8 +427,9 @@ static int check_targets(const struct pack *p)
     return visit_shards(p, 0, refuse);
 }
 
-/* All or nothing, but for a failure in these few moments. Shards of an earlier, longer run
- * would be read together with the new ones. */
+/* Renames all files; atomic except for a failure during the renames. With force it removes
+ * the remaining shards of an earlier, longer run, which would be read together with the new
+ * ones. */
 static int publish(struct pack *p, struct ck_writer *classes)
 {
     for (int64_t i = 0; i < p->result->shards; i++)
@@ -429,11 +458,11 @@ static void release(struct pack *p)
     ck_free(p);
 }
 
-int ck_pack(struct coke_dataset *d, const char *prefix, const struct coke_pack_options *o,
-            int force, const struct coke_callbacks *callbacks, ck_say_bad *say_bad,
-            struct coke_packed *out)
+int ck_pack(struct coke_dataset *d, const char *prefix, const struct ck_pack_options *o,
+            int force, const struct coke_callbacks *callbacks, struct coke_pack_summary *out)
 {
     int rc = COKE_OK;
+    size_t made = 0; /* folders: see make_folders */
     struct ck_writer classes = {0};
     struct pack *p = ck_calloc_array(1, sizeof *p);
     struct ck_sweep sweep = {.data = d,
@@ -450,23 +479,26 @@ int ck_pack(struct coke_dataset *d, const char *prefix, const struct coke_pack_o
     p->prefix = prefix;
     p->force = force;
     p->callbacks = callbacks;
-    p->say_bad = say_bad;
     p->result = out;
     p->threads = ck_threads();
     p->table = ck_calloc_array((size_t)p->threads, sizeof *p->table);
     if (!p->table)
         CK_LEAVE(COKE_ENOMEM);
-    CK_TRY(ck_options_check(coke_pack_option_table(), o));
+    CK_TRY(ck_options_check(ck_pack_option_table(), o));
+    CK_TRY(check_prefix(p));
+    CK_TRY(make_folders(prefix, &made));
     CK_TRY(check_targets(p));
     CK_TRY(ck_sweep_run(&sweep));
     if (p->open)
         CK_TRY(close_shard(p));
     if (out->images == 0)
-        CK_FAIL(COKE_EFORMAT, "%s: not one image could be packed", d->set->source);
+        CK_FAIL(COKE_EFORMAT, "%s: no image could be packed", d->set->source);
     CK_TRY(write_classes(p, &classes));
     CK_TRY(publish(p, &classes));
 done:
     ck_writer_abort(&classes);
     release(p);
+    if (rc)
+        remove_folders(prefix, made);
     return rc;
 }

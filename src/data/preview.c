@@ -1,34 +1,40 @@
-/* preview.c - a picture of what training sees. */
+/* preview.c - contact sheets of images and their views. */
 #include "data/preview.h"
 #include "core/error.h"
+#include "core/mem.h"
+#include "core/option.h"
 #include "core/rng.h"
+#include "data/data_options.h"
+#include "io/file.h"
 
 #include <string.h>
 
 enum {
-    GAP = 4,
-    WIDE_GAP = 12,
-    LEAST_CELL = 96,
-    PAPER = 250,
-    MAX_SIDE = 30000,
-    MAX_AREA = 200000000
+    GAP = 4,              /* pixels between views */
+    WIDE_GAP = 12,        /* pixels between groups of views */
+    MIN_CELL = 96,        /* smallest side of a cell */
+    PAPER = 250,          /* gray value of the background */
+    MAX_SIDE = 30000,     /* of the sheet */
+    MAX_AREA = 200000000, /* of the sheet */
 };
 
+/* A sheet being drawn; out is the caller's, the rest working memory. */
 struct sheet {
     struct ck_image *out;
     struct ck_recipe recipe;
     struct ck_fetcher fetcher;
     struct ck_canvas canvas;
     struct ck_planes small;
-    int cell; /* pixels a side */
+    int cell; /* side in pixels */
 };
 
-/* Small views are shown larger, with pixels that can be counted. */
+/* Enlarges small views by a whole factor, so that their pixels can be counted. */
 static int zoom_of(int32_t width, int cell)
 {
     return width > 0 && cell / width > 1 ? cell / width : 1;
 }
 
+/* Missing channels repeat the last one, so that gray images become gray RGB. */
 static uint8_t value_at(const struct ck_planes *p, int channel, int x, int y, int flip)
 {
     int c = channel < p->channels ? channel : p->channels - 1;
@@ -36,6 +42,7 @@ static uint8_t value_at(const struct ck_planes *p, int channel, int x, int y, in
     return p->data[((size_t)c * (size_t)p->height + (size_t)y) * (size_t)p->width + (size_t)x];
 }
 
+/* Copies planar p, enlarged by zoom, into the interleaved RGB of out. */
 static void paste(struct ck_image *out, const struct ck_planes *p, int flip, int left, int top,
                   int zoom)
 {
@@ -47,7 +54,7 @@ static void paste(struct ck_image *out, const struct ck_planes *p, int flip, int
     }
 }
 
-/* The whole image, made to fit into its cell. */
+/* Draws the whole image, scaled to fit its cell. */
 static int paste_whole(struct sheet *s, struct coke_dataset *d, int64_t i, int left, int top)
 {
     struct ck_box part;
@@ -72,6 +79,7 @@ done:
     return rc;
 }
 
+/* The views of image i in an epoch, exactly as training would make them. */
 static int paste_views(struct sheet *s, struct coke_dataset *d, int64_t i, int64_t epoch,
                        int left, int top)
 {
@@ -89,6 +97,8 @@ static int paste_views(struct sheet *s, struct coke_dataset *d, int64_t i, int64
     return COKE_OK;
 }
 
+/* Per row a random image and its views in `columns` epochs. Fails only if no image is
+ * readable. */
 static int draw_rows(struct sheet *s, struct coke_dataset *d, uint64_t seed, int rows,
                      int columns)
 {
@@ -105,7 +115,7 @@ static int draw_rows(struct sheet *s, struct coke_dataset *d, uint64_t seed, int
             rc = paste_views(s, d, i, c, GAP + s->cell + WIDE_GAP + c * group, top);
         if (rc && rc != COKE_EFORMAT)
             goto done;
-        drawn += rc == COKE_OK; /* another image takes the place of one that cannot be read */
+        drawn += rc == COKE_OK; /* an unreadable image is skipped: the next one gets its row */
     }
     if (drawn > 0)
         rc = COKE_OK;
@@ -113,12 +123,12 @@ done:
     return rc;
 }
 
-/* An empty sheet. */
+/* Makes an empty sheet. */
 static int begin_sheet(struct ck_image *out, int64_t width, int64_t height)
 {
     if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_AREA)
         return ck_fail(COKE_EUSAGE,
-                       "a sheet of %lld x %lld pixels is too large: fewer rows or columns",
+                       "a sheet of %lld x %lld pixels is too large; use fewer rows or columns",
                        (long long)width, (long long)height);
     CK_RETURN_IF(ck_image_reshape(out, (int32_t)width, (int32_t)height, 3));
     memset(out->data, PAPER, (size_t)width * (size_t)height * 3);
@@ -132,11 +142,12 @@ static void release(struct sheet *s)
     ck_planes_release(&s->small);
 }
 
+/* Unreadable images and index -1 leave their cell empty. */
 int ck_preview_images(struct coke_dataset *d, const int64_t *index, int rows, int columns,
                       struct ck_image *out)
 {
     int rc = COKE_OK;
-    struct sheet s = {.out = out, .cell = LEAST_CELL};
+    struct sheet s = {.out = out, .cell = MIN_CELL};
     int64_t step = s.cell + GAP;
     CK_TRY(begin_sheet(out, GAP + columns * step, GAP + rows * step));
     for (int i = 0; i < rows * columns; i++) {
@@ -153,12 +164,12 @@ done:
     return rc;
 }
 
-int ck_preview(struct coke_dataset *d, const struct coke_view_options *o, int rows, int columns,
+int ck_preview(struct coke_dataset *d, const struct ck_view_options *o, int rows, int columns,
                struct ck_image *out)
 {
     int rc = COKE_OK;
-    struct sheet s = {.out = out, .cell = LEAST_CELL};
-    CK_TRY(ck_recipe_init(&s.recipe, d, o, 0));
+    struct sheet s = {.out = out, .cell = MIN_CELL};
+    CK_TRY(ck_recipe_init(&s.recipe, d, o, NULL));
     rows = d->set->n < rows ? (int)d->set->n : rows;
     for (int v = 0; v < s.recipe.views; v++) {
         const struct ck_view *view = &s.recipe.view[v];
@@ -171,5 +182,33 @@ int ck_preview(struct coke_dataset *d, const struct coke_view_options *o, int ro
     CK_TRY(draw_rows(&s, d, (uint64_t)o->seed, rows, columns));
 done:
     release(&s);
+    return rc;
+}
+
+int ck_preview_write(struct coke_dataset *d, const struct ck_view_options *options, int rows,
+                     int columns, const char *path, int force)
+{
+    int rc = COKE_OK;
+    struct ck_image sheet = {0};
+    struct ck_writer w = {0};
+    unsigned char *bytes = NULL;
+    size_t size;
+    CK_TRY(ck_options_check(ck_view_option_table(), options));
+    if (rows < 1 || columns < 1)
+        CK_FAIL(COKE_EUSAGE,
+                "a sheet of %d rows and %d columns is invalid: both must be at least 1", rows,
+                columns);
+    if (d->set->n < 0)
+        CK_FAIL(COKE_EUSAGE, "%s can only be read once, in order: no preview", d->set->source);
+    CK_TRY(ck_file_check_target(path, force));
+    CK_TRY(ck_preview(d, options, rows, columns, &sheet));
+    CK_TRY(ck_png_encode(&sheet, &bytes, &size));
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(ck_writer_write(&w, bytes, size));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    ck_free(bytes);
+    ck_image_release(&sheet);
     return rc;
 }

@@ -1,4 +1,5 @@
-/* recipe.c - which views an image becomes: the tables, and what the options make of them. */
+/* recipe.c - which views an image is turned into: the built-in recipes, modified by the
+ * options. */
 #include "data/recipe.h"
 #include "core/error.h"
 #include "data/data_options.h"
@@ -57,16 +58,16 @@ static const struct {
     int large, view[2];
     int small, norm;
 } recipes[] = {
-    [COKE_RECIPE_SINGLE] = {"single", 1, {SINGLE}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_DOUBLE] = {"double", 2, {LARGE1, LARGE2}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_MULTI] = {"multi", 2, {LARGE1, LARGE2}, 1, CK_NORM_IMAGENET},
-    [COKE_RECIPE_CIFAR_SINGLE] = {"cifar-single", 1, {CIFAR_SINGLE}, 0, CK_NORM_CIFAR10},
-    [COKE_RECIPE_CIFAR] = {"cifar", 2, {CIFAR1, CIFAR2}, 0, CK_NORM_CIFAR10},
-    [COKE_RECIPE_CIFAR_SMALL] =
+    [CK_RECIPE_SINGLE] = {"single", 1, {SINGLE}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_DOUBLE] = {"double", 2, {LARGE1, LARGE2}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_MULTI] = {"multi", 2, {LARGE1, LARGE2}, 1, CK_NORM_IMAGENET},
+    [CK_RECIPE_CIFAR_SINGLE] = {"cifar-single", 1, {CIFAR_SINGLE}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_CIFAR] = {"cifar", 2, {CIFAR1, CIFAR2}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_CIFAR_SMALL] =
         {"cifar-small", 2, {CIFAR1_SHARP, CIFAR2_SHARP}, 0, CK_NORM_CIFAR10},
-    [COKE_RECIPE_LINEAR] = {"linear", 1, {PROBE}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_EVAL] = {"eval", 1, {EVAL}, 0, CK_NORM_IMAGENET},
-    [COKE_RECIPE_NONE] = {"none", 1, {AS_IS}, 0, CK_NORM_AUTO},
+    [CK_RECIPE_LINEAR] = {"linear", 1, {PROBE}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_EVAL] = {"eval", 1, {EVAL}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_NONE] = {"none", 1, {AS_IS}, 0, CK_NORM_AUTO},
 };
 
 static const struct {
@@ -74,33 +75,34 @@ static const struct {
 } norms[] = {
     [CK_NORM_IMAGENET] = {{0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}},
     [CK_NORM_CIFAR10] = {{0.4914f, 0.4822f, 0.4465f}, {0.2470f, 0.2435f, 0.2616f}},
+    [CK_NORM_CIFAR100] = {{0.5071f, 0.4867f, 0.4408f}, {0.2675f, 0.2565f, 0.2761f}},
     [CK_NORM_HALF] = {{0.5f, 0.5f, 0.5f}, {0.25f, 0.25f, 0.25f}},
 };
 
 /* ---- options ---- */
 
-/* Up to this side pictures count as small ones, like CIFAR's. */
-enum { SMALL_PICTURE = 64, LOOKS = 15, SMALL_VIEWS = 6 };
+/* Images up to this side count as small, like CIFAR's. */
+enum { SMALL_IMAGE = 64, SAMPLE = 15, SMALL_VIEWS = 6 };
 
-/* The first image whose header can be read, of a few spread over the data set, has this size;
- * *small: most of them are small pictures. */
-static int look_at_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
+/* Reads the headers of a few images spread over the data set. *width, *height: size of the
+ * first readable one; *small: most of them are small. */
+static int sample_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
 {
     struct ck_fetcher f = {0};
     int rc = COKE_OK, seen = 0, little = 0;
-    int64_t n = d->set->n, looks = n < LOOKS ? n : LOOKS;
+    int64_t n = d->set->n, samples = n < SAMPLE ? n : SAMPLE;
     *width = d->set->width;
     *height = d->set->height;
-    *small = *width <= SMALL_PICTURE && *height <= SMALL_PICTURE;
-    for (int64_t i = 0; d->set->width == 0 && i < looks; i++) {
-        rc = ck_fetch_open(&f, d, n * i / looks);
+    *small = *width <= SMALL_IMAGE && *height <= SMALL_IMAGE;
+    for (int64_t i = 0; d->set->width == 0 && i < samples; i++) {
+        rc = ck_fetch_open(&f, d, n * i / samples);
         if (rc)
             continue;
         if (seen++ == 0) {
             *width = f.width;
             *height = f.height;
         }
-        little += f.width <= SMALL_PICTURE && f.height <= SMALL_PICTURE;
+        little += f.width <= SMALL_IMAGE && f.height <= SMALL_IMAGE;
     }
     ck_fetcher_release(&f);
     if (d->set->width)
@@ -109,21 +111,53 @@ static int look_at_sizes(struct coke_dataset *d, int32_t *width, int32_t *height
     return seen ? COKE_OK : rc;
 }
 
-static void set_norm(struct ck_recipe *r, int norm, int fallback)
+/* v: one mean and deviation for all channels, or three of each. */
+static int set_numbers(struct ck_recipe *r, const struct ck_numbers *x)
 {
-    if (norm == CK_NORM_AUTO)
-        norm = fallback != CK_NORM_AUTO            ? fallback
-               : r->view[0].width <= SMALL_PICTURE ? CK_NORM_CIFAR10
-                                                   : CK_NORM_IMAGENET;
-    if (r->channels != 3) /* the others are statistics of colours */
-        norm = CK_NORM_HALF;
+    int each = x->n / 2;
+    if (each == 3 && r->channels != 3)
+        return ck_fail(COKE_EUSAGE,
+                       "normalize: three means and deviations are for color images; these "
+                       "have %d channel%s",
+                       r->channels, r->channels == 1 ? "" : "s");
+    for (int c = 0; c < r->channels; c++) {
+        r->mean[c] = (float)x->v[c % each];
+        r->std[c] = (float)x->v[each + c % each];
+        if (!(r->std[c] > 0))
+            return ck_fail(COKE_EUSAGE, "normalize: a deviation of 0");
+    }
+    return COKE_OK;
+}
+
+/* The recipe's, or by the size of the images; CIFAR-100 has its own. */
+static int choose_norm(const struct ck_recipe *r, const struct coke_dataset *d, int fallback)
+{
+    int small = fallback == CK_NORM_CIFAR10 ||
+                (fallback == CK_NORM_AUTO && r->view[0].width <= SMALL_IMAGE);
+    if (r->channels != 3) /* the others are statistics of colors */
+        return CK_NORM_HALF;
+    if (!small)
+        return CK_NORM_IMAGENET;
+    return strcmp(d->set->type->kind, "CIFAR-100") == 0 ? CK_NORM_CIFAR100 : CK_NORM_CIFAR10;
+}
+
+static int set_norm(struct ck_recipe *r, const struct coke_dataset *d,
+                    const struct ck_numbers *normalize, int fallback)
+{
+    int norm = normalize ? normalize->word : CK_NORM_AUTO;
+    if (normalize && normalize->n)
+        return set_numbers(r, normalize);
+    if (norm == CK_NORM_AUTO || r->channels != 3)
+        norm = choose_norm(r, d, fallback);
     for (int c = 0; c < r->channels; c++) {
         r->mean[c] = norms[norm].mean[c % 3];
         r->std[c] = norms[norm].std[c % 3];
     }
+    return COKE_OK;
 }
 
-static void set_view(struct ck_view *v, const struct coke_view_options *o, int64_t size)
+/* Applies the options. Center crops keep the ratio of resize and crop when the size changes. */
+static void set_view(struct ck_view *v, const struct ck_view_options *o, int64_t size)
 {
     v->filter = o->filter ? CK_BICUBIC : CK_BILINEAR;
     if (size > 0 && v->kind != CK_VIEW_AS_IS) {
@@ -134,24 +168,25 @@ static void set_view(struct ck_view *v, const struct coke_view_options *o, int64
         v->scale[0] = fmin(o->min_scale, v->scale[1]);
 }
 
-int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
-                   const struct coke_view_options *o, int normalize)
+int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_view_options *o,
+                   const struct ck_numbers *normalize)
 {
     int32_t width = 0, height = 0, recipe = o->recipe;
     int small = 0;
     memset(r, 0, sizeof *r);
     if (d->channels > CK_MAX_CHANNELS)
-        return ck_fail(COKE_EUSAGE, "%s: images of %d channels, at most %d can be used",
+        return ck_fail(COKE_EUSAGE, "%s: images have %d channels; the limit is %d",
                        d->set->source, d->channels, CK_MAX_CHANNELS);
-    if (recipe == COKE_RECIPE_AUTO || recipe == COKE_RECIPE_NONE)
-        CK_RETURN_IF(look_at_sizes(d, &width, &height, &small));
-    if (recipe == COKE_RECIPE_AUTO)
-        recipe = small ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
+    if (recipe == CK_RECIPE_AUTO || recipe == CK_RECIPE_NONE)
+        CK_RETURN_IF(sample_sizes(d, &width, &height, &small));
+    if (recipe == CK_RECIPE_AUTO)
+        recipe = small ? CK_RECIPE_CIFAR : CK_RECIPE_DOUBLE;
     if (o->small_views > 0 && !recipes[recipe].small)
-        return ck_fail(COKE_EUSAGE, "small-views: recipe %s has none; multi has",
+        return ck_fail(COKE_EUSAGE, "small-views: recipe %s has no small views; use multi",
                        recipes[recipe].name);
     r->name = recipes[recipe].name;
     r->channels = d->channels;
+    r->background = d->background;
     r->seed = (uint64_t)o->seed;
     r->exact = o->decode;
     for (; r->views < recipes[recipe].large; r->views++) {
@@ -163,16 +198,23 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
         r->view[r->views] = views[SMALL];
         set_view(&r->view[r->views], o, o->small_size);
     }
-    if (recipe == COKE_RECIPE_NONE) {
+    if (recipe == CK_RECIPE_NONE) {
         r->view[0].width = width;
         r->view[0].height = height;
     }
-    set_norm(r, normalize, recipes[recipe].norm);
-    return COKE_OK;
+    return set_norm(r, d, normalize, recipes[recipe].norm);
+}
+
+void ck_recipe_match(struct ck_recipe *r, const struct ck_recipe *like)
+{
+    memcpy(r->mean, like->mean, sizeof r->mean);
+    memcpy(r->std, like->std, sizeof r->std);
+    r->background = like->background;
 }
 
 /* ---- one image ---- */
 
+/* The smallest box that contains both. */
 static struct ck_box unite(struct ck_box a, struct ck_box b)
 {
     int32_t x1 = a.x + a.width > b.x + b.width ? a.x + a.width : b.x + b.width;
@@ -181,10 +223,11 @@ static struct ck_box unite(struct ck_box a, struct ck_box b)
     return (struct ck_box){x, y, x1 - x, y1 - y};
 }
 
-/* A picture may be decoded at 1/2, 1/4, 1/8 of its size as long as every view still shrinks
- * what is left by SHRINK or more: docs/data.md states what that changes. */
+/* An image may be decoded at 1/2, 1/4 or 1/8 of its size if every view still shrinks the result
+ * by SHRINK or more; docs/data.md states what that changes. */
 enum { SHRINK = 3 };
 
+/* The largest reduction that all views allow. */
 static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)
 {
     for (int scale = 8; scale > 1; scale /= 2) {
@@ -202,9 +245,11 @@ static int choose_scale(const struct ck_recipe *r, const struct ck_draw *draw)
     return 1;
 }
 
+/* Draws the views first, so that only the part they need is decoded. */
 int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke_dataset *d,
                     int64_t i, int64_t epoch, struct ck_view_draws *s)
 {
+    f->background = &r->background;
     CK_RETURN_IF(ck_fetch_open(f, d, i));
     struct ck_draw_key key = {r->seed, d->set->id[i], epoch, 0};
     struct ck_box want = {0};

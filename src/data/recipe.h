@@ -1,4 +1,5 @@
-/* recipe.h - which views an image becomes: the tables, and what the options make of them. */
+/* recipe.h - which views an image is turned into: the built-in recipes, modified by the
+ * options. */
 #ifndef CK_RECIPE_H
 #define CK_RECIPE_H
 
@@ -7,21 +8,26 @@
 
 enum { CK_MAX_CHANNELS = 64 };
 
+/* Immutable after ck_recipe_init; all threads of a loader share it. */
 struct ck_recipe {
     const char *name;
     int32_t views, channels;
     struct ck_view view[COKE_MAX_VIEWS];
     float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS];
-    int exact; /* no decoding at a smaller size */
+    struct ck_background background;
+    int exact; /* never decode at a reduced size */
     uint64_t seed;
 };
 
-/* Looks at a few images where their size matters. */
-int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d,
-                   const struct coke_view_options *o, int normalize);
+/* Reads the headers of a few images where the recipe depends on their size. normalize: NULL = auto. */
+int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_view_options *o,
+                   const struct ck_numbers *normalize);
 
-/* Reads image i once and makes all its views: draws [views] first, then only the part that they
- * need is decoded. begin: f->image with its part and scale, for ck_view_render. */
+/* Makes `r` show the same pixels as `like`: normalization and background. */
+void ck_recipe_match(struct ck_recipe *r, const struct ck_recipe *like);
+
+/* Draws the parameters of all views of image i, then reads it once and decodes only the part
+ * that the views need. Result: f->image with its part and scale, for ck_view_render. */
 struct ck_view_draws {
     struct ck_draw draw[COKE_MAX_VIEWS];
     struct ck_box part;
@@ -29,7 +35,8 @@ struct ck_view_draws {
 };
 int ck_recipe_begin(const struct ck_recipe *r, struct ck_fetcher *f, struct coke_dataset *d,
                     int64_t i, int64_t epoch, struct ck_view_draws *s);
-/* All of it: out [views], each [channels][height][width], normalised. */
+/* The whole work: out [views], each [channels][height][width], normalized. f and c belong to
+ * the calling thread. */
 int ck_recipe_make(const struct ck_recipe *r, struct ck_fetcher *f, struct ck_canvas *c,
                    struct coke_dataset *d, int64_t i, int64_t epoch, float *const *out);
 

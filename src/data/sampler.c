@@ -1,4 +1,4 @@
-/* sampler.c - which images make batch `step` of epoch `epoch`, for each rank. */
+/* sampler.c - selects the images of each batch, per epoch, step and rank. */
 #include "data/sampler.h"
 
 int64_t ck_sampler_steps(const struct ck_sampler *s)
@@ -7,24 +7,24 @@ int64_t ck_sampler_steps(const struct ck_sampler *s)
     return whole + (rest > 1 || (rest == 1 && whole == 0));
 }
 
-/* One image that joined the others makes the last batch larger than s->batch. */
+/* A single leftover image makes the last batch larger than s->batch. */
 static int64_t batch_end(const struct ck_sampler *s, int64_t step)
 {
     return step + 1 == ck_sampler_steps(s) ? s->n : (step + 1) * s->batch;
 }
 
-/* The first ranks get one image more. ck_share_first spreads the larger parts instead, which
- * would give other images to the ranks and so change the bytes of a training that is resumed. */
+/* The first ranks get one image more. ck_share_first distributes the remainder differently;
+ * using it here would move images between ranks and change the bytes of a resumed training. */
 static int64_t part_start(const struct ck_sampler *s, int64_t total, int32_t rank)
 {
     return total / s->ranks * rank + (rank < total % s->ranks ? rank : total % s->ranks);
 }
 
-int64_t ck_sampler_most(const struct ck_sampler *s)
+int64_t ck_sampler_max(const struct ck_sampler *s)
 {
     int64_t steps = ck_sampler_steps(s), last = s->n - (steps - 1) * s->batch;
-    int64_t most = steps > 1 && s->batch > last ? s->batch : last;
-    return (most + s->ranks - 1) / s->ranks;
+    int64_t max = steps > 1 && s->batch > last ? s->batch : last;
+    return (max + s->ranks - 1) / s->ranks;
 }
 
 int64_t ck_sampler_get(const struct ck_sampler *s, int64_t epoch, int64_t step, int64_t *index,

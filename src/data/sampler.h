@@ -1,25 +1,27 @@
-/* sampler.h - which images make batch `step` of epoch `epoch`, for each rank. */
+/* sampler.h - selects the images of each batch, per epoch, step and rank. */
 #ifndef CK_SAMPLER_H
 #define CK_SAMPLER_H
 
 #include "core/rng.h"
 
-/* A permutation of all images for every epoch, cut into batches; the last one may be short, and
- * one of a single image joins the batch before it (batch norm cannot do with one). Every batch
- * is cut by rank into parts whose sizes differ by at most one. So each image comes once an
- * epoch, and batch t holds the same images for any number of ranks. */
+/* Every epoch permutes all images and cuts them into batches. The last batch may be smaller; a
+ * single leftover image joins the batch before it, because batch norm needs two. Every batch is
+ * cut by rank into parts whose sizes differ by at most one. So each image appears once per
+ * epoch, and batch t contains the same images for any number of ranks. A plain value: any
+ * thread may use it. */
 struct ck_sampler {
     int64_t n, batch;
     int32_t rank, ranks;
-    int32_t shuffle; /* 0: images come in their own order */
+    int32_t shuffle; /* 0: data set order */
     uint64_t seed;
 };
 
-int64_t ck_sampler_steps(const struct ck_sampler *s); /* batches an epoch */
-int64_t ck_sampler_most(const struct ck_sampler *s);  /* images of the largest part of a rank */
+int64_t ck_sampler_steps(const struct ck_sampler *s); /* batches per epoch */
+int64_t ck_sampler_max(const struct ck_sampler *s);   /* size of the largest part of a rank */
 
-/* The images of this rank in a batch: index [count]. *first: position of the first of them in
- * the whole batch, *total: images of the whole batch; both may be NULL. */
+/* Writes the images of this rank in a batch to index and returns their number. *first:
+ * position of the first of them in the whole batch, *total: images of the whole batch; both
+ * may be NULL. */
 int64_t ck_sampler_get(const struct ck_sampler *s, int64_t epoch, int64_t step, int64_t *index,
                        int64_t *first, int64_t *total);
 

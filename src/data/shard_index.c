@@ -17,10 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char ending[] = ".cokeidx";
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 #define MAGIC INT64_C(0x31786469656b6f63) /* "cokeidx1" */
 
 struct head {
@@ -28,16 +29,37 @@ struct head {
     int64_t size, seconds, nanoseconds; /* of the tar file */
     int64_t n, text;                    /* records, bytes of keys */
     struct ck_sample_counts counts;
+    int64_t sample; /* of the bytes of the tar file */
 };
 
-/* Bytes in the file: 11 numbers, and 3 per record. */
-enum { NUMBER = 8, HEAD = 11 * NUMBER, RECORD = 3 * NUMBER };
+/* Bytes in the file: 12 numbers, and 3 per record. */
+enum { NUMBER = 8, HEAD = 12 * NUMBER, RECORD = 3 * NUMBER };
 
-/* ---- places ---- */
+/* What tells a tar file from another one of the same name. */
+struct identity {
+    struct stat st;
+    uint64_t sample;
+};
+
+static int identify(const char *path, struct identity *out)
+{
+    int fd = -1, rc = COKE_OK;
+    int64_t size = 0;
+    CK_TRY(ck_load_open(path, &fd, &size));
+    if (fstat(fd, &out->st))
+        CK_FAIL(COKE_EIO, "%s: %s", path, strerror(errno));
+    CK_TRY(ck_load_sample(fd, path, (int64_t)out->st.st_size, &out->sample));
+done:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* ---- paths ---- */
 
 enum { BESIDE, CACHE, PLACES };
 
-/* Where an index may be; "" = not there. */
+/* Where an index may be stored; "" = nowhere. */
 struct places {
     char path[PLACES][PATH_MAX];
 };
@@ -48,8 +70,7 @@ static void place_beside(const char *tar, char out[PATH_MAX])
         out[0] = 0;
 }
 
-/* Tar files of the same name in different folders are told apart by a hash of the whole path.
- */
+/* Distinguishes tar files of the same name in different folders by a hash of the whole path. */
 static void place_in(const char *folder, const char *below, const char *tar, char out[PATH_MAX])
 {
     char *whole = realpath(tar, NULL);
@@ -76,7 +97,7 @@ static void find_places(struct places *p, const char *tar, const char *cache_dir
         place_in(home, "/.cache/coke", tar, p->path[CACHE]);
 }
 
-/* All folders above path; what cannot be made shows when the file is written. */
+/* Creates all parent folders; a failure shows when the file is written. */
 static void make_folders(const char *path)
 {
     char part[PATH_MAX];
@@ -88,8 +109,9 @@ static void make_folders(const char *path)
 
 /* ---- in a file ---- */
 
-static struct head make_head(const struct ck_shard_index *x, const struct stat *st)
+static struct head make_head(const struct ck_shard_index *x, const struct identity *tar)
 {
+    const struct stat *st = &tar->st;
     return (struct head){.magic = MAGIC,
                          .version = VERSION,
                          .size = (int64_t)st->st_size,
@@ -97,7 +119,8 @@ static struct head make_head(const struct ck_shard_index *x, const struct stat *
                          .nanoseconds = (int64_t)st->st_mtim.tv_nsec,
                          .n = x->n,
                          .text = (int64_t)x->keys.used,
-                         .counts = x->counts};
+                         .counts = x->counts,
+                         .sample = (int64_t)tar->sample};
 }
 
 static void put(unsigned char **at, int64_t value)
@@ -117,8 +140,9 @@ static int64_t get(const unsigned char **at)
 static void put_head(unsigned char *at, const struct head *h)
 {
     const struct ck_sample_counts *c = &h->counts;
-    const int64_t v[] = {h->magic, h->version, h->size,    h->seconds, h->nanoseconds, h->n,
-                         h->text,  c->without, c->further, c->odd,     c->unended};
+    const int64_t v[] = {h->magic,       h->version, h->size,    h->seconds,
+                         h->nanoseconds, h->n,       h->text,    c->without,
+                         c->further,     c->odd,     c->unended, h->sample};
     for (size_t i = 0; i < sizeof v / sizeof *v; i++)
         put(&at, v[i]);
 }
@@ -126,8 +150,9 @@ static void put_head(unsigned char *at, const struct head *h)
 static void get_head(const unsigned char *at, struct head *h)
 {
     struct ck_sample_counts *c = &h->counts;
-    int64_t *v[] = {&h->magic, &h->version, &h->size,    &h->seconds, &h->nanoseconds, &h->n,
-                    &h->text,  &c->without, &c->further, &c->odd,     &c->unended};
+    int64_t *v[] = {&h->magic,       &h->version, &h->size,    &h->seconds,
+                    &h->nanoseconds, &h->n,       &h->text,    &c->without,
+                    &c->further,     &c->odd,     &c->unended, &h->sample};
     for (size_t i = 0; i < sizeof v / sizeof *v; i++)
         *v[i] = get(&at);
 }
@@ -140,9 +165,10 @@ static uint64_t hash_file(const unsigned char *data, size_t n, size_t text)
     return ck_hash(data + HEAD + n * RECORD, text, sum);
 }
 
-static int write_index(const struct ck_shard_index *x, const struct stat *st, const char *path)
+static int write_index(const struct ck_shard_index *x, const struct identity *tar,
+                       const char *path)
 {
-    struct head h = make_head(x, st);
+    struct head h = make_head(x, tar);
     struct ck_writer w = {0};
     size_t n = (size_t)x->n, size = HEAD + n * RECORD + x->keys.used + NUMBER;
     unsigned char *data = ck_alloc_array(size, 1), *at;
@@ -169,24 +195,27 @@ done:
     return rc;
 }
 
-/* Does the file [size] agree with itself and with the tar file? */
-static int fits(const unsigned char *data, size_t size, const struct stat *st, struct head *h)
+/* True if the file [size] is consistent and belongs to this tar file. */
+static int fits(const unsigned char *data, size_t size, const struct identity *tar,
+                struct head *h)
 {
     struct ck_shard_index none = {0};
     if (size < HEAD + NUMBER)
         return 0;
     get_head(data, h);
-    struct head now = make_head(&none, st);
+    struct head now = make_head(&none, tar);
     int64_t left = (int64_t)(size - HEAD - NUMBER);
     if (h->magic != now.magic || h->version != now.version || h->size != now.size ||
-        h->seconds != now.seconds || h->nanoseconds != now.nanoseconds || h->n < 0 ||
-        h->n > left / RECORD || h->text != left - h->n * RECORD)
+        h->seconds != now.seconds || h->nanoseconds != now.nanoseconds ||
+        h->sample != now.sample || h->n < 0 || h->n > left / RECORD ||
+        h->text != left - h->n * RECORD)
         return 0;
     const unsigned char *end = data + size - NUMBER;
     return (uint64_t)get(&end) == hash_file(data, (size_t)h->n, (size_t)h->text);
 }
 
-/* The checksum is no lock: whatever was written, reads stay within the tar file. */
+/* The checksum does not protect against a forged index: whatever it says, reads must stay
+ * within the tar file. */
 static int are_valid(const struct ck_shard_record *record, int64_t n, int64_t size)
 {
     for (int64_t i = 0; i < n; i++)
@@ -209,8 +238,8 @@ static int take_keys(struct ck_shard_index *x, const char *text, size_t size)
     return x->keys.n == x->n ? COKE_OK : COKE_EFORMAT;
 }
 
-/* COKE_EIO, COKE_EFORMAT: there is none that can be used. */
-static int read_index(struct ck_shard_index *x, const struct stat *st, const char *path)
+/* Reads an index file; COKE_EIO or COKE_EFORMAT if there is none that can be used. */
+static int read_index(struct ck_shard_index *x, const struct identity *tar, const char *path)
 {
     unsigned char *data = NULL;
     const unsigned char *at;
@@ -218,7 +247,7 @@ static int read_index(struct ck_shard_index *x, const struct stat *st, const cha
     struct head h;
     int rc = COKE_OK;
     CK_TRY(ck_load_file(path, INT64_MAX / 2, &data, &room, &size));
-    if (!fits(data, size, st, &h))
+    if (!fits(data, size, tar, &h))
         CK_FAIL(COKE_EFORMAT, "%s: not the index of this tar file", path);
     x->n = h.n;
     x->counts = h.counts;
@@ -232,7 +261,7 @@ static int read_index(struct ck_shard_index *x, const struct stat *st, const cha
         x->record[i].label = get(&at);
     }
     if (!are_valid(x->record, x->n, h.size))
-        CK_FAIL(COKE_EFORMAT, "%s: points outside of the tar file", path);
+        CK_FAIL(COKE_EFORMAT, "%s: records exceed the tar file", path);
     CK_TRY(take_keys(x, (const char *)at, (size_t)h.text));
 done:
     ck_free(data);
@@ -262,8 +291,8 @@ static int scan_tar(struct ck_shard_index *x, const char *path)
     int rc = COKE_OK, more = 1;
     CK_TRY(ck_stream_open(&in, path));
     if (in.gzip)
-        CK_FAIL(COKE_EUSAGE,
-                "%s: compressed, unlike the first of the shards; compress all or none", path);
+        CK_FAIL(COKE_EUSAGE, "%s: compressed, unlike the first shard; compress all or none",
+                path);
     samples.tar.in = &in;
     for (;;) {
         CK_TRY(ck_samples_next(&samples, NULL, &s, &more));
@@ -280,15 +309,16 @@ done:
     return rc;
 }
 
-/* In the first place that can be written. */
-static int keep_index(struct ck_shard_index *x, const struct stat *st, const struct places *p)
+/* Stores the index at the first path that can be written. */
+static int keep_index(struct ck_shard_index *x, const struct identity *tar,
+                      const struct places *p)
 {
     for (int i = 0; i < PLACES && !x->kept; i++) {
         if (!p->path[i][0])
             continue;
         if (i == CACHE)
             make_folders(p->path[i]);
-        int rc = write_index(x, st, p->path[i]);
+        int rc = write_index(x, tar, p->path[i]);
         if (rc == COKE_ENOMEM)
             return rc;
         x->kept = !rc;
@@ -299,14 +329,13 @@ static int keep_index(struct ck_shard_index *x, const struct stat *st, const str
 int ck_shard_index_open(struct ck_shard_index *x, const char *path, const char *cache_dir)
 {
     struct places p;
-    struct stat st;
+    struct identity tar;
     int rc = COKE_OK;
     *x = (struct ck_shard_index){0};
-    if (stat(path, &st))
-        return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    CK_RETURN_IF(identify(path, &tar));
     find_places(&p, path, cache_dir);
     for (int i = 0; i < PLACES && !x->kept; i++) {
-        rc = p.path[i][0] ? read_index(x, &st, p.path[i]) : COKE_EIO;
+        rc = p.path[i][0] ? read_index(x, &tar, p.path[i]) : COKE_EIO;
         if (rc == COKE_ENOMEM)
             return rc;
         x->kept = !rc;
@@ -314,8 +343,8 @@ int ck_shard_index_open(struct ck_shard_index *x, const char *path, const char *
     if (!x->kept)
         CK_TRY(scan_tar(x, path));
     if (!x->kept)
-        CK_TRY(keep_index(x, &st, &p));
-    x->size = (int64_t)st.st_size;
+        CK_TRY(keep_index(x, &tar, &p));
+    x->size = (int64_t)tar.st.st_size;
 done:
     if (rc)
         ck_shard_index_release(x);

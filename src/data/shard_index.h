@@ -1,7 +1,8 @@
-/* shard_index.h - where the images of a tar file are: found once, then kept in a small file.
+/* shard_index.h - where the images of a tar file are: found by one scan, then cached in a file.
  *
- * FILE.tar.cokeidx beside the tar file, or in a folder for such files; it names the size and
- * the time of the tar file and carries a checksum, and is made again when it does not fit. */
+ * The cache is FILE.tar.cokeidx beside the tar file, or in a cache folder. It records the size
+ * and modification time of the tar file and a hash of a sample of its bytes, and carries a
+ * checksum; an index that does not match is rebuilt. */
 #ifndef CK_SHARD_INDEX_H
 #define CK_SHARD_INDEX_H
 
@@ -9,22 +10,22 @@
 #include "data/tar_samples.h"
 
 struct ck_shard_record {
-    int64_t offset, size; /* of the image in the tar file */
+    int64_t offset, size; /* of the image in the tar file, bytes */
     int64_t label;        /* -1 = none */
 };
 
-/* Zeroed = empty. */
+/* Initialize with zeros. Owns record and keys. */
 struct ck_shard_index {
     int64_t n, room;
     struct ck_shard_record *record; /* [n] */
     struct ck_names keys;           /* [n] */
     struct ck_sample_counts counts;
     int64_t size; /* of the tar file */
-    int kept;     /* is in a file */
+    int kept;     /* stored in a cache file */
 };
 
-/* Reads the index of the tar file at path, or makes and keeps it. cache_dir as in
- * ck_dataset_options. An index that cannot be written is no error: kept = 0. */
+/* Reads the index of the tar file at path, or builds and stores it. cache_dir as in
+ * ck_dataset_options. Failing to store the index is not an error: kept = 0. */
 int ck_shard_index_open(struct ck_shard_index *x, const char *path, const char *cache_dir);
 void ck_shard_index_release(struct ck_shard_index *x);
 

@@ -1,7 +1,7 @@
-/* shards.c - tar files in the WebDataset convention, read at random without unpacking.
+/* shards.c - tar files in the WebDataset convention, with random access and without unpacking.
  *
- * Images are read with pread from files that stay open, up to a limit; those beyond it are
- * opened for each image, which costs microseconds. No lock is needed for either. */
+ * Images are read with pread from descriptors that stay open, up to a limit; files beyond it
+ * are opened for each image, which costs microseconds. Neither needs a lock. */
 #include "data/shards.h"
 #include "data/braces.h"
 #include "data/shard_index.h"
@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPEN_MOST = 256 };
+enum { OPEN_MAX = 256 };
 
 struct shard {
     const char *path;
     int fd;        /* -1 = opened for each image */
-    int64_t first; /* image */
+    int64_t first; /* number of its first image */
     struct ck_shard_index index;
 };
 
@@ -47,13 +47,12 @@ static const struct shard *find_shard(const struct shards *s, int64_t i)
     return &s->shard[low];
 }
 
-/* Against what it was when the index was made or found to fit. */
+/* Compares the size with that of the file when its index was made or validated. */
 static int check_size(const struct shard *s, int64_t size)
 {
     if (size == s->index.size)
         return COKE_OK;
-    return ck_fail(COKE_EIO,
-                   "%s: has %lld bytes, before it had %lld: it has been changed meanwhile",
+    return ck_fail(COKE_EIO, "%s: has %lld bytes, had %lld before: the file was changed",
                    s->path, (long long)size, (long long)s->index.size);
 }
 
@@ -64,7 +63,7 @@ static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
     int fd = s->fd, rc = COKE_OK;
     int64_t size = s->index.size;
     if (r->size > CK_ITEM_MAX)
-        CK_FAIL(COKE_EFORMAT, "%s: an image of %lld bytes; at most %d are read", s->path,
+        CK_FAIL(COKE_EFORMAT, "%s: image of %lld bytes; the limit is %d", s->path,
                 (long long)r->size, CK_ITEM_MAX);
     if (fd < 0)
         CK_TRY(ck_load_open(s->path, &fd, &size));
@@ -100,18 +99,18 @@ static const struct ck_dataset_type shards_type = {
 
 /* ---- opening ---- */
 
-/* Descriptors to keep, leaving most of what the process may have to others. */
-static int64_t count_open_most(void)
+/* Number of descriptors to keep open: at most a quarter of what the process may have. */
+static int64_t max_open(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 > OPEN_MOST)
-        return OPEN_MOST;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 > OPEN_MAX)
+        return OPEN_MAX;
     return (int64_t)(limit.rlim_cur / 4);
 }
 
 static int open_shards(struct shards *s, const char *cache_dir)
 {
-    int64_t most = count_open_most(), unkept = 0;
+    int64_t max = max_open(), unkept = 0;
     s->shard = ck_calloc_array((size_t)s->paths.n, sizeof *s->shard);
     if (!s->shard)
         return COKE_ENOMEM;
@@ -124,7 +123,7 @@ static int open_shards(struct shards *s, const char *cache_dir)
         x->first = s->base.n;
         CK_RETURN_IF(ck_shard_index_open(&x->index, x->path, cache_dir));
         size = x->index.size;
-        if (i < most)
+        if (i < max)
             CK_RETURN_IF(ck_load_open(x->path, &x->fd, &size));
         CK_RETURN_IF(check_size(x, size));
         s->base.n += x->index.n;
@@ -143,18 +142,19 @@ int ck_shards_note(struct ck_dataset *d, const struct ck_sample_counts *counts)
         CK_RETURN_IF(ck_dataset_add_note(d, "%lld samples without an image are left out.",
                                          (long long)counts->without));
     if (counts->further)
-        CK_RETURN_IF(ck_dataset_add_note(d,
-                                         "%lld images are left out, for one was taken of their "
-                                         "sample (names that agree up to the first dot).",
-                                         (long long)counts->further));
+        CK_RETURN_IF(
+            ck_dataset_add_note(d,
+                                "%lld images are left out, because a sample has only one "
+                                "(members whose names agree up to the first dot).",
+                                (long long)counts->further));
     if (counts->odd)
         CK_RETURN_IF(ck_dataset_add_note(d,
-                                         "%lld members that are no files (links, devices) are "
+                                         "%lld members that are not files (links, devices) are "
                                          "left out.",
                                          (long long)counts->odd));
     if (counts->unended)
         CK_RETURN_IF(
-            ck_dataset_add_note(d, "%lld tar files have no end mark: they may be cut short.",
+            ck_dataset_add_note(d, "%lld tar files have no end mark: they may be truncated.",
                                 (long long)counts->unended));
     return COKE_OK;
 }
@@ -171,7 +171,7 @@ static int add_notes(struct shards *s)
     return ck_shards_note(&s->base, &sum);
 }
 
-/* "x-000000.tar" -> "x-classes.txt", as 'coke data pack' writes it: a name a line. */
+/* "x-000000.tar" -> "x-classes.txt", as 'coke data pack' writes it: one name per line. */
 static int load_class_names(const char *tar, struct ck_names *out)
 {
     static const char ending[] = "-classes.txt";
@@ -190,18 +190,18 @@ static int load_class_names(const char *tar, struct ck_names *out)
     return rc;
 }
 
-static int name_classes(struct shards *s, int32_t least)
+static int name_classes(struct shards *s, int32_t min)
 {
     struct ck_names names = {0};
     int rc = COKE_OK;
     CK_TRY(load_class_names(s->shard[0].path, &names));
-    if (names.n && names.n < least)
+    if (names.n && names.n < min)
         CK_TRY(ck_dataset_add_note(&s->base,
                                    "The file of class names has %lld lines for %d classes, and "
-                                   "is not used.",
-                                   (long long)names.n, least));
-    CK_TRY(names.n >= least ? ck_dataset_name_classes(&s->base, &names)
-                            : ck_dataset_number_classes(&s->base, least));
+                                   "is ignored.",
+                                   (long long)names.n, min));
+    CK_TRY(names.n >= min ? ck_dataset_name_classes(&s->base, &names)
+                          : ck_dataset_number_classes(&s->base, min));
 done:
     ck_names_release(&names);
     return rc;
@@ -210,7 +210,7 @@ done:
 static int take_labels(struct shards *s)
 {
     struct ck_dataset *d = &s->base;
-    int32_t most = -1;
+    int32_t max = -1;
     int64_t unknown = 0, at = 0;
     d->label = ck_alloc_array((size_t)d->n, sizeof *d->label);
     if (!d->label)
@@ -220,9 +220,9 @@ static int take_labels(struct shards *s)
             int32_t label = (int32_t)s->shard[i].index.record[j].label;
             d->label[at++] = label;
             unknown += label < 0;
-            most = label > most ? label : most;
+            max = label > max ? label : max;
         }
-    if (most < 0) {
+    if (max < 0) {
         ck_free(d->label);
         d->label = NULL;
         return COKE_OK;
@@ -231,11 +231,11 @@ static int take_labels(struct shards *s)
     if (unknown)
         rc = ck_dataset_add_note(d, "%lld of %lld images have no label (.cls).",
                                  (long long)unknown, (long long)d->n);
-    return rc ? rc : name_classes(s, most + 1);
+    return rc ? rc : name_classes(s, max + 1);
 }
 
-/* Of the key, so that images may move to other shards; of shard and key for a key that occurred
- * before. Shards added behind the others change nothing. */
+/* Ids are hashes of the key, so that images may move to other shards; of shard and key for a
+ * key that occurred before. Appending shards changes no id. */
 static int make_ids(struct shards *s)
 {
     struct ck_dataset *d = &s->base;
@@ -283,7 +283,7 @@ done:
 
 /* ---- which way ---- */
 
-/* All must be there; *pipes: some are not regular files. */
+/* All files must exist; *pipes: some are not regular files. */
 static int check_paths(const struct ck_names *paths, int *pipes)
 {
     struct stat st;
@@ -324,8 +324,8 @@ static int is_compressed(const char *path, int *out)
 static int fail_one_pass(const char *source, int pipes)
 {
     return ck_fail(COKE_EUSAGE,
-                   "%s: %s, so it can only be read once from beginning to end, and images are "
-                   "wanted in any order; %s, or pack it into shards",
+                   "%s: %s, so it can be read only once, from beginning to end, but random "
+                   "access is needed; %s, or pack it into shards",
                    source, pipes ? "a pipe" : "compressed",
                    pipes ? "save it to a file" : "gunzip it");
 }

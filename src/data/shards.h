@@ -1,13 +1,14 @@
-/* shards.h - tar files that are read once, in order; used by shards.c. */
+/* shards.h - tar files that are read once, in order; private to shards.c and
+ * shards_stream.c. */
 #ifndef CK_SHARDS_H
 #define CK_SHARDS_H
 
 #include "data/dataset_kinds.h"
 
-/* paths [n], which the set takes over. */
+/* Takes over the contents of *paths, also on failure of the first shard. */
 int ck_shards_open_stream(struct ck_dataset **out, const char *source, struct ck_names *paths);
 
-/* In words: what samples lack. */
+/* Adds notes to d about samples and members that were skipped. */
 struct ck_sample_counts;
 int ck_shards_note(struct ck_dataset *d, const struct ck_sample_counts *counts);
 

@@ -1,4 +1,5 @@
-/* shards_stream.c - tar files that are read once, in order: compressed ones, and pipes. */
+/* shards_stream.c - tar files that are read once, in order: compressed files and pipes. One
+ * thread at a time. */
 #include "data/shards.h"
 #include "data/tar_samples.h"
 #include "core/error.h"
@@ -13,10 +14,10 @@ struct shards_stream {
     struct ck_names paths;
     int64_t shard; /* the current one */
     int64_t next;  /* number of the next image */
-    int open;      /* is `in`? */
+    int open;      /* whether `in` is open */
     struct ck_stream in;
     struct ck_samples samples;
-    struct ck_sample_counts counts; /* of the shards before */
+    struct ck_sample_counts counts; /* of the previous shards */
     int32_t label;                  /* of the image just read */
     char name[PATH_MAX];
 };
@@ -52,8 +53,10 @@ static int read_next(struct shards_stream *s, struct ck_item *item)
             rc = begin_shard(s);
         if (!rc)
             rc = ck_samples_next(&s->samples, item, &sample, &more);
-        if (rc && (!s->open || s->samples.tar.broken))
-            end_shard(s); /* nothing more can be had of it */
+        if (rc && (!s->open || s->samples.tar.broken)) {
+            ck_first_error_keep(&s->base.broken, rc);
+            end_shard(s); /* nothing more can be read from it */
+        }
         CK_TRY(rc);
         if (!more)
             end_shard(s);
@@ -65,7 +68,7 @@ static int read_next(struct shards_stream *s, struct ck_item *item)
         return COKE_OK;
     }
     CK_TRY(ck_shards_note(&s->base, &s->counts));
-    s->counts = (struct ck_sample_counts){0}; /* said once */
+    s->counts = (struct ck_sample_counts){0}; /* reported once */
 done:
     if (rc || !more)
         item->bytes = NULL;
@@ -76,7 +79,7 @@ static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
 {
     struct shards_stream *s = (struct shards_stream *)d;
     if (i != s->next)
-        return ck_fail(COKE_EUSAGE, "%s: can only be read once, in order", d->source);
+        return ck_fail(COKE_EUSAGE, "%s: can be read only once, in order", d->source);
     s->next++;
     s->label = -1;
     snprintf(s->name, sizeof s->name, "%s#%lld", d->source, (long long)i);
@@ -117,7 +120,7 @@ int ck_shards_open_stream(struct ck_dataset **out, const char *source, struct ck
     s->label = -1;
     s->paths = *paths;
     *paths = (struct ck_names){0};
-    int rc = begin_shard(s); /* what cannot be opened is said now */
+    int rc = begin_shard(s); /* so that a wrong path fails at opening */
     if (rc)
         ck_dataset_free(&s->base);
     else

@@ -1,6 +1,7 @@
-/* sort.c - images of a data set into a folder for each cluster.
+/* sort.c - copies or links the images of a data set into one folder per cluster.
  *
- * A file goes by the last part of its name alone, so that no name leads out of the folder. */
+ * Files are named by the last component of the image's name, so that no name can leave the
+ * folder. */
 #include "data/sort.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -10,7 +11,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of a name that are kept, of the 255 that a file system has: the rest is for a number
+/* Bytes of a name that are kept, of the 255 that file systems allow: the rest is for a number
  * and an extension. */
 enum { NAME_KEPT = 200, TRIES = 1000, EVERY = 100 };
 
 struct sort {
     const struct ck_sort_job *job;
-    struct coke_sorted *out;
-    uint8_t *made; /* [clusters] */
+    struct coke_sort_summary *out;
+    uint8_t *made; /* [clusters] whether the folder exists */
     struct ck_item item;
 };
 
@@ -49,7 +49,7 @@ static int is_empty(const char *dir, int *empty)
     return COKE_OK;
 }
 
-/* Can a folder be made at dir? Asked before the work, not after it. */
+/* Fails if a folder cannot be created at dir. */
 static int check_parent(const char *dir)
 {
     char parent[PATH_MAX];
@@ -62,23 +62,28 @@ static int check_parent(const char *dir)
     return access(parent, W_OK | X_OK) ? fail_errno(dir) : COKE_OK;
 }
 
-int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort_how how)
+int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort how)
 {
     struct stat st;
     int empty = 1, rc = COKE_OK;
+    if (d->set->n < 0)
+        CK_FAIL(COKE_EUSAGE, "%s can only be read once, in order: its images cannot be sorted",
+                d->set->source);
     if (how == COKE_SORT_LINK && !d->set->type->path)
         CK_FAIL(COKE_EUSAGE,
-                "%s: images in %s data are no files that a link could lead to; copy them",
+                "%s: images in %s data are not files and cannot be linked; copy them",
                 d->set->source, d->set->type->kind);
+    if (how != COKE_SORT_COPY && how != COKE_SORT_LINK)
+        CK_FAIL(COKE_EUSAGE, "images are copied or linked, not sorted in way %d", (int)how);
     if (strlen(dir) > PATH_MAX - 2 * NAME_MAX)
         CK_FAIL(COKE_EUSAGE, "%.60s...: the name is too long", dir);
     if (stat(dir, &st) != 0)
         return errno == ENOENT ? check_parent(dir) : fail_errno(dir);
     if (!S_ISDIR(st.st_mode))
-        CK_FAIL(COKE_EUSAGE, "%s is there, and no folder", dir);
+        CK_FAIL(COKE_EUSAGE, "%s exists and is not a folder", dir);
     CK_TRY(is_empty(dir, &empty));
     if (!empty)
-        CK_FAIL(COKE_EUSAGE, "%s is not empty; name a new folder", dir);
+        CK_FAIL(COKE_EUSAGE, "%s is not empty; use a new folder", dir);
     if (access(dir, W_OK | X_OK))
         CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
 done:
@@ -87,36 +92,31 @@ done:
 
 /* ---- names ---- */
 
-/* What follows the last dot, if it looks like an extension; else the end. */
+/* The last dot and what follows, if it looks like an extension; else the end of name. */
 static const char *extension(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot && dot != name && strlen(dot) <= 8 ? dot : name + strlen(name);
 }
 
-/* The extension of an image that has none of its own. */
+/* The extension for an image whose name has none, by its format; pixels are written as PNG. */
 static const char *natural_extension(const struct ck_item *item, const char *name)
 {
-    static const char *const by_kind[] = {[CK_CODEC_JPEG] = ".jpg",
-                                          [CK_CODEC_PNG] = ".png",
-                                          [CK_CODEC_WEBP] = ".webp",
-                                          [CK_CODEC_BMP] = ".bmp",
-                                          [CK_CODEC_PNM] = ".pnm"};
     struct ck_image_info info;
     if (!item->bytes)
         return ".png";
     if (ck_codec_probe(item->bytes, item->size, name, &info))
         return "";
-    return by_kind[info.kind];
+    return ck_codec_extension(info.kind);
 }
 
-/* stem [NAME_KEPT + 1] and ending of the file that image i becomes. */
+/* Stem [NAME_KEPT + 1] and ending of the file name of image i. */
 static void name_file(const struct sort *s, int64_t i, char *stem, char *ending, size_t size)
 {
     char name[PATH_MAX];
     ck_dataset_name(s->job->data->set, i, name, sizeof name);
     const char *base = ck_base_name(name);
-    const char *end = ck_is_image_name(base) ? extension(base) : base + strlen(base);
+    const char *end = ck_codec_reads_name(base) ? extension(base) : base + strlen(base);
     size_t length = (size_t)(end - base);
     snprintf(ending, size, "%s", *end ? end : natural_extension(&s->item, name));
     snprintf(stem, NAME_KEPT + 1, "%.*s", (int)(length < NAME_KEPT ? length : NAME_KEPT), base);
@@ -133,26 +133,13 @@ static void folder_of(const struct sort *s, int32_t cluster, char *path, size_t 
 
 /* ---- one image ---- */
 
-static int write_bytes(const char *path, const void *bytes, size_t size)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return errno == EEXIST ? COKE_EUSAGE : fail_errno(path);
-    int rc = ck_fd_write(fd, path, bytes, size);
-    if (close(fd) && !rc)
-        rc = fail_errno(path);
-    if (rc)
-        unlink(path);
-    return rc;
-}
-
 static int write_pixels(const struct sort *s, const char *path)
 {
     unsigned char *bytes = NULL;
     size_t size;
     int rc = COKE_OK;
     CK_TRY(ck_png_encode(&s->item.pixels, &bytes, &size));
-    CK_TRY(write_bytes(path, bytes, size));
+    CK_TRY(ck_file_put_new(path, bytes, size));
 done:
     ck_free(bytes);
     return rc;
@@ -172,12 +159,12 @@ static int make_link(const struct sort *s, int64_t i, const char *path)
     return rc;
 }
 
-/* COKE_EUSAGE: the name is taken. */
+/* COKE_EUSAGE: the name is taken; put then tries another one. */
 static int put_at(const struct sort *s, int64_t i, const char *path)
 {
     if (s->job->how == COKE_SORT_LINK)
         return make_link(s, i, path);
-    return s->item.bytes ? write_bytes(path, s->item.bytes, s->item.size)
+    return s->item.bytes ? ck_file_put_new(path, s->item.bytes, s->item.size)
                          : write_pixels(s, path);
 }
 
@@ -196,7 +183,7 @@ static int put(struct sort *s, int64_t i, const char *folder)
                      ending);
         rc = put_at(s, i, path);
     }
-    return rc == COKE_EUSAGE ? ck_fail(COKE_EIO, "%s: every such name is taken", path) : rc;
+    return rc == COKE_EUSAGE ? ck_fail(COKE_EIO, "%s: no free file name", path) : rc;
 }
 
 static int make_folder(struct sort *s, int32_t cluster, const char *path)
@@ -238,11 +225,13 @@ static int report(const struct ck_sort_job *job, int64_t done)
     return ck_fail(rc, "stopped; %lld images are in %s", (long long)done, job->dir);
 }
 
-int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out)
+int ck_sort_run(const struct ck_sort_job *job, struct coke_sort_summary *out)
 {
     struct sort s = {.job = job, .out = out};
     int rc = COKE_OK;
     memset(out, 0, sizeof *out);
+    if (job->clusters < 1)
+        CK_FAIL(COKE_EUSAGE, "images cannot be sorted into %d clusters", (int)job->clusters);
     CK_TRY(ck_sort_check(job->data, job->dir, job->how));
     s.made = ck_calloc_array((size_t)job->clusters + 1, 1);
     if (!s.made)

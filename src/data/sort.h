@@ -1,4 +1,5 @@
-/* sort.h - images of a data set into a folder for each cluster. */
+/* sort.h - copies or links the images of a data set into one folder per cluster (`coke
+ * assign`). */
 #ifndef CK_SORT_H
 #define CK_SORT_H
 
@@ -6,16 +7,16 @@
 
 struct ck_sort_job {
     struct coke_dataset *data;
-    const int32_t *cluster; /* [n] < clusters; negative = left out */
+    const int32_t *cluster; /* [n]; negative or >= clusters = left out */
     int32_t clusters;
-    const char *dir; /* made; or there and empty */
-    enum coke_sort_how how;
+    const char *dir; /* created; may exist if empty */
+    enum coke_sort how;
     const struct coke_callbacks *callbacks;
 };
 
-/* Refuses what cannot be done, before any work; makes nothing. */
-int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort_how how);
-/* Nothing is ever overwritten. What was sorted before a failure stays. */
-int ck_sort_run(const struct ck_sort_job *job, struct coke_sorted *out);
+/* Validates the arguments before any work; creates nothing. */
+int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort how);
+/* Never overwrites a file. Images sorted before a failure stay. Runs in the calling thread. */
+int ck_sort_run(const struct ck_sort_job *job, struct coke_sort_summary *out);
 
 #endif

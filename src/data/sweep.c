@@ -1,4 +1,5 @@
-/* sweep.c - every image of a data set once: worked on by all threads, handed over in order. */
+/* sweep.c - visits every image of a data set once: processed by all threads, delivered in
+ * order. */
 #include "data/sweep.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -7,9 +8,11 @@
 
 #include <stdio.h>
 
+/* The images that are processed in parallel. Each thread writes only the entries of its
+ * images. */
 struct block {
     const struct ck_sweep *sweep;
-    struct ck_fetcher *fetcher; /* [threads] */
+    struct ck_fetcher *fetcher; /* [threads], owned by ck_sweep_run */
     int64_t first;
     int count, ended;
     int status[CK_SWEEP_BLOCK];
@@ -24,16 +27,17 @@ static void make_one(void *arg, int64_t place, int worker)
     int64_t i = b->first + place;
     int rc = ck_fetch_open(f, s->data, i);
     if (!rc && f->width == 0) {
-        b->ended = 1; /* of a single pass, which is alone here */
+        b->ended = 1; /* only in a stream, whose blocks have one image */
         return;
     }
     if (!rc)
         rc = s->make(s->arg, f, i, (int)place, worker);
     b->status[place] = rc;
     if (rc)
-        snprintf(b->sentence[place], CK_SENTENCE, "%s", coke_last_error());
+        snprintf(b->sentence[place], CK_SENTENCE, "%s", ck_last_error());
 }
 
+/* Delivers the results in order, on the calling thread. */
 static int take_all(const struct block *b)
 {
     const struct ck_sweep *s = b->sweep;
@@ -51,7 +55,7 @@ static int take_all(const struct block *b)
 int ck_sweep_run(const struct ck_sweep *s)
 {
     int rc = COKE_OK, threads = ck_threads();
-    int64_t n = s->data->set->n, end = s->most && (n < 0 || s->most < n) ? s->most : n;
+    int64_t n = s->data->set->n, end = s->max && (n < 0 || s->max < n) ? s->max : n;
     struct block *b = ck_calloc_array(1, sizeof *b);
     struct ck_fetcher *f = ck_calloc_array((size_t)threads, sizeof *f);
     if (!b || !f)

@@ -1,8 +1,8 @@
-/* synthetic_images.c - the built-in data set: pictures of ten patterns, made when they are
+/* synthetic_images.c - the built-in data set: images of ten patterns, generated when they are
  * read.
  *
- * An image is a function of (seed, split, position) and the size: the beginning of a longer set
- * is the shorter set, and the same on every machine. */
+ * An image is a function of (seed, split, position) and the size: a shorter set is a prefix of
+ * a longer one, on every machine. Nothing is stored, so any thread may read. */
 #include "data/dataset_kinds.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -30,9 +30,9 @@ struct synthetic_images {
 /* ---- specification ---- */
 
 #define ROW(field, def, min, max, choices, help)                                               \
-    CK_OPT(COKE_OPT_INT, struct spec, field, #field, def, min, max, choices, help)
+    CK_OPT(CK_OPT_INT, struct spec, field, #field, def, min, max, choices, help)
 
-static const struct coke_option rows[] = {
+static const struct ck_option rows[] = {
     ROW(n, 0, 1, 10000000, "auto", "images; auto: 6000, and 1000 for testing"),
     ROW(size, 32, 8, 1024, NULL, "side of an image in pixels"),
     ROW(seed, 0, 0, 9007199254740992.0, NULL, "of all randomness"),
@@ -40,7 +40,7 @@ static const struct coke_option rows[] = {
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-static const struct coke_option_table table = {rows, ROWS, sizeof(struct spec)};
+static const struct ck_option_table table = CK_OPTION_TABLE(rows, struct spec);
 
 static int fail_key(const char *key)
 {
@@ -49,7 +49,7 @@ static int fail_key(const char *key)
     for (int i = 0; i < ROWS && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
                                  rows[i].name);
-    return ck_fail(COKE_EUSAGE, "'%s' is not known; known are %s, as in n=6000,size=32", key,
+    return ck_fail(COKE_EUSAGE, "unknown key '%s'; known: %s, as in n=6000,size=32", key,
                    known);
 }
 
@@ -61,7 +61,7 @@ static int set_key(struct spec *s, char *word)
     *value++ = 0;
     for (int i = 0; i < ROWS; i++)
         if (strcmp(word, rows[i].name) == 0)
-            return coke_options_set(&table, s, word, value);
+            return ck_options_set(&table, s, word, value);
     return fail_key(word);
 }
 
@@ -71,7 +71,7 @@ static int parse_spec(struct spec *s, const char *text)
     char *copy = ck_strdup(text);
     if (!copy)
         return COKE_ENOMEM;
-    coke_options_default(&table, s);
+    ck_options_default(&table, s);
     for (char *rest = *copy ? copy : NULL, *word; !rc && (word = strsep(&rest, ","));)
         rc = set_key(s, word);
     if (rc)
@@ -82,13 +82,13 @@ static int parse_spec(struct spec *s, const char *text)
 
 /* ---- the data set ---- */
 
-/* The two splits use different parts of the generator's range. */
+/* The splits use disjoint ranges of the generator's counter. */
 static uint64_t number_of(const struct synthetic_images *s, int64_t i)
 {
     return (uint64_t)i | (uint64_t)(s->split == CK_SPLIT_TEST) << 62;
 }
 
-/* Each ten images that follow one another are the ten classes in an order of their own. */
+/* Every ten consecutive images are the ten classes in a random order. */
 static int make_labels(struct synthetic_images *s)
 {
     struct ck_perm order;
@@ -147,7 +147,7 @@ int ck_dataset_open_synthetic(struct ck_dataset **out, const char *spec,
     if (!s)
         return COKE_ENOMEM;
     s->seed = (uint64_t)want.seed;
-    s->split = o->split;
+    s->split = (enum ck_split)o->split;
     s->base.n = want.n ? want.n : o->split == CK_SPLIT_TEST ? TEST_IMAGES : TRAIN_IMAGES;
     s->base.width = s->base.height = (int32_t)want.size;
     s->base.channels = 3;

@@ -24,8 +24,8 @@ int32_t ck_draw_int(struct ck_draws *d, int32_t low, int32_t high)
     return low + (int32_t)ck_draw(d, 0, (float)(high - low + 1));
 }
 
-/* What is left of t after the nearest whole number, -1/2..1/2, for |t| < 2^22: adding 1.5 *
- * 2^23 leaves no room for a fraction. */
+/* t minus the nearest integer, -1/2..1/2, for |t| < 2^22: adding 1.5 * 2^23 rounds the fraction
+ * away. */
 static float from_whole(float t)
 {
     float whole = (t + 12582912.0f) - 12582912.0f;
@@ -61,23 +61,23 @@ static float turn_of(float x, float y)
 
 static const float TURN = 6.2831853f;
 
-static float lesser(float a, float b)
+static float min(float a, float b)
 {
     return a < b ? a : b;
 }
 
 /* ---- depths ---- */
 
-/* Bands across t, with the given share inside. */
-static float bands(const struct ck_pattern *p, float t, float share)
+/* Bands across t; the given fraction of a period is inside. */
+static float bands(const struct ck_pattern *p, float t, float fraction)
 {
-    return (0.5f * share - fabsf(from_whole(t * p->rate))) * p->period;
+    return (0.5f * fraction - fabsf(from_whole(t * p->rate))) * p->period;
 }
 
 static float checks(const struct ck_pattern *p, float u, float v)
 {
     float a = bands(p, u, 0.5f), b = bands(p, v, 0.5f);
-    float near = lesser(fabsf(a), fabsf(b));
+    float near = min(fabsf(a), fabsf(b));
     return a * b > 0 ? near : -near;
 }
 
@@ -85,26 +85,26 @@ static float dots(const struct ck_pattern *p, float u, float v)
 {
     float row = v * p->rate, y = from_whole(row);
     float x = from_whole(u * p->rate + p->shift * (row - y));
-    return (p->share - sqrtf(x * x + y * y)) * p->period;
+    return (p->fraction - sqrtf(x * x + y * y)) * p->period;
 }
 
 static float rings(const struct ck_pattern *p, float u, float v)
 {
-    return bands(p, sqrtf(u * u + v * v) + p->shift, p->share);
+    return bands(p, sqrtf(u * u + v * v) + p->shift, p->fraction);
 }
 
 static float rays(const struct ck_pattern *p, float u, float v)
 {
     float radius = sqrtf(u * u + v * v), t = from_whole(turn_of(u, v) * p->rate);
-    return (0.5f * p->share - fabsf(t)) * radius * (TURN * p->period);
+    return (0.5f * p->fraction - fabsf(t)) * radius * (TURN * p->period);
 }
 
-/* Divided by the length of the gradient, so that edges are as sharp where they run aslant. */
+/* Divided by the length of the gradient, so that slanted edges are equally sharp. */
 static float waves(const struct ck_pattern *p, float u, float v)
 {
     float t = u + p->bend * ck_turn_sin(v * p->inner);
     float slope = TURN * p->bend * p->inner * ck_turn_cos(v * p->inner);
-    return bands(p, t, p->share) / sqrtf(1 + slope * slope);
+    return bands(p, t, p->fraction) / sqrtf(1 + slope * slope);
 }
 
 static float blobs(const struct ck_pattern *p, float u, float v)
@@ -115,7 +115,8 @@ static float blobs(const struct ck_pattern *p, float u, float v)
     return sum * p->period * 0.12f;
 }
 
-/* (u, v) turned into the first of 1 / period equal sectors, mirrored at its middle: v >= 0. */
+/* Rotates (u, v) into the first of 1 / period equal sectors and mirrors it at the middle: v >=
+ * 0. */
 static void fold(const struct ck_pattern *p, float *u, float *v)
 {
     float radius = sqrtf(*u * *u + *v * *v);
@@ -135,7 +136,7 @@ static float star(const struct ck_pattern *p, float u, float v)
 static float frame(const struct ck_pattern *p, float u, float v)
 {
     float a = fabsf(u), b = fabsf(v), far = a > b ? a : b;
-    return lesser(p->outer - far, far - p->inner);
+    return min(p->outer - far, far - p->inner);
 }
 
 static float wreath(const struct ck_pattern *p, float u, float v)
@@ -154,7 +155,7 @@ float ck_pattern_depth(const struct ck_pattern *p, float x, float y)
     float u = p->cosine * x + p->sine * y, v = p->cosine * y - p->sine * x;
     switch (p->kind) {
     case STRIPES:
-        return bands(p, u, p->share);
+        return bands(p, u, p->fraction);
     case CHECKS:
         return checks(p, u, v);
     case DOTS:
@@ -178,10 +179,10 @@ float ck_pattern_depth(const struct ck_pattern *p, float x, float y)
 
 /* ---- choices ---- */
 
-/* Patterns lean to both sides of a usual direction, and no further: views for training are
- * mirrored but not turned, so that what looks the same at any angle would have to be learned
- * for each. They are bent instead, so that crops of one image differ in direction. Both blur
- * the spectrum (tests/py/test_synthetic_images.py). */
+/* Patterns are tilted a little around a preferred direction, and no further: training views are
+ * mirrored but not rotated, so a pattern that may have any angle would have to be learned for
+ * each one. Patterns are bent instead, so that crops of one image differ in direction. Both
+ * blur the spectrum (tests/py/test_synthetic_images.py). */
 static void choose_place(struct ck_pattern *p, struct ck_draws *d)
 {
     static const float usual[CK_PATTERNS] = {
@@ -205,7 +206,7 @@ static void set_period(struct ck_pattern *p, float period)
     p->rate = 1 / period;
 }
 
-/* Directions all around, about one period long each. */
+/* Directions spread over the half circle, with wavelengths of about one period. */
 static void choose_blobs(struct ck_pattern *p, struct ck_draws *d)
 {
     float first = ck_draw(d, 0, 1);
@@ -234,14 +235,14 @@ static void choose_star(struct ck_pattern *p, float size, struct ck_draws *d)
 static void choose_texture(struct ck_pattern *p, float size, struct ck_draws *d)
 {
     set_period(p, 0.34f + 0.38f * size);
-    p->share = ck_draw(d, 0.4f, 0.6f);
+    p->fraction = ck_draw(d, 0.4f, 0.6f);
     switch (p->kind) {
     case CHECKS:
         set_period(p, 1.6f * p->period);
         break;
     case DOTS:
         set_period(p, 1.15f * p->period);
-        p->share = ck_draw(d, 0.28f, 0.36f);
+        p->fraction = ck_draw(d, 0.28f, 0.36f);
         p->shift = 0.5f;
         break;
     case RINGS:
@@ -265,7 +266,7 @@ void ck_pattern_choose(struct ck_pattern *p, int32_t kind, struct ck_draws *d)
     float size = ck_draw(d, 0, 1);
     switch (kind) {
     case RAYS:
-        p->share = ck_draw(d, 0.4f, 0.6f);
+        p->fraction = ck_draw(d, 0.4f, 0.6f);
         set_period(p, 1 / (float)ck_draw_int(d, 6, 9));
         break;
     case STAR:

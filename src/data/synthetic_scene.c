@@ -1,4 +1,4 @@
-/* synthetic_scene.c - paints a pattern: colours, light, shadow, background and noise. */
+/* synthetic_scene.c - paints a pattern: colors, light, shadow, background and noise. */
 #include "data/synthetic_scene.h"
 #include "data/synthetic_patterns.h"
 #include "core/rng.h"
@@ -7,14 +7,14 @@
 
 enum { SPOTS = 3, STRIP = 32 };
 
-/* The draws of noise follow after those of everything else. */
+/* Counter of the first draw of noise, beyond all other draws. */
 enum { NOISE_FROM = 1 << 16 };
 
 struct color {
     float c[3]; /* 0..1, as displayed */
 };
 
-/* A colour that changes from `from` to `to` along (x, y). */
+/* A color that changes from `from` to `to` along (x, y). */
 struct ramp {
     struct color from, to;
     float x, y;
@@ -31,15 +31,15 @@ struct scene {
     struct ramp ground, figure;
     struct spot spot[SPOTS];
     float light_x, light_y;           /* towards the light */
-    float shadow, shadow_x, shadow_y; /* how dark, and where to look for what casts it */
-    float noise;                      /* for each step of a byte */
+    float shadow, shadow_x, shadow_y; /* darkness, and offset to the point that casts it */
+    float noise;                      /* amplitude per unit of a byte */
     float blur;                       /* of edges, a length */
-    float pixels;                     /* in a half width */
+    float pixels;                     /* per half width of the image */
 };
 
-/* ---- colours ---- */
+/* ---- colors ---- */
 
-/* To 0..1, up to rounding; without branches, so that loops become vectors. */
+/* Clamps to 0..1, up to rounding; without branches, so that loops vectorize. */
 static float clamp(float x)
 {
     return 0.5f * (fabsf(x) - fabsf(x - 1) + 1);
@@ -50,8 +50,8 @@ static float root(float x)
     return x > 0 ? sqrtf(clamp(x)) : 0;
 }
 
-/* Lightness, chroma and hue (in turns) of Oklab, where equal steps look equal (B. Ottosson,
- * 2020), with a display gamma of 2. */
+/* Converts lightness, chroma and hue (in turns) from Oklab, where equal steps look equal (B.
+ * Ottosson, 2020), with a display gamma of 2. */
 static struct color color_of(float lightness, float chroma, float hue)
 {
     float a = chroma * ck_turn_cos(hue), b = chroma * ck_turn_sin(hue);
@@ -77,9 +77,9 @@ static void choose_ramp(struct ramp *r, float lightness, float hue, struct ck_dr
     r->y = 0.5f * ck_turn_sin(turn);
 }
 
-/* Figure and ground keep a distance in lightness, the figure lighter: views for training have
- * no negatives, so that a pattern and its negative would be learned as two classes. Their hues
- * go together: neighbours, a third or half of the circle apart. */
+/* Figure and ground differ in lightness, and the figure is lighter: training views are not
+ * inverted, so a pattern and its negative would be learned as two classes. Hues are adjacent,
+ * or a third or half of the circle apart. */
 static void choose_colors(struct scene *s, struct ck_draws *d)
 {
     static const float apart[] = {0.1f, -0.1f, 0.33f, -0.33f, 0.42f, 0.5f};
@@ -119,35 +119,35 @@ static void choose_scene(struct scene *s, int32_t kind, int32_t size, struct ck_
 
 /* ---- painting ---- */
 
-/* A piece of a row of pixels, channel by channel so that compilers can use vectors. */
+/* A piece of a row of pixels, stored by channel so that compilers vectorize. */
 struct strip {
     int32_t n;
     float x[STRIP], y;
-    float cover[STRIP]; /* how much of the pixel lies inside the pattern */
+    float cover[STRIP]; /* fraction of the pixel inside the pattern */
     float shade[STRIP]; /* and inside its shadow */
     float c[3][STRIP];
 };
 
 static void paint_ramp(const struct ramp *r, const float *x, float y, float c[3][STRIP])
 {
-    float share[STRIP];
+    float mix[STRIP];
     for (int j = 0; j < STRIP; j++)
-        share[j] = clamp(0.5f + r->x * x[j] + r->y * y);
+        mix[j] = clamp(0.5f + r->x * x[j] + r->y * y);
     for (int k = 0; k < 3; k++)
         for (int j = 0; j < STRIP; j++)
-            c[k][j] = r->from.c[k] + share[j] * (r->to.c[k] - r->from.c[k]);
+            c[k][j] = r->from.c[k] + mix[j] * (r->to.c[k] - r->from.c[k]);
 }
 
 static void paint_spot(const struct spot *s, struct strip *t)
 {
-    float share[STRIP], rate = 1 / s->radius, dy = (t->y - s->y) * rate;
+    float mix[STRIP], rate = 1 / s->radius, dy = (t->y - s->y) * rate;
     for (int j = 0; j < STRIP; j++) {
         float dx = (t->x[j] - s->x) * rate, near = clamp(1 - dx * dx - dy * dy);
-        share[j] = s->strength * near * near;
+        mix[j] = s->strength * near * near;
     }
     for (int k = 0; k < 3; k++)
         for (int j = 0; j < STRIP; j++)
-            t->c[k][j] += share[j] * (s->color.c[k] - t->c[k][j]);
+            t->c[k][j] += mix[j] * (s->color.c[k] - t->c[k][j]);
 }
 
 static void paint_figure(const struct scene *s, struct strip *t)
@@ -162,7 +162,7 @@ static void paint_figure(const struct scene *s, struct strip *t)
         }
 }
 
-/* A byte of a random word is the noise of one channel of one pixel. */
+/* One byte of a random word is the noise of one channel of a pixel. */
 static void add_noise(const struct scene *s, const struct ck_draws *d, uint32_t from,
                       struct strip *t)
 {
@@ -174,7 +174,7 @@ static void add_noise(const struct scene *s, const struct ck_draws *d, uint32_t 
             t->c[k][j] += s->noise * (float)((int32_t)(word[j] >> (8 * k) & 255) - 128);
 }
 
-/* Figures stand a little above the ground: the shadow lies away from the light, blurred. */
+/* Figures are slightly above the ground: the blurred shadow falls away from the light. */
 static void find_cover(const struct scene *s, struct strip *t)
 {
     float sharp = 1 / (1 / s->pixels + s->blur), soft = 1 / (1 / s->pixels + 0.12f);
@@ -184,7 +184,7 @@ static void find_cover(const struct scene *s, struct strip *t)
         t->cover[j] = clamp(0.5f + inside * sharp);
         t->shade[j] = clamp(0.5f + above * soft);
     }
-    for (int j = t->n; j < STRIP; j++) /* painted, too, but not shown */
+    for (int j = t->n; j < STRIP; j++) /* painted as well, but not written */
         t->cover[j] = t->shade[j] = 0;
 }
 

@@ -1,4 +1,5 @@
-/* synthetic_vectors.c - embeddings made up from a seed, hard in the way real ones are. */
+/* synthetic_vectors.c - generates embeddings from a seed, as hard to cluster as real ones. */
+#include "data/synthetic_vectors.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -10,10 +11,11 @@
 
 enum { GROUP = 20, CHUNK = 256 };
 
+/* Read-only while the threads fill x, each its own chunks. */
 struct world {
     float *x;
     float *center; /* [clusters][dim] */
-    double *until; /* [clusters] cumulative share of the sizes */
+    double *until; /* [clusters] cumulative fraction of the sizes */
     int64_t n;
     int32_t dim, clusters;
     uint64_t seed;
@@ -39,7 +41,7 @@ static void normalize(float *v, int32_t dim)
         v[j] = (float)((double)v[j] / sqrt(sum));
 }
 
-/* Centers come in groups around a common direction; sizes follow a Zipf law. */
+/* Centers form groups around a common direction; sizes follow a Zipf law. */
 static void make_world(struct world *w)
 {
     double total = 0;
@@ -81,15 +83,15 @@ static void make_chunk(void *arg, int64_t chunk, int worker)
         ck_rng_normal(w->seed, CK_RNG_DATA, id, 4u << 20, g);
         float *v = w->x + i * w->dim;
         memcpy(v, w->center + (int64_t)c * w->dim, (size_t)w->dim * sizeof *v);
-        add_noise(w, id, 5u << 20, 0.9 * exp(0.3 * g[0]), v); /* some are far out */
+        add_noise(w, id, 5u << 20, 0.9 * exp(0.3 * g[0]), v); /* some are outliers */
         normalize(v, w->dim);
     }
 }
 
-int coke_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters, uint64_t seed)
+int ck_synthetic_fill(float *x, int64_t n, int32_t dim, int32_t clusters, uint64_t seed)
 {
-    if (!x || n < 1 || dim < 1 || clusters < 1)
-        return ck_fail(COKE_EUSAGE, "synthetic data: %lld x %d in %d clusters cannot be made",
+    if (!x || n < 1 || dim < 1 || clusters < 1 || n > INT64_MAX / (int64_t)sizeof *x / dim)
+        return ck_fail(COKE_EUSAGE, "invalid synthetic data: %lld x %d in %d clusters",
                        (long long)n, dim, clusters);
     struct world w = {.x = x, .n = n, .dim = dim, .clusters = clusters, .seed = seed};
     int rc = COKE_ENOMEM;

@@ -11,7 +11,7 @@
 
 enum { LABEL_TEXT = 32, HEAD = 12, FIRST_ROOM = 256 << 10 };
 
-/* How sure it is that a member is the sample's image. */
+/* How certain it is that a member is the sample's image; a higher rank replaces a lower one. */
 enum rank { NO_IMAGE, BY_CONTENT, BY_LAST_EXTENSION, BY_EXTENSION };
 
 /* ---- members ---- */
@@ -22,7 +22,7 @@ static const char *extension_of(const struct ck_samples *s)
     return *dot ? dot + 1 : dot;
 }
 
-/* The next member that can be part of a sample: hidden files cannot. */
+/* Moves to the next member that can be part of a sample; skips hidden files. */
 static int advance(struct ck_samples *s)
 {
     const char *base = ".";
@@ -75,7 +75,7 @@ static int read_label(struct ck_samples *s, int32_t *label)
     long value = strtol(text, &end, 10);
     if (end == text || end[strspn(end, " \t\r\n")] || s->tar.left || errno || value < -1 ||
         value > CK_LABEL_MAX)
-        return ck_fail(COKE_EFORMAT, "%s: %s is not a label: an integer from 0 to %d",
+        return ck_fail(COKE_EFORMAT, "%s: %s is not a label (an integer from 0 to %d)",
                        s->tar.in->name, s->member.name, CK_LABEL_MAX);
     *label = (int32_t)value;
     return COKE_OK;
@@ -83,18 +83,19 @@ static int read_label(struct ck_samples *s, int32_t *label)
 
 /* ---- images ---- */
 
-/* Beginnings that nothing else has by chance; others need their extension. */
+/* Signatures that are unmistakable; other formats need their extension. */
 static int is_image_content(const unsigned char *p, size_t n)
 {
     return (n >= 3 && memcmp(p, "\xff\xd8\xff", 3) == 0) ||
            (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0) ||
+           (n >= 6 && (memcmp(p, "GIF87a", 6) == 0 || memcmp(p, "GIF89a", 6) == 0)) ||
            (n >= 12 && memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WEBP", 4) == 0);
 }
 
 static enum rank rank_by_name(const struct ck_samples *s)
 {
     const char *extension = extension_of(s);
-    if (!*extension || !ck_is_image_name(s->member.name))
+    if (!*extension || !ck_codec_reads_name(s->member.name))
         return NO_IMAGE;
     return strchr(extension, '.') ? BY_LAST_EXTENSION : BY_EXTENSION;
 }
@@ -107,15 +108,15 @@ static int grow(struct ck_item *item, size_t used)
     return COKE_OK;
 }
 
-/* head [n] was read already. Memory grows with the data that come, not with what the header
- * promises. */
+/* Reads the rest of the member; head [n] was read already. Memory grows with the data that
+ * arrive, not with what the header claims. */
 static int take_bytes(struct ck_samples *s, const unsigned char *head, size_t n,
                       struct ck_item *item)
 {
     size_t got = 1;
     if (s->member.size > CK_ITEM_MAX)
-        return ck_fail(COKE_EFORMAT, "%s: %s has %lld bytes; at most %d are read",
-                       s->tar.in->name, s->member.name, (long long)s->member.size, CK_ITEM_MAX);
+        return ck_fail(COKE_EFORMAT, "%s: %s has %lld bytes; the limit is %d", s->tar.in->name,
+                       s->member.name, (long long)s->member.size, CK_ITEM_MAX);
     CK_RETURN_IF(grow(item, 0));
     memcpy(item->buffer, head, n);
     for (item->size = n; got; item->size += got) {
@@ -127,9 +128,9 @@ static int take_bytes(struct ck_samples *s, const unsigned char *head, size_t n,
     return COKE_OK;
 }
 
-/* Takes the current member if it is a better image than the one so far. */
-static int look_at_image(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
-                         enum rank *best)
+/* Takes the current member if it ranks higher than the image found so far. */
+static int consider_image(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
+                          enum rank *best)
 {
     unsigned char head[HEAD];
     size_t n = 0;
@@ -151,6 +152,7 @@ static int look_at_image(struct ck_samples *s, struct ck_item *item, struct ck_s
 
 /* ---- samples ---- */
 
+/* Reads all members of one sample; *best = NO_IMAGE if none is an image. */
 static int read_sample(struct ck_samples *s, struct ck_item *item, struct ck_sample *out,
                        enum rank *best)
 {
@@ -161,7 +163,7 @@ static int read_sample(struct ck_samples *s, struct ck_item *item, struct ck_sam
         if (strcmp(extension_of(s), "cls") == 0)
             CK_RETURN_IF(read_label(s, &out->label));
         else
-            CK_RETURN_IF(look_at_image(s, item, out, best));
+            CK_RETURN_IF(consider_image(s, item, out, best));
         CK_RETURN_IF(advance(s));
     } while (is_same_sample(s));
     out->key = s->key;
@@ -182,7 +184,7 @@ int ck_samples_next(struct ck_samples *s, struct ck_item *item, struct ck_sample
     *more = best != NO_IMAGE;
 done:
     if (rc)
-        s->pending = 0; /* whoever goes on begins with the next member */
+        s->pending = 0; /* a caller that continues starts with the next member */
     return rc;
 }
 

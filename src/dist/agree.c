@@ -1,12 +1,14 @@
-/* agree.c - do all processes of a job mean the same thing? */
+/* agree.c - checks that all processes of a group have the same options, data and results. */
 #include "dist/agree.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "kernels/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Text of the first process on all of them. */
+/* *out becomes a copy of process 0's text, padded to words; the caller frees it, also on
+ * failure. */
 static int broadcast_text(struct ck_group *c, const char *text, char **out)
 {
     int64_t n = (int64_t)strlen(text) / CK_WORD * CK_WORD + CK_WORD;
@@ -21,14 +23,14 @@ static int broadcast_text(struct ck_group *c, const char *text, char **out)
     return COKE_OK;
 }
 
-/* A line's value, after the tab. */
+/* The value of a line: the part after the tab. */
 static const char *value_of(const char *line, size_t n)
 {
     const char *tab = memchr(line, '\t', n);
     return tab ? tab + 1 : line + n;
 }
 
-/* The first line that differs, in words. */
+/* Fails with a message about the first line that differs. */
 static int compare_lines(int rank, const char *mine, const char *theirs)
 {
     while (*mine && *theirs) {
@@ -43,15 +45,16 @@ static int compare_lines(int rank, const char *mine, const char *theirs)
     }
     return *mine == *theirs ? COKE_OK
                             : ck_fail(COKE_EUSAGE,
-                                      "process %d knows other options than process 0: they are "
+                                      "process %d has other options than process 0: they run "
                                       "different programs",
                                       rank);
 }
 
-/* The lines that hold for every job, before those of this one; NULL: out of memory. */
+/* Prepends the lines that every job compares. The caller frees the result; NULL = out of
+ * memory. */
 static char *add_program(const char *text)
 {
-    const char *version = coke_version(), *isa = coke_isa();
+    const char *version = COKE_VERSION, *isa = ck_isa();
     size_t room = strlen(version) + strlen(isa) + strlen(text) + 64;
     char *all = ck_alloc_array(room, 1);
     if (all)
@@ -82,7 +85,7 @@ int ck_agree_hash(struct ck_group *c, uint64_t hash, const char *when, const cha
     uint64_t first = hash;
     CK_RETURN_IF(ck_group_broadcast(c, &first, sizeof first, 0));
     if (first != hash)
-        return ck_fail(COKE_EFAIL, "%s: process %d holds other %s than process 0", when,
-                       ck_group_rank(c), what);
+        return ck_fail(COKE_EFAIL, "%s: %s of process %d differ from process 0", when, what,
+                       ck_group_rank(c));
     return ck_group_barrier(c);
 }

@@ -1,4 +1,7 @@
-/* bucket.c - gradients are added up over the processes while the backward pass makes more. */
+/* bucket.c - gradient all-reduce in buckets, overlapped with the backward pass.
+ *
+ * All processes begin the sums in bucket order, whatever the order of readiness, because the
+ * operations of a channel must match across processes. */
 #include "dist/bucket.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -7,24 +10,24 @@
 #include <string.h>
 
 struct bucket {
-    int first, last; /* spans first .. last - 1 */
-    int missing;     /* of them, not ready yet */
-    struct ck_sum sum;
+    int first, last;   /* spans first .. last - 1 */
+    int missing;       /* number of them that are not ready yet */
+    struct ck_sum sum; /* owns the packed copy of the spans */
 };
 
 struct ck_buckets {
-    struct ck_group *group;
-    struct ck_span_f32 *span;
-    int *home; /* [spans] bucket of each */
+    struct ck_group *group;   /* borrowed */
+    struct ck_span_f32 *span; /* [spans] */
+    int *home;                /* [spans] bucket of each */
     int spans;
-    struct bucket *bucket;
+    struct bucket *bucket; /* [n] */
     int n;
-    int begun;     /* buckets whose sums are under way, from the first on */
-    int collected; /* and those beyond their first stage */
-    double first;  /* when the first sum began; seconds */
+    int begun;     /* the first `begun` buckets have started their sums */
+    int collected; /* and the first `collected` are past the scatter stage */
+    double first;  /* start time of the first sum, seconds */
 };
 
-/* Fills one bucket after the other; returns how many there are. */
+/* Assigns the spans to buckets in order; returns the number of buckets. */
 static int cut(struct ck_buckets *b, int64_t room)
 {
     int n = 0;
@@ -115,7 +118,8 @@ static void unpack(const struct ck_buckets *b, const struct bucket *bucket)
         memcpy(b->span[i].data, at, (size_t)b->span[i].n * sizeof *at);
 }
 
-/* Second stages begin in the order of the buckets. */
+/* Advances the sums in progress. Second stages must begin in bucket order, too: a bucket enters
+ * its second stage only after the one before it. */
 static int advance(struct ck_buckets *b, int wait)
 {
     for (int moves = 1; b->collected < b->begun && moves;) {
@@ -129,7 +133,8 @@ static int advance(struct ck_buckets *b, int wait)
     return COKE_OK;
 }
 
-/* In their order: a bucket that is ready waits for those before it. */
+/* Begins sums in bucket order: a complete bucket waits for those before it. all: do not wait
+ * for readiness. */
 static int begin_sums(struct ck_buckets *b, int all)
 {
     while (b->begun < b->n && (all || b->bucket[b->begun].missing == 0)) {

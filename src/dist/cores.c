@@ -1,4 +1,4 @@
-/* cores.c - which processes of a job run on the same cores. */
+/* cores.c - which processes of a group share their cores. */
 #include "dist/cores.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Launchers bind processes to cores of their own, or leave all cores to all of them. */
+/* A hash of host and core set. Launchers either bind each process to cores of its own or leave
+ * all cores to all of them, so equal sets are shared and different ones do not overlap. */
 static uint64_t name_cores(void)
 {
     char host[256] = "";

@@ -1,10 +1,11 @@
-/* cores.h - which processes of a job run on the same cores. */
+/* cores.h - which processes of a group share their cores. */
 #ifndef CK_CORES_H
 #define CK_CORES_H
 
 #include "dist/group.h"
 
-/* How many processes of this machine, with this one, may run on its cores. */
+/* *out = the number of processes, including this one, with the same host and the same core set.
+ * Collective. Used to divide the cores among them (ck_share_cores). */
 int ck_cores_sharers(struct ck_group *c, int *out);
 
 #endif

@@ -1,34 +1,44 @@
-/* group.c - gathering and adding up over the processes of a job, in an order of our own. */
+/* group.c - all-gather and all-reduce over the processes of a job, with a fixed order of
+ * additions. */
 #include "dist/group.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/share.h"
+#include "core/thread.h"
 #include "dist/launcher.h"
+#include "dist/watch.h"
 
 #include <limits.h>
 #include <string.h>
 
 enum {
-    SMALL = 1 << 13, /* numbers of a sum up to which few messages count, not few bytes */
-    PIECE = 1 << 22, /* numbers of a longer sum that are under way at a time */
+    SMALL = 1 << 13, /* numbers; up to here latency matters more than bandwidth */
+    PIECE = 1 << 22, /* numbers of a longer sum or words of a broadcast sent at a time */
 };
 
 struct ck_group {
     struct ck_transport t;
+    struct ck_watch *watch; /* NULL: alone, or the processes cannot be watched */
+    double deadline;        /* until the watch begins; 0 = none */
     struct ck_group_stats stats;
-    int *count, *place, *their_count, *their_place; /* [size] */
-    void *scratch;
-    size_t room; /* its bytes */
+    int *count, *place, *their_count, *their_place; /* [size] arguments of the transport */
+    void *scratch;                                  /* of the sums; grows, freed on leaving */
+    size_t room;                                    /* bytes of scratch */
 };
 
-/* MPI is there once in a process, and so is this. */
+/* MPI is process-global, so there is exactly one group. */
 static struct ck_group world;
+
+static void make_alone(void)
+{
+    ck_transport_self(&world.t);
+}
 
 struct ck_group *ck_group(void)
 {
-    if (!world.t.size)
-        ck_transport_self(&world.t);
+    static struct ck_once once = CK_ONCE;
+    ck_once(&once, make_alone);
     return &world;
 }
 
@@ -61,10 +71,13 @@ struct ck_group_stats ck_group_stats_since(const struct ck_group *c, struct ck_g
 
 void ck_group_note_overlap(struct ck_group *c, double hidden, double waited)
 {
+    if (c->t.size == 1)
+        return;
     c->stats.hidden += hidden;
     c->stats.waited += waited;
 }
 
+/* Once the size is known; a single process does not need them. */
 static int make_lists(struct ck_group *c)
 {
     int **list[] = {&c->count, &c->place, &c->their_count, &c->their_place};
@@ -85,71 +98,74 @@ static void release(struct ck_group *c)
     ck_free(c->their_place);
     ck_free(c->scratch);
     memset(c, 0, sizeof *c);
+    ck_transport_self(&c->t);
 }
 
-int ck_group_join(void)
-{
-    struct ck_group *c = ck_group();
-    if (c->t.size > 1)
-        return COKE_OK;
-    CK_RETURN_IF(ck_launcher_connect(&c->t));
-    if (c->t.size > 1)
-        CK_RETURN_IF(make_lists(c));
-    return COKE_OK;
-}
+/* ---- moving bytes ---- */
 
-int ck_group_leave(int code)
-{
-    struct ck_group *c = ck_group();
-    struct ck_transport t = c->t;
-    if (code)
-        t.end_all(code);
-    release(c);
-    return t.leave() ? COKE_EFAIL : COKE_OK;
-}
-
-/* ---- moving ---- */
-
+/* Turns an error of the transport into COKE_ELOST. */
 static int check(const struct ck_group *c, int error)
 {
     char words[512];
     if (!error)
         return COKE_OK;
     c->t.words(error, words, sizeof words);
-    return ck_fail(COKE_ELOST, "process %d of %d lost the others: %s", c->t.rank, c->t.size,
+    return ck_fail(COKE_ELOST, "process %d of %d lost the connection: %s", c->t.rank, c->t.size,
                    words);
 }
 
-static int await(struct ck_group *c, void **request)
+/* COKE_ELOST if waiting on makes no sense. */
+static int check_others(const struct ck_group *c)
 {
-    double begun = ck_clock_seconds();
-    int error = c->t.wait(request);
-    c->stats.seconds += ck_clock_seconds() - begun;
-    return check(c, error);
+    int lost = ck_watch_lost(c->watch);
+    if (lost >= 0)
+        return ck_fail(COKE_ELOST, "process %d is gone", lost);
+    if (c->deadline > 0 && ck_clock_seconds() > c->deadline)
+        return ck_fail(COKE_ELOST, "the other processes do not answer");
+    return COKE_OK;
 }
 
-int ck_group_barrier(struct ck_group *c)
+/* Begins with what the call that began the request returned. A request that is given up leaks:
+ * MPI may still use it. */
+static int await(struct ck_group *c, int error, void **request)
 {
     double begun = ck_clock_seconds();
-    int error = c->t.barrier();
+    int done = 0, rc = COKE_OK;
+    while (!error && !done && !rc) {
+        error = c->t.test(request, &done);
+        if (!done)
+            rc = check_others(c);
+    }
     c->stats.seconds += ck_clock_seconds() - begun;
-    return check(c, error);
+    return rc ? rc : check(c, error);
+}
+
+/* Alone, nothing is written to the group: threads may train at the same time. */
+int ck_group_barrier(struct ck_group *c)
+{
+    void *request = NULL;
+    if (c->t.size == 1)
+        return COKE_OK;
+    int error = c->t.barrier(&request);
+    return await(c, error, &request);
 }
 
 int ck_group_broadcast(struct ck_group *c, void *data, int64_t bytes, int root)
 {
-    double begun = ck_clock_seconds();
     int64_t step = (int64_t)PIECE * CK_WORD;
-    int error = 0;
-    for (int64_t at = 0; at < bytes && !error; at += step) {
+    int rc = COKE_OK;
+    if (c->t.size == 1)
+        return COKE_OK;
+    for (int64_t at = 0; at < bytes && !rc; at += step) {
         int64_t n = bytes - at < step ? bytes - at : step;
-        error = c->t.broadcast((char *)data + at, (int)(n / CK_WORD), root);
+        void *request = NULL;
+        int error = c->t.broadcast((char *)data + at, (int)(n / CK_WORD), root, &request);
+        rc = await(c, error, &request);
     }
-    c->stats.seconds += ck_clock_seconds() - begun;
-    return check(c, error);
+    return rc;
 }
 
-/* What part r is, in words; 0 where all of them are too much for MPI's integers. */
+/* Fills counts and displacements in 4-byte words; returns 0 if they overflow MPI's int. */
 static int set_parts(struct ck_group *c, const int64_t *bytes)
 {
     int64_t at = 0;
@@ -187,13 +203,13 @@ int ck_group_gather(struct ck_group *c, const void *mine, void *all, const int64
     }
     if (!set_parts(c, bytes))
         return ck_group_gather_in_turns(c, mine, all, bytes);
-    CK_RETURN_IF(
-        check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
-    CK_RETURN_IF(await(c, &request));
+    int error = c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request);
+    CK_RETURN_IF(await(c, error, &request));
     c->stats.gathered += bytes[c->t.rank] * (c->t.size - 1);
     return COKE_OK;
 }
 
+/* Parts of equal size; at most INT_MAX words in total. */
 static int gather_words(struct ck_group *c, const void *mine, void *all, int64_t words)
 {
     void *request = NULL;
@@ -201,9 +217,8 @@ static int gather_words(struct ck_group *c, const void *mine, void *all, int64_t
         c->count[r] = (int)words;
         c->place[r] = (int)words * r;
     }
-    CK_RETURN_IF(
-        check(c, c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request)));
-    return await(c, &request);
+    int error = c->t.gather(CK_CHANNEL_MAIN, mine, all, c->count, c->place, &request);
+    return await(c, error, &request);
 }
 
 int ck_group_gather_equal(struct ck_group *c, const void *mine, void *all, int64_t bytes)
@@ -216,8 +231,9 @@ int ck_group_gather_equal(struct ck_group *c, const void *mine, void *all, int64
     return gather_words(c, mine, all, bytes / CK_WORD);
 }
 
-/* ---- sums of numbers of eight bytes ---- */
+/* ---- sums of 8-byte numbers ---- */
 
+/* sum [n] += more [n]. */
 typedef void add_numbers(void *sum, const void *more, int64_t n);
 
 static void add_f64(void *sum, const void *more, int64_t n)
@@ -238,6 +254,7 @@ static void add_i64(void *sum, const void *more, int64_t n)
 
 enum { NUMBER = 8, NUMBER_WORDS = NUMBER / CK_WORD };
 
+/* At least `bytes`; valid until the next call. Contents are not kept. */
 static void *scratch(struct ck_group *c, size_t bytes)
 {
     if (bytes <= c->room)
@@ -251,7 +268,7 @@ static void *scratch(struct ck_group *c, size_t bytes)
     return more;
 }
 
-/* parts [size][n], added up in the order of the processes, to v [n]. */
+/* v [n] = parts [size][n] added in rank order. */
 static void add_up(const struct ck_group *c, const char *parts, void *v, int64_t n,
                    add_numbers *add)
 {
@@ -263,16 +280,16 @@ static void add_up(const struct ck_group *c, const char *parts, void *v, int64_t
 static int swap(struct ck_group *c, int to, const void *send, int from, void *receive,
                 int64_t n)
 {
-    double begun = ck_clock_seconds();
-    int error = c->t.swap(to, send, from, receive, (int)n * NUMBER_WORDS);
-    c->stats.seconds += ck_clock_seconds() - begun;
+    void *request = NULL;
+    int error = c->t.swap(to, send, from, receive, (int)n * NUMBER_WORDS, &request);
     c->stats.summed += to < 0 ? 0 : n * NUMBER;
-    return check(c, error);
+    return await(c, error, &request);
 }
 
-/* Pairs, pairs of pairs and so on swap their sums and add them up: after log2(size) rounds all
- * have the same tree of additions (a + b is b + a to the bit). Processes beyond the largest
- * power of two add theirs to those of a partner first, and get the result from it. */
+/* Recursive doubling: partners at distance 1, 2, 4, ... exchange and add their sums. After
+ * log2(size) rounds all have evaluated the same tree of additions (a + b equals b + a bitwise).
+ * Processes beyond the largest power of two first give their values to a partner, and receive
+ * the result from it at the end. */
 static int sum_small(struct ck_group *c, void *v, int64_t n, add_numbers *add)
 {
     int me = c->t.rank, whole = 1;
@@ -297,7 +314,9 @@ static int sum_small(struct ck_group *c, void *v, int64_t n, add_numbers *add)
     return COKE_OK;
 }
 
-/* Where the pieces of n numbers lie that the processes add up, and the copies of ours. */
+/* Sets counts and displacements for a reduce-scatter of n numbers of `words` words: the piece
+ * of each process, and where the copies of the own piece arrive. Returns the own piece's
+ * length. */
 static int64_t set_pieces(struct ck_group *c, int64_t n, int words)
 {
     int size = c->t.size, me = c->t.rank;
@@ -312,7 +331,7 @@ static int64_t set_pieces(struct ck_group *c, int64_t n, int words)
     return mine;
 }
 
-/* Every process adds up one piece for all. */
+/* Reduce-scatter and all-gather: every process adds one piece for all. n <= PIECE. */
 static int sum_large(struct ck_group *c, char *v, int64_t n, add_numbers *add)
 {
     void *request = NULL;
@@ -321,12 +340,12 @@ static int sum_large(struct ck_group *c, char *v, int64_t n, add_numbers *add)
     char *own = v + (size_t)c->place[c->t.rank] * CK_WORD;
     if (!parts)
         return COKE_ENOMEM;
-    CK_RETURN_IF(check(c, c->t.exchange(CK_CHANNEL_MAIN, v, c->count, c->place, parts,
-                                        c->their_count, c->their_place, &request)));
-    CK_RETURN_IF(await(c, &request));
+    int error = c->t.exchange(CK_CHANNEL_MAIN, v, c->count, c->place, parts, c->their_count,
+                              c->their_place, &request);
+    CK_RETURN_IF(await(c, error, &request));
     add_up(c, parts, own, mine, add);
-    CK_RETURN_IF(check(c, c->t.gather(CK_CHANNEL_MAIN, own, v, c->count, c->place, &request)));
-    CK_RETURN_IF(await(c, &request));
+    error = c->t.gather(CK_CHANNEL_MAIN, own, v, c->count, c->place, &request);
+    CK_RETURN_IF(await(c, error, &request));
     c->stats.summed += (n - mine + mine * (c->t.size - 1)) * NUMBER;
     return COKE_OK;
 }
@@ -353,7 +372,7 @@ int ck_group_sum_i64(struct ck_group *c, int64_t *v, int64_t n)
     return sum(c, v, n, add_i64);
 }
 
-/* ---- sums that go on meanwhile ---- */
+/* ---- asynchronous sums ---- */
 
 int ck_sum_init(struct ck_sum *s, const struct ck_group *c, int64_t n)
 {
@@ -384,7 +403,7 @@ int ck_sum_begin(struct ck_sum *s, struct ck_group *c)
                                   c->their_count, c->their_place, &s->request));
 }
 
-/* In f64, one rounding at the end. */
+/* Adds in f64 in rank order, and rounds once at the end. */
 static void add_pieces(struct ck_sum *s, int64_t mine, float *own, int size)
 {
     for (int64_t i = 0; i < mine; i++) {
@@ -395,6 +414,7 @@ static void add_pieces(struct ck_sum *s, int64_t mine, float *own, int size)
     }
 }
 
+/* Adds the received pieces and starts the all-gather. */
 static int begin_collecting(struct ck_sum *s, struct ck_group *c)
 {
     int64_t mine = set_pieces(c, s->n, 1);
@@ -410,14 +430,89 @@ int ck_sum_advance(struct ck_sum *s, struct ck_group *c, int wait)
     int done = wait;
     if (s->stage != CK_SUM_SCATTER && s->stage != CK_SUM_COLLECT)
         return COKE_OK;
-    if (!wait)
-        CK_RETURN_IF(check(c, c->t.test(s->request, &done)));
+    CK_RETURN_IF(wait ? await(c, 0, &s->request) : check(c, c->t.test(&s->request, &done)));
     if (!done)
         return COKE_OK;
-    CK_RETURN_IF(await(c, &s->request));
     if (s->stage == CK_SUM_SCATTER)
         CK_RETURN_IF(begin_collecting(s, c));
     else
         s->stage = CK_SUM_DONE;
     return COKE_OK;
+}
+
+/* ---- joining and leaving ---- */
+
+/* Every process connects to the next one. 0 in *watched: not all could. */
+static int connect_ring(struct ck_group *c, struct ck_watch *w,
+                        const struct ck_watch_place *mine, int *watched)
+{
+    int rc = COKE_OK;
+    struct ck_watch_place *places = ck_calloc_array((size_t)c->t.size, sizeof *places);
+    if (!places)
+        return COKE_ENOMEM;
+    CK_TRY(ck_group_gather_equal(c, mine, places, sizeof *places));
+    int64_t connected = ck_watch_connect(w, places);
+    CK_TRY(ck_group_sum_i64(c, &connected, 1));
+    *watched = connected == c->t.size;
+done:
+    ck_free(places);
+    return rc;
+}
+
+static int start_watch(struct ck_group *c)
+{
+    struct ck_watch *w = NULL;
+    struct ck_watch_place mine;
+    int rc = COKE_OK, seconds, watched = 0;
+    CK_RETURN_IF(ck_watch_seconds(&seconds));
+    c->deadline = ck_clock_seconds() + (double)seconds * CK_WATCH_START;
+    CK_TRY(ck_watch_new(&w, c->t.rank, c->t.size, seconds, &mine));
+    CK_TRY(connect_ring(c, w, &mine, &watched));
+    if (!watched)
+        goto done;
+    CK_TRY(ck_watch_begin(w));
+    c->watch = w;
+    w = NULL;
+done:
+    ck_watch_free(w);
+    c->deadline = 0;
+    return rc;
+}
+
+int ck_group_join(void)
+{
+    struct ck_group *c = ck_group();
+    if (c->t.size > 1)
+        return COKE_OK;
+    CK_RETURN_IF(ck_launcher_connect(&c->t));
+    if (c->t.size == 1)
+        return COKE_OK;
+    CK_RETURN_IF(make_lists(c));
+    return start_watch(c);
+}
+
+int ck_group_is_watched(const struct ck_group *c)
+{
+    return c->watch != NULL;
+}
+
+/* Lost: the others notice by themselves, and MPI would end them with the code of a signal. */
+static void end_all(struct ck_group *c, int code)
+{
+    if (c->watch && code == -COKE_ELOST)
+        ck_watch_quit(c->watch, code);
+    if (c->watch)
+        ck_watch_announce(c->watch, code);
+    c->t.end_all(code);
+}
+
+int ck_group_leave(int code)
+{
+    struct ck_group *c = ck_group();
+    if (code)
+        end_all(c, code);
+    int error = c->t.leave(); /* watched: another one may be lost before it leaves */
+    ck_watch_free(c->watch);
+    release(c);
+    return error ? COKE_EFAIL : COKE_OK;
 }

@@ -1,4 +1,5 @@
-/* group_share.c - the group as the interface for sharing work. */
+/* group_share.c - a group as a struct ck_share. arg is the group; the functions only convert
+ * it. */
 #include "dist/group_share.h"
 #include "dist/agree.h"
 

@@ -1,4 +1,5 @@
-/* group_share.h - the group as the interface for sharing work (core/share.h). */
+/* group_share.h - a group as a struct ck_share (core/share.h), for layers that do not know
+ * dist. */
 #ifndef CK_GROUP_SHARE_H
 #define CK_GROUP_SHARE_H
 

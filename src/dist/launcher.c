@@ -1,6 +1,9 @@
-/* launcher.c - was this process started together with others, and how to reach them. */
+/* launcher.c - detects a launcher (mpirun, srun) and connects to the other processes.
+ *
+ * MPI is loaded with dlopen only under a launcher, so that the library runs without MPI. */
 #include "dist/launcher.h"
 #include "core/error.h"
+#include "dist/watch.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,7 +13,7 @@
 
 static const char PLUGIN[] = "libcoke-mpi.so";
 
-/* Variables that launchers set; is_count: to the number of processes. */
+/* Environment variables that launchers set. is_count: the value is the number of processes. */
 static const struct sign {
     const char *name, *launcher;
     int is_count;
@@ -20,7 +23,8 @@ static const struct sign {
     {"PMIX_RANK", "the launcher", 0},
 };
 
-/* What the launcher left, or NULL: alone. *count: processes, 0 = not known. */
+/* The first variable that is set, or NULL if the process is alone. *count: processes, 0 =
+ * unknown. */
 static const struct sign *find_sign(int *count)
 {
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
@@ -33,8 +37,7 @@ static const struct sign *find_sign(int *count)
     return NULL;
 }
 
-/* COKE_MPI names the plug-in; else it lies beside the library, or where the system looks for
- * libraries. */
+/* Path of the plug-in: COKE_MPI, else beside the library, else the system's library path. */
 static void find_plugin(char *path, size_t room)
 {
     Dl_info here;
@@ -55,7 +58,8 @@ int ck_launcher_connect(struct ck_transport *t)
 {
     struct ck_transport joined;
     char words[512] = "", path[4096];
-    int count = 0;
+    struct ck_guard guard = {0};
+    int count = 0, seconds;
     const struct sign *sign = find_sign(&count);
     if (!sign)
         return COKE_OK;
@@ -69,14 +73,18 @@ int ck_launcher_connect(struct ck_transport *t)
     ck_transport_open *open_plugin;
     *(void **)&open_plugin = dlsym(plugin, CK_TRANSPORT_OPEN);
     if (!open_plugin)
-        return ck_fail(COKE_EFAIL, "%s is no part of coke: %s", path, dlerror());
-    if (open_plugin(CK_TRANSPORT_VERSION, &joined, words, sizeof words))
-        return ck_fail(COKE_EFAIL, "%s: MPI cannot be used: %s", path, words);
-    *t = joined; /* also of one: MPI wants to be left */
+        return ck_fail(COKE_EFAIL, "%s is not a coke plug-in: %s", path, dlerror());
+    CK_RETURN_IF(ck_watch_seconds(&seconds));
+    CK_RETURN_IF(ck_guard_init(&guard, seconds * CK_WATCH_START));
+    int failed = open_plugin(CK_TRANSPORT_VERSION, &joined, words, sizeof words);
+    ck_guard_release(&guard);
+    if (failed)
+        return ck_fail(COKE_EFAIL, "%s: cannot use MPI: %s", path, words);
+    *t = joined; /* also with one process, because MPI must be finalized */
     if (count > 1 && joined.size != count)
         return ck_fail(COKE_EFAIL,
-                       "%s started %d processes (%s), MPI knows of %d: the MPI of %s is not "
-                       "that of the launcher (with srun: --mpi=pmix)",
+                       "%s started %d processes (%s), MPI reports %d: %s uses another MPI "
+                       "than the launcher (with srun: --mpi=pmix)",
                        sign->launcher, count, sign->name, joined.size, path);
     return COKE_OK;
 }

@@ -1,10 +1,11 @@
-/* launcher.h - was this process started together with others, and how to reach them. */
+/* launcher.h - detects a launcher (mpirun, srun) and connects to the other processes. */
 #ifndef CK_LAUNCHER_H
 #define CK_LAUNCHER_H
 
 #include "dist/transport.h"
 
-/* Under mpirun or srun, loads the plug-in and connects; alone, leaves *t as it is. */
+/* Under a launcher, loads the plug-in and fills *t; otherwise leaves *t unchanged. The plug-in
+ * stays loaded until the process ends. */
 int ck_launcher_connect(struct ck_transport *t);
 
 #endif

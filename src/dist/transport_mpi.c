@@ -1,30 +1,35 @@
-/* transport_mpi.c - the plug-in libcoke-mpi.so: moves bytes with MPI. Nothing else of the library is
- * in it, and only it needs MPI. */
+/* transport_mpi.c - the plug-in libcoke-mpi.so: moves bytes with MPI.
+ *
+ * It contains nothing else of the library, and nothing else needs MPI. It must not call the
+ * library, which is why it allocates with malloc. */
 #include "dist/transport.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* MPI is process-global, hence static. A communicator per channel keeps their operations
+ * apart. */
 static MPI_Comm comm[CK_CHANNELS];
 static int rank, size;
 
-static int barrier(void)
-{
-    return MPI_Barrier(comm[CK_CHANNEL_MAIN]);
-}
+/* What one call begins: a swap sends and receives. */
+struct request {
+    MPI_Request part[2];
+};
 
-static int broadcast(void *data, int words, int root)
-{
-    return MPI_Bcast(data, words, MPI_UINT32_T, root, comm[CK_CHANNEL_MAIN]);
-}
-
+/* Freed by wait_for, or by begun on failure. */
 static MPI_Request *new_request(void **out)
 {
-    return *out = malloc(sizeof(MPI_Request));
+    struct request *r = malloc(sizeof *r);
+    *out = r;
+    if (!r)
+        return NULL;
+    r->part[0] = r->part[1] = MPI_REQUEST_NULL;
+    return r->part;
 }
 
-/* A request that was not begun is none. */
+/* Frees the request of an operation that did not start. */
 static int begun(int rc, void **request)
 {
     if (rc != MPI_SUCCESS) {
@@ -32,6 +37,22 @@ static int begun(int rc, void **request)
         *request = NULL;
     }
     return rc;
+}
+
+static int barrier(void **request)
+{
+    MPI_Request *r = new_request(request);
+    if (!r)
+        return MPI_ERR_NO_MEM;
+    return begun(MPI_Ibarrier(comm[CK_CHANNEL_MAIN], r), request);
+}
+
+static int broadcast(void *data, int n, int root, void **request)
+{
+    MPI_Request *r = new_request(request);
+    if (!r)
+        return MPI_ERR_NO_MEM;
+    return begun(MPI_Ibcast(data, n, MPI_UINT32_T, root, comm[CK_CHANNEL_MAIN], r), request);
 }
 
 static int gather(enum ck_channel ch, const void *mine, void *all, const int *count,
@@ -58,24 +79,26 @@ static int exchange(enum ck_channel ch, const void *send, const int *send_count,
                  request);
 }
 
-static int swap(int to, const void *send, int from, void *receive, int n)
+static int swap(int to, const void *send, int from, void *receive, int n, void **request)
 {
-    return MPI_Sendrecv(send, to < 0 ? 0 : n, MPI_UINT32_T, to < 0 ? MPI_PROC_NULL : to, 0,
-                        receive, from < 0 ? 0 : n, MPI_UINT32_T,
-                        from < 0 ? MPI_PROC_NULL : from, 0, comm[CK_CHANNEL_MAIN],
-                        MPI_STATUS_IGNORE);
+    MPI_Comm main = comm[CK_CHANNEL_MAIN];
+    MPI_Request *r = new_request(request);
+    int rc = r ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    if (r && from >= 0)
+        rc = MPI_Irecv(receive, n, MPI_UINT32_T, from, 0, main, &r[0]);
+    if (rc == MPI_SUCCESS && to >= 0)
+        rc = MPI_Isend(send, n, MPI_UINT32_T, to, 0, main, &r[1]);
+    return begun(rc, request);
 }
 
-static int test(void *request, int *done)
+static int test(void **request, int *done)
 {
-    return MPI_Test(request, done, MPI_STATUS_IGNORE);
-}
-
-static int wait_for(void **request)
-{
-    int rc = MPI_Wait(*request, MPI_STATUS_IGNORE);
-    free(*request);
-    *request = NULL;
+    struct request *r = *request;
+    int rc = MPI_Testall(2, r->part, done, MPI_STATUSES_IGNORE);
+    if (rc != MPI_SUCCESS || *done) {
+        free(r);
+        *request = NULL;
+    }
     return rc;
 }
 
@@ -87,6 +110,7 @@ static void words(int error, char *out, size_t room)
     snprintf(out, room, "%s", text);
 }
 
+/* Also reaches processes that are blocked in a collective call. */
 static void end_all(int code)
 {
     MPI_Abort(MPI_COMM_WORLD, code);
@@ -99,6 +123,8 @@ static int leave(void)
     return MPI_Finalize();
 }
 
+/* Funneled: only the thread that connects calls MPI. Errors are returned instead of
+ * aborting. */
 static int connect_all(void)
 {
     int level, rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
@@ -114,13 +140,13 @@ static int connect_all(void)
     return rc;
 }
 
-__attribute__((visibility("default"))) ck_transport_open coke_transport_open;
+__attribute__((visibility("default"))) ck_transport_open ck_plugin_open;
 
-int coke_transport_open(int version, struct ck_transport *out, char *error, size_t room)
+int ck_plugin_open(int version, struct ck_transport *out, char *error, size_t room)
 {
     if (version != CK_TRANSPORT_VERSION) {
-        snprintf(error, room, "it is of another version (%d, not %d)", CK_TRANSPORT_VERSION,
-                 version);
+        snprintf(error, room, "plug-in version %d does not match %d of the library",
+                 CK_TRANSPORT_VERSION, version);
         return -1;
     }
     int rc = connect_all();
@@ -136,7 +162,6 @@ int coke_transport_open(int version, struct ck_transport *out, char *error, size
                                  .exchange = exchange,
                                  .swap = swap,
                                  .test = test,
-                                 .wait = wait_for,
                                  .words = words,
                                  .end_all = end_all,
                                  .leave = leave};

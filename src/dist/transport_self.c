@@ -1,19 +1,22 @@
-/* transport_self.c - the transport of a process that is alone. */
+/* transport_self.c - the transport of a single process: copies, or nothing. Requests are
+ * NULL. */
 #include "dist/transport.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int barrier(void)
+static int barrier(void **request)
 {
+    *request = NULL;
     return 0;
 }
 
-static int broadcast(void *data, int words, int root)
+static int broadcast(void *data, int words, int root, void **request)
 {
     (void)data;
     (void)words;
     (void)root;
+    *request = NULL;
     return 0;
 }
 
@@ -45,27 +48,22 @@ static int exchange(enum ck_channel ch, const void *send, const int *send_count,
     return 0;
 }
 
-/* There is no one to swap with. */
-static int swap(int to, const void *send, int from, void *receive, int words)
+/* A single process has no partner. */
+static int swap(int to, const void *send, int from, void *receive, int words, void **request)
 {
     (void)to;
     (void)send;
     (void)from;
     (void)receive;
     (void)words;
+    *request = NULL;
     return 0;
 }
 
-static int test(void *request, int *done)
-{
-    (void)request;
-    *done = 1;
-    return 0;
-}
-
-static int wait_for(void **request)
+static int test(void **request, int *done)
 {
     *request = NULL;
+    *done = 1;
     return 0;
 }
 
@@ -74,10 +72,15 @@ static void words(int error, char *out, size_t size)
     snprintf(out, size, "error %d", error);
 }
 
-/* Alone there is no one to end: the caller returns its status. */
+/* No other process to end: the caller returns its status. */
 static void end_all(int code)
 {
     (void)code;
+}
+
+static int leave(void)
+{
+    return 0;
 }
 
 void ck_transport_self(struct ck_transport *out)
@@ -89,8 +92,7 @@ void ck_transport_self(struct ck_transport *out)
                                  .exchange = exchange,
                                  .swap = swap,
                                  .test = test,
-                                 .wait = wait_for,
                                  .words = words,
                                  .end_all = end_all,
-                                 .leave = barrier};
+                                 .leave = leave};
 }

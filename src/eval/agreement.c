@@ -1,4 +1,4 @@
-/* agreement.c - how well a clustering agrees with known classes: ACC, NMI, ARI, purity. */
+/* agreement.c - agreement of a clustering with known classes: accuracy, NMI, ARI, purity. */
 #include "eval/agreement.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -7,14 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of pairs. */
+/* Counts of pairs: squares of 64-bit counts. */
 __extension__ typedef __int128 wide;
 
 /* ---- the table ---- */
 
 static int fail_range(const char *what, int64_t i, int32_t value, int32_t end)
 {
-    return ck_fail(COKE_EUSAGE, "%s of sample %lld is %d, beyond 0..%d", what, (long long)i,
+    return ck_fail(COKE_EUSAGE, "%s of sample %lld is %d, outside 0..%d", what, (long long)i,
                    value, end - 1);
 }
 
@@ -35,15 +35,15 @@ int ck_confusion(const int32_t *truth, const int32_t *labels, int64_t n, int32_t
 
 /* The most frequent class of a cluster, -1 if it is empty. */
 static int32_t major_of(const int64_t *count, int32_t classes, int32_t clusters, int32_t k,
-                        int64_t *most, int64_t *size)
+                        int64_t *max, int64_t *size)
 {
     int32_t major = -1;
-    *most = *size = 0;
+    *max = *size = 0;
     for (int32_t c = 0; c < classes; c++) {
         int64_t x = count[(int64_t)c * clusters + k];
         *size += x;
-        if (x > *most) {
-            *most = x;
+        if (x > *max) {
+            *max = x;
             major = c;
         }
     }
@@ -54,10 +54,10 @@ void ck_purity(const int64_t *count, int32_t classes, int32_t clusters, double *
                int32_t *major)
 {
     for (int32_t k = 0; k < clusters; k++) {
-        int64_t most, size;
-        int32_t c = major_of(count, classes, clusters, k, &most, &size);
+        int64_t max, size;
+        int32_t c = major_of(count, classes, clusters, k, &max, &size);
         if (purity)
-            purity[k] = size ? (double)most / (double)size : NAN;
+            purity[k] = size ? (double)max / (double)size : NAN;
         if (major)
             major[k] = c;
     }
@@ -65,16 +65,16 @@ void ck_purity(const int64_t *count, int32_t classes, int32_t clusters, double *
 
 /* ---- one-to-one matching ---- */
 
-/* The assignment problem by shortest augmenting paths: every row gets a column of its own, the
- * total of the counts is the largest. rows <= columns; integers, hence exact. */
+/* Solves the assignment problem by shortest augmenting paths: every row gets a column of its
+ * own, and the total of the counts is maximal. rows <= columns; integers, hence exact. */
 struct matching {
     const int64_t *count;
     int32_t rows, columns;
-    int64_t row_step, column_step; /* in count */
+    int64_t row_step, column_step; /* strides in count */
     int64_t *row_price, *column_price;
-    int64_t *distance; /* [columns] from the row being placed */
+    int64_t *distance; /* [columns] from the row being assigned */
     int32_t *owner;    /* [columns] row, or -1 */
-    int32_t *column;   /* [rows] of that row, or -1 */
+    int32_t *column;   /* [rows] column of that row, or -1 */
     int32_t *from;     /* [columns] row that the shortest path comes from */
     int8_t *reached;   /* [columns] distance is final */
 };
@@ -114,8 +114,8 @@ static int init(struct matching *m, const int64_t *count, int32_t classes, int32
     return COKE_OK;
 }
 
-/* Relaxes the edges of a row at distance `base`; returns the nearest column not yet reached, a
- * free one before others. */
+/* Relaxes the edges of a row at distance `base`; returns the nearest column not yet reached,
+ * preferring a free one. */
 static int32_t relax(struct matching *m, int32_t row, int64_t base)
 {
     const int64_t *count = m->count + row * m->row_step;
@@ -136,7 +136,8 @@ static int32_t relax(struct matching *m, int32_t row, int64_t base)
     return nearest;
 }
 
-/* Prices after a search that ended at distance `total` keep all reduced costs >= 0. */
+/* Updates the prices after a search that ended at distance `total`, so that all reduced costs
+ * stay >= 0. */
 static void reprice(struct matching *m, int32_t start, int64_t total)
 {
     m->row_price[start] += total;
@@ -150,6 +151,7 @@ static void reprice(struct matching *m, int32_t start, int64_t total)
     }
 }
 
+/* Assigns a row: searches the shortest path to a free column and augments along it. */
 static void place(struct matching *m, int32_t start)
 {
     int32_t row = start, sink;
@@ -166,7 +168,7 @@ static void place(struct matching *m, int32_t start)
         row = m->owner[sink];
     }
     reprice(m, start, base);
-    /* Back along the path, every row takes the column it was reached through. */
+    /* Walk the path backwards: every row takes the column that it was reached through. */
     do {
         row = m->from[sink];
         int32_t old = m->column[row];
@@ -200,10 +202,11 @@ done:
 
 /* ---- the measures ---- */
 
+/* Marginal sums of the table; owns the arrays. */
 struct margins {
     int64_t *class_size, *cluster_size;
     int64_t n;
-    int32_t classes, clusters; /* that occur */
+    int32_t classes, clusters; /* non-empty ones */
 };
 
 static int add_up(struct margins *s, const int64_t *count, int32_t classes, int32_t clusters)
@@ -244,7 +247,7 @@ static double nmi(const struct margins *s, const int64_t *count, int32_t classes
     for (int32_t c = 0; c < classes; c++)
         for (int32_t k = 0; k < clusters; k++) {
             double x = (double)count[(int64_t)c * clusters + k];
-            /* Grouped so that it is 0, and not nearly, where there is one cluster or class. */
+            /* Grouped so that the sum is exactly 0 with a single cluster or class. */
             if (x > 0)
                 mutual += x / n *
                           ((log(x) - log((double)s->class_size[c])) +
@@ -253,7 +256,7 @@ static double nmi(const struct margins *s, const int64_t *count, int32_t classes
     if (mutual <= DBL_EPSILON)
         return 0;
     double sum = entropy(s->class_size, classes, n) + entropy(s->cluster_size, clusters, n);
-    return fmin(2 * mutual / sum, 1); /* rounding may lead beyond */
+    return fmin(2 * mutual / sum, 1); /* rounding may exceed it */
 }
 
 static wide sum_of_squares(const int64_t *x, int64_t n)
@@ -264,8 +267,8 @@ static wide sum_of_squares(const int64_t *x, int64_t n)
     return sum;
 }
 
-/* From the four numbers of ordered pairs that are together or apart in the one and the other.
- */
+/* From the numbers of ordered pairs that are together or apart in the classes and in the
+ * clusters. */
 static double ari(const struct margins *s, const int64_t *count, int32_t classes,
                   int32_t clusters)
 {
@@ -298,9 +301,9 @@ int ck_agreement_of_counts(const int64_t *count, int32_t classes, int32_t cluste
         CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_match(count, classes, clusters, match, &right));
     for (int32_t k = 0; k < clusters; k++) {
-        int64_t most, size;
-        major_of(count, classes, clusters, k, &most, &size);
-        major += most;
+        int64_t max, size;
+        major_of(count, classes, clusters, k, &max, &size);
+        major += max;
     }
     out->accuracy = (double)right / (double)s.n;
     out->many_to_one = (double)major / (double)s.n;
@@ -317,7 +320,7 @@ int ck_agreement(const int32_t *truth, const int32_t *labels, int64_t n, int32_t
                  int32_t clusters, struct ck_agreement *out)
 {
     if (classes < 1 || clusters < 1)
-        return ck_fail(COKE_EUSAGE, "%d classes and %d clusters cannot be compared", classes,
+        return ck_fail(COKE_EUSAGE, "cannot compare %d classes with %d clusters", classes,
                        clusters);
     int rc = COKE_OK;
     int64_t *count = ck_alloc_array((size_t)classes, (size_t)clusters * sizeof *count);
@@ -328,4 +331,18 @@ int ck_agreement(const int32_t *truth, const int32_t *labels, int64_t n, int32_t
 done:
     ck_free(count);
     return rc;
+}
+
+int ck_agreement_checked(const int32_t *truth, const int32_t *labels, int64_t n,
+                         int32_t classes, int32_t clusters, struct ck_agreement *out)
+{
+    if (n < 0 || classes < 1 || clusters < 1)
+        return ck_fail(COKE_EUSAGE, "%lld samples, %d classes, %d clusters", (long long)n,
+                       (int)classes, (int)clusters);
+    for (int64_t i = 0; i < n; i++)
+        if (truth[i] >= classes || labels[i] >= clusters)
+            return ck_fail(COKE_EUSAGE, "sample %lld: class %d of %d, cluster %d of %d",
+                           (long long)i, (int)truth[i], (int)classes, (int)labels[i],
+                           (int)clusters);
+    return ck_agreement(truth, labels, n, classes, clusters, out);
 }

@@ -1,4 +1,4 @@
-/* bank.c - the features and classes of all images of a data set, in memory. */
+/* bank.c - features and classes of all images of a data set, in memory. */
 #include "eval/bank.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -21,8 +21,7 @@ int ck_bank_init(struct ck_bank *b, const struct ck_embed_job *job, struct coke_
         CK_LEAVE(COKE_ENOMEM);
     CK_TRY(ck_truth_get(d, classes_of, b->label));
     if (ck_truth_known(b->label, b->n) == 0)
-        CK_FAIL(COKE_EUSAGE, "%s: of none of its %zu images is the class known", d->set->source,
-                n);
+        CK_FAIL(COKE_EUSAGE, "%s: none of its %zu images has a known class", d->set->source, n);
     b->x = ck_alloc_array(n, (size_t)b->dim * sizeof *b->x);
     if (!b->x)
         CK_LEAVE(COKE_ENOMEM);

@@ -1,33 +1,35 @@
-/* classifier.c - a backbone with a linear layer, learned whole. */
+/* classifier.c - a backbone with a linear layer, trained end to end. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "eval/finetune.h"
 #include "eval/probe.h"
+#include "nn/mlp.h"
 #include "nn/optimizer.h"
 #include "nn/plan.h"
 
 #include <string.h>
 
-/* Larger images: normalised ones are computed again instead of kept. */
-enum { SMALL_PICTURE = 64, PLANS = 2 };
+/* For larger images, normalized activations are recomputed instead of stored, to save
+ * memory. */
+enum { SMALL_IMAGE = 64, PLANS = 2 };
 
 struct ck_classifier {
     struct coke_encoder e;
-    int ready;
+    int ready; /* e is initialized */
     int32_t classes;
     int64_t height, width, steps;
     struct ck_optimizer *optim;
-    struct ck_plan *plan[PLANS]; /* of whole batches, and of the last size that was another */
+    struct ck_plan *plan[PLANS]; /* for full batches, and for the last other size */
     int64_t n[PLANS];
-    float *grad; /* [most][classes] */
-    int64_t most;
+    float *grad; /* [max][classes] gradient of the logits */
+    int64_t max;
 };
 
 int ck_classifier_new(struct ck_classifier **out, const struct coke_encoder *e, int32_t classes,
                       int64_t height, int64_t width)
 {
     int rc = COKE_OK;
-    struct coke_encoder_options o = e->o;
+    struct ck_encoder_options o = e->o;
     struct ck_classifier *c = ck_calloc_array(1, sizeof *c);
     *out = NULL;
     if (!c)
@@ -35,7 +37,7 @@ int ck_classifier_new(struct ck_classifier **out, const struct coke_encoder *e, 
     c->classes = classes;
     c->height = height;
     c->width = width;
-    o.head = COKE_PROJECTOR_LINEAR;
+    o.projector = CK_PROJECTOR_LINEAR;
     o.dim = classes;
     o.predictor = 0;
     CK_TRY(ck_encoder_init(&c->e, &o));
@@ -65,6 +67,7 @@ struct coke_encoder *ck_classifier_encoder(struct ck_classifier *c)
     return &c->e;
 }
 
+/* Parameters of the projector and the predictor, which a classifier does not copy. */
 static int is_head(const char *name)
 {
     return strncmp(name, "fc.", 3) == 0 || strncmp(name, "predictor.", 10) == 0;
@@ -87,7 +90,7 @@ done:
     return rc;
 }
 
-/* As the linear probe begins. */
+/* Initializes the last layer like the linear probe. */
 static int draw_last_layer(struct ck_classifier *c, uint64_t seed)
 {
     struct ck_param *w = ck_net_param(&c->e.net, "fc.weight");
@@ -122,17 +125,19 @@ int ck_classifier_begin(struct ck_classifier *c, const struct coke_encoder *e,
     return ck_optimizer_set_rate(c->optim, "fc.bias", 10);
 }
 
+/* Returns the plan for n images, compiling it if needed; owned by c, valid until the next
+ * call. */
 static int find_plan(struct ck_classifier *c, int64_t n, struct ck_plan **out)
 {
     struct ck_plan_request r = ck_plan_request_default();
     int slot = c->n[0] == n || c->n[0] == 0 ? 0 : 1;
-    if (n > c->most) {
+    if (n > c->max) {
         ck_free(c->grad);
-        c->most = 0;
+        c->max = 0;
         c->grad = ck_alloc_array((size_t)n, (size_t)c->classes * sizeof *c->grad);
         if (!c->grad)
             return COKE_ENOMEM;
-        c->most = n;
+        c->max = n;
     }
     if (c->n[slot] != n) {
         ck_plan_free(c->plan[slot]);
@@ -142,8 +147,8 @@ static int find_plan(struct ck_classifier *c, int64_t n, struct ck_plan **out)
         r.h = c->height;
         r.w = c->width;
         r.train = r.backward = 1;
-        r.recompute = c->width > SMALL_PICTURE;
-        r.want[r.nwant++] = r.seed[r.nseed++] = c->e.node[COKE_LOGITS];
+        r.recompute = c->width > SMALL_IMAGE;
+        r.want[r.nwant++] = r.grad[r.ngrad++] = c->e.node[COKE_OUTPUT_LOGITS];
         CK_RETURN_IF(ck_plan_new(&c->plan[slot], &c->e.net, &r));
         c->n[slot] = n;
     }
@@ -161,8 +166,8 @@ int ck_classifier_step(struct ck_classifier *c, const float *x, const int32_t *l
     const float *seed[] = {c->grad};
     ck_net_zero_grad(&c->e.net);
     CK_RETURN_IF(ck_plan_forward(plan, x));
-    CK_RETURN_IF(ck_score(ck_plan_vector(plan, c->e.node[COKE_LOGITS]), label, n, c->classes,
-                          c->grad, score));
+    CK_RETURN_IF(ck_score(ck_plan_vector(plan, c->e.node[COKE_OUTPUT_LOGITS]), label, n,
+                          c->classes, c->grad, score));
     CK_RETURN_IF(ck_plan_backward(plan, seed));
     return ck_optimizer_step(c->optim, rate, 1, ++c->steps);
 }

@@ -1,4 +1,4 @@
-/* embed.c - features of a whole data set, to a file or into memory. */
+/* embed.c - features of a whole data set, written to a file or to memory. */
 #include "eval/embed.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -7,19 +7,20 @@
 
 #include <string.h>
 
-enum { PIECE = 512 }; /* images between two looks at the caller's wishes */
+enum { PIECE = 512 }; /* images per call of the progress callback */
 
+/* The images of one call of ck_features_try. */
 struct piece {
     int64_t index[PIECE];
     uint8_t bad[PIECE];
     int64_t nbad;
 };
 
-/* Images from..from+count-1 to x. */
+/* Computes images from..from+count-1 into x. */
 static int get(const struct ck_embed_job *job, struct piece *p, int64_t from, int64_t count,
                float *x)
 {
-    int proj = job->output == COKE_PROJ;
+    int proj = job->output == COKE_OUTPUT_PROJ;
     for (int64_t i = 0; i < count; i++)
         p->index[i] = from + i;
     memset(p->bad, 0, sizeof p->bad);
@@ -50,6 +51,7 @@ done:
     return rc;
 }
 
+/* The file appears only when it is complete (ck_writer). */
 int ck_embed_file(const struct ck_embed_job *job, const char *path, int force, int64_t *nbad)
 {
     int rc = COKE_OK;

@@ -1,4 +1,4 @@
-/* exemplars.c - what the clusters of a clustering look like. */
+/* exemplars.c - describes the clusters of a clustering. */
 #include "eval/exemplars.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -9,15 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 64 }; /* rows whose scores are made at a time */
+enum { BLOCK = 64 }; /* rows scored at a time */
 
-struct pass {
+/* One parallel scan over the rows or the centers; each worker has its own score block. */
+struct scan {
     const struct ck_exemplar_job *job;
     struct ck_exemplars *out;
     const float *x; /* [n][dim]: the rows, or the centers */
     int64_t n;
     float *score; /* [team][BLOCK][k] */
-    /* of the rows */
+    /* results per row, each written by the worker of its block */
     float *similarity, *margin; /* [n] */
     int status;
 };
@@ -27,7 +28,7 @@ static float tame(float v)
     return isfinite(v) ? v : -1;
 }
 
-static int score_block(struct pass *p, int64_t block, int worker, float **score, int64_t *rows)
+static int score_block(struct scan *p, int64_t block, int worker, float **score, int64_t *rows)
 {
     const struct ck_exemplar_job *j = p->job;
     int64_t at = block * BLOCK;
@@ -39,9 +40,10 @@ static int score_block(struct pass *p, int64_t block, int worker, float **score,
 
 /* ---- rows ---- */
 
+/* Similarity and margin of a block of rows. Runs on any thread of the team. */
 static void judge_block(void *arg, int64_t block, int worker)
 {
-    struct pass *p = arg;
+    struct scan *p = arg;
     int64_t rows, k = p->job->k;
     float *score;
     int rc = score_block(p, block, worker, &score, &rows);
@@ -67,7 +69,7 @@ static int is_known(const struct ck_exemplar_job *j, int64_t i)
     return j->x && j->label[i] >= 0;
 }
 
-/* Puts e into a list that is kept in order; what falls off its end is forgotten. */
+/* Inserts e into a sorted list of n; the last element is dropped. Ties keep the earlier row. */
 static void insert(struct ck_exemplar *list, int n, struct ck_exemplar e, int by_margin)
 {
     int at = n;
@@ -85,7 +87,7 @@ static void insert(struct ck_exemplar *list, int n, struct ck_exemplar e, int by
         list[at] = e;
 }
 
-static void place_rows(struct pass *p)
+static void place_rows(struct scan *p)
 {
     const struct ck_exemplar_job *j = p->job;
     struct ck_exemplars *o = p->out;
@@ -99,8 +101,8 @@ static void place_rows(struct pass *p)
     }
 }
 
-/* Sums in the order of the rows, so that they are the same for any number of threads. */
-static void measure_tightness(struct pass *p)
+/* Sums in row order, so that the result is the same for any number of threads. */
+static void measure_tightness(struct scan *p)
 {
     const struct ck_exemplar_job *j = p->job;
     for (int64_t i = 0; i < j->n; i++)
@@ -112,8 +114,8 @@ static void measure_tightness(struct pass *p)
                                    : (double)NAN;
 }
 
-/* Rows in a random order: the first of each cluster are its random members. */
-static void draw_random(struct pass *p)
+/* Visits the rows in random order: the first ones of each cluster are its random members. */
+static void draw_random(struct scan *p)
 {
     const struct ck_exemplar_job *j = p->job;
     struct ck_exemplars *o = p->out;
@@ -135,9 +137,10 @@ static void draw_random(struct pass *p)
 
 /* ---- clusters ---- */
 
+/* The nearest other centers of a block of centers. Runs on any thread of the team. */
 static void rank_block(void *arg, int64_t block, int worker)
 {
-    struct pass *p = arg;
+    struct scan *p = arg;
     struct ck_exemplars *o = p->out;
     int64_t rows, k = p->job->k;
     float *score;
@@ -190,7 +193,7 @@ static int reserve(struct ck_exemplars *o)
     return COKE_OK;
 }
 
-static int run(struct pass *p, const float *x, int64_t n,
+static int run(struct scan *p, const float *x, int64_t n,
                void (*fn)(void *arg, int64_t chunk, int worker))
 {
     p->x = x;
@@ -204,7 +207,7 @@ static int run(struct pass *p, const float *x, int64_t n,
 int ck_exemplars(struct ck_exemplars *out, const struct ck_exemplar_job *job)
 {
     int rc = COKE_OK;
-    struct pass p = {.job = job, .out = out};
+    struct scan p = {.job = job, .out = out};
     *out = (struct ck_exemplars){
         .k = job->k, .members = job->members, .neighbours = job->neighbours};
     size_t rows = job->x ? (size_t)job->n : 0;

@@ -1,5 +1,5 @@
-/* exemplars.h - what the clusters of a clustering look like: their typical, doubtful and
- * ordinary members, how tight they are, and which clusters are near to which. */
+/* exemplars.h - describes the clusters of a clustering: typical, borderline and random members,
+ * tightness, and neighboring clusters. */
 #ifndef CK_EXEMPLARS_H
 #define CK_EXEMPLARS_H
 
@@ -9,20 +9,21 @@ struct ck_exemplar_job {
     int64_t n, k;
     int dim;
     const float *center;  /* [k][dim] */
-    const int32_t *label; /* [n] 0..k-1; negative = in no cluster */
-    const float *x;       /* [n][dim] unit vectors, or NULL: only random members are known */
-    int members;          /* of each kind, at most */
-    int neighbours;       /* clusters near to each, at most */
+    const int32_t *label; /* [n] 0..k-1; negative = not in a cluster */
+    const float *x;       /* [n][dim] unit vectors; NULL: only random members */
+    int members;          /* maximum per kind */
+    int neighbours;       /* nearest clusters per cluster, at most */
     uint64_t seed;
 };
 
-/* A member: which, how near to its center, and by how much nearer than to any other one
- * (negative: another center is nearer; infinite for a single cluster). */
+/* A member of a cluster: similarity to its center, and margin to the nearest other center
+ * (negative: the other one is nearer; infinite for a single cluster). */
 struct ck_exemplar {
     int64_t row; /* -1 = none */
     float similarity, margin;
 };
 
+/* Owns its arrays. */
 struct ck_exemplars {
     int64_t k;
     int members, neighbours;
@@ -35,8 +36,9 @@ struct ck_exemplars {
     float *near_similarity;         /* [k][neighbours] */
 };
 
-/* Among equals the lower row or cluster comes first. Similarities are cosines where x and the
- * centers are unit vectors; those that are not finite count as -1. Time n * k * dim. */
+/* Ties go to the lower row or cluster. Similarities are cosines if x and the centers are unit
+ * vectors; values that are not finite count as -1. Time n * k * dim, with all threads; the
+ * result does not depend on their number. Releases *out on failure. */
 int ck_exemplars(struct ck_exemplars *out, const struct ck_exemplar_job *job);
 void ck_exemplars_release(struct ck_exemplars *e);
 

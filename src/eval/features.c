@@ -1,4 +1,4 @@
-/* features.c - what an encoder says of images, in evaluation. */
+/* features.c - features of images, computed by an encoder in evaluation mode. */
 #include "eval/features.h"
 #include "core/first_error.h"
 #include "core/mem.h"
@@ -7,47 +7,50 @@
 
 #include <string.h>
 
+/* Working memory of one thread. */
 struct worker {
     struct ck_fetcher fetcher;
     struct ck_canvas canvas;
 };
 
 struct ck_features {
-    struct coke_encoder *encoder;
-    struct coke_dataset *data;
+    struct coke_encoder *encoder; /* borrowed */
+    struct coke_dataset *data;    /* borrowed */
     struct ck_recipe recipe;
     struct ck_plan *plan;
-    int64_t batch, pixels;
+    int64_t batch, pixels; /* images per forward pass; numbers per image */
     int dim, proj_dim;
     float *x; /* [batch][channels][height][width] */
     struct worker *worker;
     int workers;
-    /* of the batch being made */
+    int excuse_files; /* COKE_EIO of an image makes it bad */
+    /* of the batch being loaded; each thread writes the entries of its images */
     const int64_t *index;
-    uint8_t *bad; /* NULL = must be read */
+    uint8_t *bad; /* NULL = unreadable images are errors */
     struct ck_first_error error;
 };
 
-/* Up to this side nothing is cut off: small pictures show their object from edge to edge. */
+/* Up to this side nothing is cropped: small images show their object from edge to edge. */
 enum { SMALL_VIEW = 64 };
 
+/* The evaluation view in the size of `like`; images of that size stay as they are. */
 static int set_recipe(struct ck_features *f, const struct ck_recipe *like)
 {
     const struct ck_view *v = &like->view[0];
-    struct coke_view_options o = coke_view_options_default();
+    struct ck_view_options o = ck_view_options_default();
     int native = f->data->set->width == v->width && f->data->set->height == v->height;
-    o.recipe = native ? COKE_RECIPE_NONE : COKE_RECIPE_EVAL;
+    o.recipe = native ? CK_RECIPE_NONE : CK_RECIPE_EVAL;
     o.size = v->width;
-    int rc = ck_recipe_init(&f->recipe, f->data, &o, 0);
+    int rc = ck_recipe_init(&f->recipe, f->data, &o, NULL);
     f->recipe.view[0].filter = v->filter;
     if (!native && v->width <= SMALL_VIEW)
         f->recipe.view[0].resize = v->width;
     f->recipe.exact = like->exact;
-    memcpy(f->recipe.mean, like->mean, sizeof f->recipe.mean);
-    memcpy(f->recipe.std, like->std, sizeof f->recipe.std);
+    ck_recipe_match(&f->recipe, like);
     return rc;
 }
 
+/* Compiles for evaluation: running statistics, no backward pass. */
 static int make_plan(struct ck_features *f)
 {
     struct ck_plan_request r = ck_plan_request_default();
@@ -55,14 +58,14 @@ static int make_plan(struct ck_features *f)
     r.h = f->recipe.view[0].height;
     r.w = f->recipe.view[0].width;
     r.train = r.backward = 0;
-    r.want[r.nwant++] = f->encoder->node[COKE_FEATURES];
-    if (f->encoder->node[COKE_PROJ] >= 0)
-        r.want[r.nwant++] = f->encoder->node[COKE_PROJ];
-    r.nseed = 0;
+    r.want[r.nwant++] = f->encoder->node[COKE_OUTPUT_FEATURES];
+    if (f->encoder->node[COKE_OUTPUT_PROJ] >= 0)
+        r.want[r.nwant++] = f->encoder->node[COKE_OUTPUT_PROJ];
+    r.ngrad = 0;
     int rc = ck_plan_new(&f->plan, &f->encoder->net, &r);
     if (rc)
         return rc;
-    f->dim = (int)f->encoder->net.node[f->encoder->node[COKE_FEATURES]].channels;
+    f->dim = (int)f->encoder->net.node[f->encoder->node[COKE_OUTPUT_FEATURES]].channels;
     f->proj_dim = (int)f->encoder->o.dim;
     return COKE_OK;
 }
@@ -108,6 +111,11 @@ void ck_features_free(struct ck_features *f)
     ck_free(f);
 }
 
+void ck_features_excuse_files(struct ck_features *f)
+{
+    f->excuse_files = 1;
+}
+
 int ck_features_dim(const struct ck_features *f)
 {
     return f->dim;
@@ -115,19 +123,20 @@ int ck_features_dim(const struct ck_features *f)
 
 int ck_features_output_dim(const struct ck_features *f, enum coke_output output)
 {
-    return output == COKE_PROJ ? f->proj_dim : f->dim;
+    return output == COKE_OUTPUT_PROJ ? f->proj_dim : f->dim;
 }
 
-/* An image that cannot be read is its own fault; a disk or memory that fails is not. */
+/* Skips unreadable images (EFORMAT); I/O and memory errors are fatal. */
 static int excuse(struct ck_features *f, int64_t i, int status)
 {
-    if (!f->bad || status != COKE_EFORMAT)
+    if (!f->bad || (status != COKE_EFORMAT && !(f->excuse_files && status == COKE_EIO)))
         return 0;
     f->bad[i] = 1;
     memset(f->x + i * f->pixels, 0, (size_t)f->pixels * sizeof *f->x);
     return 1;
 }
 
+/* Runs on any thread of the team. */
 static void load_one(void *arg, int64_t i, int worker)
 {
     struct ck_features *f = arg;
@@ -146,7 +155,8 @@ static void copy_out(const struct ck_features *f, int output, int64_t count, int
                (size_t)(count * dim) * sizeof(float));
 }
 
-/* The first `count` images of x; the plan takes as many as it was made for. */
+/* Runs the first `count` images of x. The plan has a fixed batch size, so fewer images are
+ * copied to the buffer of a full batch; the rest of it is computed and ignored. */
 static int forward(struct ck_features *f, const float *x, int64_t count, float *features,
                    float *proj)
 {
@@ -155,11 +165,12 @@ static int forward(struct ck_features *f, const float *x, int64_t count, float *
         x = f->x;
     }
     CK_RETURN_IF(ck_plan_forward(f->plan, x));
-    copy_out(f, COKE_FEATURES, count, f->dim, features);
-    copy_out(f, COKE_PROJ, count, f->proj_dim, proj);
+    copy_out(f, COKE_OUTPUT_FEATURES, count, f->dim, features);
+    copy_out(f, COKE_OUTPUT_PROJ, count, f->proj_dim, proj);
     return COKE_OK;
 }
 
+/* The network has computed something for unreadable images, too: set it to 0. */
 static void clear_bad(const struct ck_features *f, int64_t count, float *features, float *proj)
 {
     for (int64_t i = 0; f->bad && i < count; i++) {
@@ -175,6 +186,16 @@ static float *at_row(float *x, int64_t row, int dim)
     return x ? x + row * dim : NULL;
 }
 
+/* Makes the views of images index [count] in f->x, at most a batch of them. */
+static int load(struct ck_features *f, const int64_t *index, int64_t count, uint8_t *bad)
+{
+    f->index = index;
+    f->bad = bad;
+    f->error.status = COKE_OK;
+    ck_parallel(count, load_one, f);
+    return ck_first_error_raise(&f->error);
+}
+
 int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, float *features,
                     float *proj, uint8_t *bad)
 {
@@ -183,13 +204,51 @@ int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, floa
     for (int64_t at = 0; at < n; at += f->batch) {
         int64_t count = n - at < f->batch ? n - at : f->batch;
         float *x = at_row(features, at, f->dim), *p = at_row(proj, at, f->proj_dim);
-        f->index = index + at;
-        f->bad = bad ? bad + at : NULL;
-        f->error.status = COKE_OK;
-        ck_parallel(count, load_one, f);
-        CK_RETURN_IF(ck_first_error_raise(&f->error));
+        CK_RETURN_IF(load(f, index + at, count, bad ? bad + at : NULL));
         CK_RETURN_IF(forward(f, f->x, count, x, p));
         clear_bad(f, count, x, p);
+    }
+    return COKE_OK;
+}
+
+/* ---- pixels ---- */
+
+int ck_features_pixels_dim(const struct ck_features *f)
+{
+    const struct ck_view *v = &f->recipe.view[0];
+    int w = v->width < CK_PIXELS_SIDE ? v->width : CK_PIXELS_SIDE;
+    int h = v->height < CK_PIXELS_SIDE ? v->height : CK_PIXELS_SIDE;
+    return f->recipe.channels * w * h;
+}
+
+/* Averages one channel x [height][width] over the cells of a grid out [h][w]. */
+static void average_cells(const float *x, int width, int height, float *out, int w, int h)
+{
+    for (int cell = 0; cell < w * h; cell++) {
+        int left = cell % w * width / w, right = (cell % w + 1) * width / w;
+        int top = cell / w * height / h, bottom = (cell / w + 1) * height / h;
+        float sum = 0;
+        for (int y = top; y < bottom; y++)
+            for (int i = left; i < right; i++)
+                sum += x[y * width + i];
+        out[cell] = sum / (float)((right - left) * (bottom - top));
+    }
+}
+
+int ck_features_pixels(struct ck_features *f, const int64_t *index, int64_t n, float *out,
+                       uint8_t *bad)
+{
+    const struct ck_view *v = &f->recipe.view[0];
+    int w = v->width < CK_PIXELS_SIDE ? v->width : CK_PIXELS_SIDE;
+    int h = v->height < CK_PIXELS_SIDE ? v->height : CK_PIXELS_SIDE;
+    int64_t channels = f->recipe.channels, area = (int64_t)v->width * v->height;
+    memset(bad, 0, (size_t)n);
+    for (int64_t at = 0; at < n; at += f->batch) {
+        int64_t count = n - at < f->batch ? n - at : f->batch;
+        CK_RETURN_IF(load(f, index + at, count, bad + at));
+        for (int64_t i = 0; i < count * channels; i++)
+            average_cells(f->x + i * area, v->width, v->height,
+                          out + (at * channels + i) * w * h, w, h);
     }
     return COKE_OK;
 }

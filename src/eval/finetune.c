@@ -1,9 +1,10 @@
-/* finetune.c - the whole network as a classifier, beginning with the encoder's weights: every
- * learning rate with every weight decay. */
+/* finetune.c - fine-tuning: every learning rate of the grid with every weight decay. */
 #include "eval/finetune.h"
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
+#include "data/loader.h"
 #include "eval/embed.h"
 #include "eval/probe.h"
 #include "eval/trials.h"
@@ -12,18 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The grid, if the options do not fix rate or decay. */
 static const double rates[] = {1, 0.1, 0.01, 0.001};
 static const double decays[] = {1e-5, 1e-6, 0};
 enum { RATES = sizeof rates / sizeof rates[0], DECAYS = sizeof decays / sizeof decays[0] };
 
-enum { PIECE = 256, BATCH = 16 }; /* images judged at a time, and in the network */
+enum { PIECE = 256, BATCH = 16 }; /* images tested at a time, and per batch of the network */
 
 struct finetune {
     const struct ck_finetune_job *job;
-    struct coke_eval_table *out;
+    struct coke_classifier_result *out;
     struct ck_trials trials;
     struct ck_classifier *classifier;
-    struct ck_features *features; /* of the test images */
+    struct ck_features *features; /* for the test images; uses the classifier's weights */
     int32_t *truth;               /* [test images] */
     int dim;
     float *x, *logits; /* [PIECE][dim], [PIECE][classes] */
@@ -31,10 +33,11 @@ struct finetune {
     uint8_t bad[PIECE];
 };
 
+/* One row of the result per rate and decay. */
 static void plan_rows(struct finetune *f)
 {
-    const struct coke_finetune_options *o = f->job->o;
-    struct coke_eval_table *t = f->out;
+    const struct ck_finetune_options *o = f->job->o;
+    struct coke_classifier_result *t = f->out;
     t->epochs = o->epochs;
     t->batch = o->batch;
     t->trials = o->trials;
@@ -47,6 +50,7 @@ static void plan_rows(struct finetune *f)
                 .weight_decay = o->weight_decay >= 0 ? o->weight_decay : decays[d]};
 }
 
+/* The parts that all rows share; ck_finetune frees them. */
 static int make_parts(struct finetune *f)
 {
     const struct ck_finetune_job *job = f->job;
@@ -66,29 +70,30 @@ static int make_parts(struct finetune *f)
     f->out->train = ck_truth_known(job->train->set->label, job->train->set->n);
     f->out->test = ck_truth_known(f->truth, test->set->n);
     if (f->out->test == 0)
-        return ck_fail(COKE_EUSAGE, "%s: of none of its %lld images is the class known",
+        return ck_fail(COKE_EUSAGE, "%s: none of its %lld images has a known class",
                        test->set->source, (long long)test->set->n);
     return COKE_OK;
 }
 
+/* Trains one row from the encoder's weights. Trials differ in the seed only. */
 static int learn(struct finetune *f, int row, int64_t trial)
 {
     const struct ck_finetune_job *job = f->job;
-    struct coke_eval_table *t = f->out;
+    struct coke_classifier_result *t = f->out;
     struct coke_loader *loader = NULL;
     struct coke_batch b;
     char detail[64];
     int rc = COKE_OK;
-    snprintf(detail, sizeof detail, "rate %g, decay %g (%d of %d)", t->row[row].rate,
-             t->row[row].weight_decay, row + 1, t->n);
+    ck_format(detail, sizeof detail, "rate %g, decay %g (%d of %d)", t->row[row].rate,
+              t->row[row].weight_decay, row + 1, t->n);
     CK_TRY(ck_classifier_begin(f->classifier, job->encoder, t->row[row].weight_decay,
                                (uint64_t)(t->seed + trial)));
     CK_TRY(
         ck_trials_loader(&loader, job->train, job->like, t->batch, job->skip, t->seed + trial));
-    int64_t steps = coke_loader_steps(loader);
+    int64_t steps = ck_loader_steps(loader);
     for (int64_t i = 0; i < t->epochs * steps; i++) {
         struct ck_score score = {0};
-        CK_TRY(coke_loader_next(loader, &b));
+        CK_TRY(ck_loader_next(loader, &b));
         CK_TRY(ck_classifier_step(f->classifier, b.x[0], b.label, b.n,
                                   ck_cosine_rate(t->row[row].rate, b.epoch, t->epochs),
                                   &score));
@@ -101,10 +106,11 @@ static int learn(struct finetune *f, int row, int64_t trial)
                                                                    .detail = detail}));
     }
 done:
-    coke_loader_free(loader);
+    ck_loader_free(loader);
     return rc;
 }
 
+/* Evaluates the test images: features by the plan of evaluation, then the last layer. */
 static int judge(struct finetune *f, struct ck_score *score)
 {
     struct coke_encoder *e = ck_classifier_encoder(f->classifier);
@@ -131,7 +137,7 @@ static int judge(struct finetune *f, struct ck_score *score)
     return COKE_OK;
 }
 
-/* A rate that is too high ends its row, not the others. */
+/* Numeric failure (too high a rate) ends this row only, unless it is the only one. */
 static int run_row(struct finetune *f, int row, int64_t trial)
 {
     struct ck_score score = {0};
@@ -142,7 +148,7 @@ static int run_row(struct finetune *f, int row, int64_t trial)
     return rc == COKE_ENUMERIC && f->out->n > 1 ? COKE_OK : rc;
 }
 
-int ck_finetune(const struct ck_finetune_job *job, struct coke_eval_table *out)
+int ck_finetune(const struct ck_finetune_job *job, struct coke_classifier_result *out)
 {
     int rc = COKE_OK;
     struct finetune *f = ck_calloc_array(1, sizeof *f);

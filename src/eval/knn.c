@@ -1,7 +1,7 @@
-/* knn.c - classification by the k nearest neighbours, weighted by cosine similarity.
+/* knn.c - k-nearest-neighbor classification, weighted by cosine similarity.
  *
- * Blocks of queries pass over the whole bank, panel by panel; the kernel returns only scores
- * that reach a query's worst neighbour so far, which soon are few. */
+ * Each block of queries scans the whole bank, panel by panel; the kernel returns only scores
+ * that reach a query's worst neighbor so far, which soon are few. */
 #include "eval/knn.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Queries in a block: enough to make a panel's way from memory worth it, few enough to stay in
- * the cache beside it. */
+/* Queries per block: enough to amortize loading a panel from memory, few enough to stay in the
+ * cache beside it. */
 enum { BLOCK = 64 };
 
 struct neighbour {
@@ -24,16 +24,18 @@ struct neighbour {
     int64_t row; /* in the job's bank */
 };
 
-/* What one worker writes to. */
+/* Working memory of one worker. */
 struct scratch {
     float *x;               /* [BLOCK][ld] */
-    struct neighbour *heap; /* [BLOCK][most], the worst neighbour first */
+    struct neighbour *heap; /* [BLOCK][max] heaps, the worst neighbor on top */
     double *vote;           /* [classes], zero between queries */
-    double *weight;         /* [most] */
+    double *weight;         /* [max] */
     int64_t n[BLOCK];       /* neighbours found */
-    float limit[BLOCK];     /* scores below it are of no use */
+    float limit[BLOCK];     /* scores below it are useless */
 };
 
+/* One call of ck_knn. During the parallel loops everything is read-only except scratch,
+ * predicted (each query by one worker) and the atomics. */
 struct run {
     const struct ck_knn_job *job;
     const struct ck_kernels *kn;
@@ -42,9 +44,9 @@ struct run {
     int64_t nquery;
     int leave_one_out;
     int ld;
-    int64_t most;   /* the largest k */
+    int64_t max;    /* the largest k, at most voters */
     int64_t voters; /* rows of the bank with a label */
-    int64_t *row;   /* [voters] where they are in the bank */
+    int64_t *row;   /* [voters] their rows in the bank */
     float *panels;  /* [npanels][8][ld/8][kn->panel] */
     float *bias;    /* [npanels][kn->panel] 0, -inf where there is no row */
     int64_t npanels;
@@ -57,6 +59,7 @@ struct run {
 
 /* ---- rows ---- */
 
+/* Keeps the lowest row, independent of thread timing. */
 static void note_bad(struct run *r, int64_t row)
 {
     int64_t seen = r->bad;
@@ -64,7 +67,7 @@ static void note_bad(struct run *r, int64_t row)
         ;
 }
 
-/* Padded and of length 1; a zero vector stays. */
+/* Copies a row, padded and normalized; a zero vector stays. Returns 0 if it is not finite. */
 static int copy_row(const struct run *r, const float *from, float *to)
 {
     int dim = r->job->dim;
@@ -90,7 +93,7 @@ static void pack_panel(void *arg, int64_t p, int worker)
     }
 }
 
-/* ---- the nearest ---- */
+/* ---- nearest neighbors ---- */
 
 static int is_worse(const struct neighbour *a, const struct neighbour *b)
 {
@@ -124,17 +127,18 @@ static void rise_last(struct neighbour *heap, int64_t n)
     heap[at] = moving;
 }
 
+/* Adds x to the heap of query q if it is among the nearest. */
 static void offer(const struct run *r, struct scratch *s, int q, const struct neighbour *x)
 {
-    struct neighbour *heap = s->heap + q * r->most;
-    if (s->n[q] < r->most) {
+    struct neighbour *heap = s->heap + q * r->max;
+    if (s->n[q] < r->max) {
         heap[s->n[q]++] = *x;
         rise_last(heap, s->n[q]);
     } else if (is_worse(&heap[0], x)) {
         heap[0] = *x;
-        sink_top(heap, r->most);
+        sink_top(heap, r->max);
     }
-    if (s->n[q] == r->most)
+    if (s->n[q] == r->max)
         s->limit[q] = heap[0].score;
 }
 
@@ -179,7 +183,7 @@ static int nearer_first(const void *a, const void *b)
     return is_worse(a, b) - is_worse(b, a);
 }
 
-/* The class with most votes of the n nearest. */
+/* The class with the most votes of the n nearest. */
 static int32_t elect(struct scratch *s, const struct neighbour *near, int64_t n)
 {
     int32_t best = -1;
@@ -197,10 +201,10 @@ static int32_t elect(struct scratch *s, const struct neighbour *near, int64_t n)
 
 static void judge(struct run *r, struct scratch *s, int64_t query, int q)
 {
-    struct neighbour *near = s->heap + q * r->most;
+    struct neighbour *near = s->heap + q * r->max;
     int64_t n = s->n[q];
     qsort(near, (size_t)n, sizeof *near, nearer_first);
-    /* Relative to the nearest: a small temperature must not overflow. */
+    /* Relative to the nearest, so that a small temperature cannot overflow. */
     for (int64_t i = 0; i < n; i++)
         s->weight[i] =
             exp(((double)near[i].score - (double)near[0].score) / r->job->temperature);
@@ -239,7 +243,7 @@ static int check_labels(const int32_t *label, int64_t n, int32_t classes, const 
 {
     for (int64_t i = 0; label && i < n; i++)
         if (label[i] >= classes)
-            return ck_fail(COKE_EUSAGE, "class of %s %lld is %d, beyond 0..%d", what,
+            return ck_fail(COKE_EUSAGE, "class of %s %lld is %d, outside 0..%d", what,
                            (long long)i, label[i], classes - 1);
     return COKE_OK;
 }
@@ -247,7 +251,7 @@ static int check_labels(const int32_t *label, int64_t n, int32_t classes, const 
 static int check_job(const struct ck_knn_job *job)
 {
     if (job->dim < 1 || job->classes < 1)
-        return ck_fail(COKE_EUSAGE, "k-NN of %d dimensions and %d classes", job->dim,
+        return ck_fail(COKE_EUSAGE, "invalid k-NN with %d dimensions and %d classes", job->dim,
                        job->classes);
     if (job->nk < 1 || job->nk > CK_KNN_MAX_K)
         return ck_fail(COKE_EUSAGE, "k-NN takes 1 to %d values of k, not %d", CK_KNN_MAX_K,
@@ -268,9 +272,9 @@ static int check_job(const struct ck_knn_job *job)
 static int alloc_scratch(const struct run *r, struct scratch *s)
 {
     s->x = ck_alloc_array(BLOCK, (size_t)r->ld * sizeof *s->x);
-    s->heap = ck_alloc_array((size_t)r->most, BLOCK * sizeof *s->heap);
+    s->heap = ck_alloc_array((size_t)r->max, BLOCK * sizeof *s->heap);
     s->vote = ck_calloc_array((size_t)r->job->classes, sizeof *s->vote);
-    s->weight = ck_alloc_array((size_t)r->most, sizeof *s->weight);
+    s->weight = ck_alloc_array((size_t)r->max, sizeof *s->weight);
     return s->x && s->heap && s->vote && s->weight ? COKE_OK : COKE_ENOMEM;
 }
 
@@ -284,8 +288,8 @@ static int find_voters(struct run *r)
         if (job->bank_label[i] >= 0)
             r->row[r->voters++] = i;
     for (int i = 0; i < job->nk; i++)
-        r->most = job->k[i] > r->most ? job->k[i] : r->most;
-    r->most = r->most < r->voters ? r->most : r->voters;
+        r->max = job->k[i] > r->max ? job->k[i] : r->max;
+    r->max = r->max < r->voters ? r->max : r->voters;
     return COKE_OK;
 }
 
@@ -325,8 +329,8 @@ static int run_all(struct run *r, int64_t chunks, const char *what,
 {
     ck_parallel(chunks, fn, r);
     return r->bad == INT64_MAX ? COKE_OK
-                               : ck_fail(COKE_ENUMERIC, "%s %lld holds NaN or infinity", what,
-                                         (long long)r->bad);
+                               : ck_fail(COKE_ENUMERIC, "%s %lld contains NaN or infinity",
+                                         what, (long long)r->bad);
 }
 
 static void sum_up(const struct run *r, struct ck_knn_result *out)

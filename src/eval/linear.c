@@ -1,12 +1,13 @@
-/* linear.c - the linear probe: a classifier on the features of a backbone that stays as it is.
+/* linear.c - the linear probe: a linear classifier on the features of a frozen backbone.
  *
- * Without augmentation the features are computed once. All learning rates of a sweep learn side
- * by side from the same batches. */
+ * Without augmentation the features are computed once. All learning rates of a sweep are
+ * trained together on the same batches. */
 #include "eval/linear.h"
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
+#include "data/loader.h"
 #include "eval/bank.h"
 #include "eval/probe.h"
 #include "eval/trials.h"
@@ -14,27 +15,27 @@
 
 #include <string.h>
 
-/* What each protocol has where the options do not say otherwise. */
+/* Defaults of each protocol. */
 static const struct {
     double rate;
     int64_t epochs, batch;
-} protocols[] = {[COKE_LINEAR_PAPER] = {0.3, 90, 1024}, [COKE_LINEAR_ABLATION] = {1, 100, 256}};
+} protocols[] = {[CK_LINEAR_PAPER] = {0.3, 90, 1024}, [CK_LINEAR_ABLATION] = {1, 100, 256}};
 
 /* Multiples of the rate in a sweep. */
 static const double multiples[] = {0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30};
 
 struct linear {
     const struct ck_linear_job *job;
-    struct coke_eval_table *out;
+    struct coke_classifier_result *out;
     struct ck_trials trials;
-    struct ck_bank train, test; /* train: without augmentation */
+    struct ck_bank train, test; /* train: only without augmentation */
     int64_t *known;             /* [nknown] images of the train bank with a class */
     int64_t nknown;
     struct ck_probe *probe[COKE_EVAL_ROWS];
-    int failed[COKE_EVAL_ROWS];
-    float *x;       /* [most][dim] features of a batch */
-    int32_t *label; /* [most] */
-    int64_t most;
+    int failed[COKE_EVAL_ROWS]; /* diverged in this trial */
+    float *x;                   /* [max][dim] features of a batch */
+    int32_t *label;             /* [max] */
+    int64_t max;
     int dim;
 };
 
@@ -42,7 +43,7 @@ static double rate_of(const struct linear *l, int row, int64_t epoch)
 {
     double rate = l->out->row[row].rate;
     int64_t epochs = l->out->epochs;
-    if (l->job->o->protocol == COKE_LINEAR_PAPER)
+    if (l->job->o->protocol == CK_LINEAR_PAPER)
         return ck_cosine_rate(rate, epoch, epochs);
     /* at 60 and 80 of 100 epochs */
     return rate * (5 * epoch >= 4 * epochs ? 0.01 : 5 * epoch >= 3 * epochs ? 0.1 : 1);
@@ -50,8 +51,8 @@ static double rate_of(const struct linear *l, int row, int64_t epoch)
 
 static void plan_rows(struct linear *l)
 {
-    const struct coke_linear_options *o = l->job->o;
-    struct coke_eval_table *t = l->out;
+    const struct ck_linear_options *o = l->job->o;
+    struct coke_classifier_result *t = l->out;
     double rate = o->rate > 0 ? o->rate : protocols[o->protocol].rate;
     t->epochs = o->epochs ? o->epochs : protocols[o->protocol].epochs;
     t->batch = o->batch ? o->batch : protocols[o->protocol].batch;
@@ -69,7 +70,7 @@ static int load_bank(struct linear *l, struct ck_bank *b, struct coke_dataset *d
                      struct ck_features *f, const char *phase)
 {
     struct ck_embed_job embed = {.features = f,
-                                 .output = COKE_FEATURES,
+                                 .output = COKE_OUTPUT_FEATURES,
                                  .skip = l->job->skip,
                                  .callbacks = l->job->callbacks,
                                  .phase = phase};
@@ -91,7 +92,7 @@ static int list_known(struct linear *l)
 
 /* ---- one batch ---- */
 
-/* A rate that is too high ends its probe, not the others. */
+/* Numeric failure (too high a rate) stops this probe only, unless it is the only one. */
 static int step_all(struct linear *l, int64_t n, int64_t epoch)
 {
     struct ck_score ignored = {0};
@@ -106,6 +107,7 @@ static int step_all(struct linear *l, int64_t n, int64_t epoch)
     return COKE_OK;
 }
 
+/* One epoch on the features in memory. */
 static int cached_epoch(struct linear *l, int64_t epoch, uint64_t seed)
 {
     struct ck_perm perm;
@@ -134,11 +136,12 @@ static int report(const struct linear *l, int64_t epoch, int64_t done, int64_t t
                                                                   .unit = unit});
 }
 
+/* One epoch on fresh views, whose features are computed per batch. */
 static int augmented_epoch(struct linear *l, struct coke_loader *loader, int64_t epoch)
 {
     struct coke_batch b = {.steps = 1};
     for (int64_t step = 0; step < b.steps; step++) {
-        CK_RETURN_IF(coke_loader_next(loader, &b));
+        CK_RETURN_IF(ck_loader_next(loader, &b));
         CK_RETURN_IF(ck_features_run(l->job->train_features, b.x[0], b.n, l->x, NULL));
         memcpy(l->label, b.label, (size_t)b.n * sizeof *l->label);
         CK_RETURN_IF(step_all(l, b.n, epoch));
@@ -160,7 +163,7 @@ static void free_probes(struct linear *l)
 
 static int make_probes(struct linear *l, uint64_t seed)
 {
-    struct ck_probe_shape shape = {l->dim, l->out->classes, l->most};
+    struct ck_probe_shape shape = {l->dim, l->out->classes, l->max};
     int rc = COKE_OK;
     free_probes(l);
     for (int r = 0; r < l->out->n && !rc; r++)
@@ -182,7 +185,7 @@ static int learn(struct linear *l, int64_t seed)
             CK_TRY(report(l, e, e + 1, l->out->epochs, "epochs"));
     }
 done:
-    coke_loader_free(loader);
+    ck_loader_free(loader);
     return rc;
 }
 
@@ -200,9 +203,9 @@ static int judge(struct linear *l, int64_t trial)
 static int make_buffers(struct linear *l)
 {
     l->dim = ck_features_dim(l->job->train_features);
-    l->most = l->out->batch + 1; /* one image may join the last batch */
-    l->x = ck_alloc_array((size_t)l->most, (size_t)l->dim * sizeof *l->x);
-    l->label = ck_alloc_array((size_t)l->most, sizeof *l->label);
+    l->max = l->out->batch + 1; /* a single leftover image joins the last batch */
+    l->x = ck_alloc_array((size_t)l->max, (size_t)l->dim * sizeof *l->x);
+    l->label = ck_alloc_array((size_t)l->max, sizeof *l->label);
     return l->x && l->label ? COKE_OK : COKE_ENOMEM;
 }
 
@@ -217,7 +220,7 @@ static void release(struct linear *l)
     ck_free(l);
 }
 
-int ck_linear(const struct ck_linear_job *job, struct coke_eval_table *out)
+int ck_linear(const struct ck_linear_job *job, struct coke_classifier_result *out)
 {
     int rc = COKE_OK;
     struct linear *l = ck_calloc_array(1, sizeof *l);

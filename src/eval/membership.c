@@ -1,4 +1,4 @@
-/* membership.c - to which cluster an image belongs, and how surely. */
+/* membership.c - assigns images to clusters, with a measure of certainty. */
 #include "eval/membership.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { ROWS = 256 }; /* vectors whose similarities to all centers are held at once */
+enum { ROWS = 256 }; /* vectors whose similarities are in memory at once */
 
 static float second_best(const float *s, int64_t k, int32_t best)
 {
@@ -23,7 +23,7 @@ static void find_margins(const float *s, int64_t k, int64_t n, const int32_t *la
     for (int64_t i = 0; i < n; i++) {
         const float *row = s + i * k;
         float best = row[label[i]];
-        /* A tie that another order of additions decided the other way is still a tie. */
+        /* Summation order may decide a tie differently than predict did; it is still a tie. */
         margin[i] = k > 1 ? fmaxf(0, best - second_best(row, k, label[i])) : best;
     }
 }
@@ -37,7 +37,7 @@ int ck_membership(const struct coke_kmeans *km, const float *x, int64_t n, int32
     const float *last = ck_kmeans_centers(km, CK_CENTERS_LAST);
     if (margin && !s)
         return COKE_ENOMEM;
-    CK_TRY(coke_kmeans_predict(km, x, n, label, similarity));
+    CK_TRY(ck_kmeans_predict(km, x, n, label, similarity));
     for (int64_t at = 0; margin && at < n; at += ROWS) {
         int64_t count = n - at < ROWS ? n - at : ROWS;
         struct ck_matrix a = {x + at * dim, dim, 0}, b = {last, ck_kmeans_ld(km), 1};

@@ -1,5 +1,5 @@
-/* pca.c - principal components, by iterating a subspace somewhat larger than the one wanted:
- * time n * dim * 16 a round, and no matrix of dim * dim. */
+/* pca.c - principal component analysis by subspace iteration, in a subspace somewhat larger
+ * than the requested one: time n * dim * 16 per round, and no matrix of dim * dim. */
 #include "eval/pca.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -9,19 +9,20 @@
 #include <math.h>
 #include <string.h>
 
-/* The error shrinks by (variance SUBSPACE + 1 / variance 2) a round. */
+/* Per round the error shrinks by (variance SUBSPACE + 1 / variance 2). */
 enum { SUBSPACE = 16, ROUNDS = 40, SWEEPS = 30 };
 
 struct work {
     int64_t n;
-    int dim, width; /* of the subspace: min(SUBSPACE, dim) */
-    float *x;       /* [n][dim] without the mean */
-    float *q;       /* [dim][width] its basis */
+    int dim, width; /* width of the subspace: min(SUBSPACE, dim) */
+    float *x;       /* [n][dim] minus the mean */
+    float *q;       /* [dim][width] basis of the subspace */
     float *y;       /* [n][width] = x q */
-    double b[SUBSPACE][SUBSPACE], v[SUBSPACE][SUBSPACE];
+    double b[SUBSPACE][SUBSPACE], v[SUBSPACE][SUBSPACE]; /* covariance in q, eigenvectors */
 };
 
-static int centre(struct ck_pca *p, struct work *w, const float *x)
+/* Mean and centered rows; also sums the total variance. */
+static int center(struct ck_pca *p, struct work *w, const float *x)
 {
     double *sum = ck_calloc_array((size_t)w->dim, sizeof *sum);
     if (!sum)
@@ -42,6 +43,7 @@ static int centre(struct ck_pca *p, struct work *w, const float *x)
     return COKE_OK;
 }
 
+/* Dot product of two columns of q. */
 static double product(const struct work *w, int a, int b)
 {
     double s = 0;
@@ -50,13 +52,13 @@ static double product(const struct work *w, int a, int b)
     return s;
 }
 
-/* Gram-Schmidt, twice for the sake of rounding. What is left of a column that depends on
- * others is rounding: it becomes 0 and stays out of it. */
+/* Gram-Schmidt, repeated once against rounding errors. A column that depends on others leaves
+ * only rounding noise: it is set to 0 and ignored. */
 static void orthonormalize(struct work *w)
 {
     for (int c = 0; c < w->width; c++) {
         double before = sqrt(product(w, c, c));
-        for (int pass = 0; pass < 2; pass++)
+        for (int round = 0; round < 2; round++)
             for (int a = 0; a < c; a++) {
                 double s = product(w, a, c);
                 for (int j = 0; j < w->dim; j++)
@@ -75,6 +77,7 @@ static int multiply(struct work *w)
     return ck_gemm(w->n, w->width, w->dim, 1, x, q, 0, w->y, w->width);
 }
 
+/* q = orthonormal basis of x'x q, repeated from a fixed random start. */
 static int iterate(struct work *w)
 {
     struct ck_matrix xt = {w->x, w->dim, 1}, y = {w->y, w->width, 0};
@@ -89,7 +92,7 @@ static int iterate(struct work *w)
     return multiply(w);
 }
 
-/* One rotation of Jacobi's: b[p][q] becomes 0. */
+/* One Jacobi rotation: b[p][q] becomes 0. */
 static void rotate(struct work *w, int p, int q)
 {
     double theta = (w->b[q][q] - w->b[p][p]) / (2 * w->b[p][q]);
@@ -130,6 +133,7 @@ static void diagonalize(struct work *w)
                     rotate(w, p, q);
 }
 
+/* Back to dim coordinates, with the sign that makes the largest one positive. */
 static void take_axis(struct ck_pca *p, const struct work *w, int component, int column)
 {
     float *axis = p->axis + (int64_t)component * w->dim;
@@ -171,7 +175,7 @@ int ck_pca_fit(struct ck_pca *p, const float *x, int64_t n, int dim, int compone
     w.y = ck_alloc_array((size_t)n, (size_t)w.width * sizeof *w.y);
     if (!p->mean || !p->axis || !w.x || !w.q || !w.y)
         CK_LEAVE(COKE_ENOMEM);
-    CK_TRY(centre(p, &w, x));
+    CK_TRY(center(p, &w, x));
     CK_TRY(iterate(&w));
     diagonalize(&w);
     take_axes(p, &w);

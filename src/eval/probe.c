@@ -1,5 +1,5 @@
-/* probe.c - a linear classifier on features: logits = x W^T + b, learned by SGD with momentum.
- */
+/* probe.c - a linear classifier on features: logits = x W^T + b, trained by SGD with
+ * momentum. */
 #include "eval/probe.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -12,14 +12,16 @@
 
 enum { WEIGHT, BIAS, PARAMS };
 
+/* Owns everything. */
 struct ck_probe {
     struct ck_probe_shape shape;
-    struct ck_param param[PARAMS];
+    struct ck_param param[PARAMS]; /* values and gradients; the optimizer borrows them */
     struct ck_optimizer *optim;
-    float *logits, *grad; /* [most][classes] */
+    float *logits, *grad; /* [max][classes] */
     int64_t steps;
 };
 
+/* columns 0: a vector. */
 static int make_param(struct ck_param *p, const char *name, int64_t rows, int64_t columns)
 {
     *p = (struct ck_param){.ndim = columns ? 2 : 1,
@@ -31,6 +33,7 @@ static int make_param(struct ck_param *p, const char *name, int64_t rows, int64_
     return p->value && p->grad ? COKE_OK : COKE_ENOMEM;
 }
 
+/* A draw gives two numbers, hence the pairs. */
 static void draw_weights(struct ck_param *p, uint64_t seed)
 {
     double pair[2] = {0};
@@ -46,7 +49,7 @@ int ck_probe_new(struct ck_probe **out, const struct ck_probe_shape *shape, doub
 {
     struct ck_optimizer_options sgd = ck_optimizer_options_default();
     int rc = COKE_OK;
-    size_t outputs = (size_t)shape->most * (size_t)shape->classes;
+    size_t outputs = (size_t)shape->max * (size_t)shape->classes;
     struct ck_probe *p = ck_calloc_array(1, sizeof *p);
     *out = NULL;
     if (!p)
@@ -94,6 +97,8 @@ const float *ck_probe_bias(const struct ck_probe *p)
     return p->param[BIAS].value;
 }
 
+/* logits [n][classes] = x W^T + b; the bias is the initial value that the product is added
+ * to. */
 int ck_linear_logits(const float *weight, const float *bias, const struct ck_probe_shape *shape,
                      const float *x, int64_t n, float *logits)
 {
@@ -135,8 +140,8 @@ int ck_probe_step(struct ck_probe *p, const float *x, const int32_t *label, int6
 int ck_probe_judge(struct ck_probe *p, const float *x, const int32_t *label, int64_t n,
                    struct ck_score *score)
 {
-    for (int64_t at = 0; at < n; at += p->shape.most) {
-        int64_t count = n - at < p->shape.most ? n - at : p->shape.most;
+    for (int64_t at = 0; at < n; at += p->shape.max) {
+        int64_t count = n - at < p->shape.max ? n - at : p->shape.max;
         CK_RETURN_IF(forward(p, x + at * p->shape.dim, count));
         CK_RETURN_IF(ck_score(p->logits, label + at, count, p->shape.classes, NULL, score));
     }

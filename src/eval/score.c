@@ -1,5 +1,5 @@
-/* score.c - cross-entropy of a classifier's outputs, its gradient, and how often it is right.
- */
+/* score.c - cross-entropy of a classifier's logits, its gradient, and top-1 and top-5
+ * accuracy. */
 #include "eval/score.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -8,8 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 32 }; /* samples */
+enum { CHUNK = 32 }; /* samples per chunk; fixed, so that sums do not depend on the threads */
 
+/* Shared by the threads; part [chunks] is written by one thread each. */
 struct job {
     const float *logits;
     const int32_t *label;
@@ -19,7 +20,7 @@ struct job {
     struct ck_score *part; /* [chunks] */
 };
 
-/* Classes that come before the right one. */
+/* Number of classes that rank before the right one. */
 static int32_t rank_of(const float *z, int32_t classes, int32_t right)
 {
     int32_t rank = 0;
@@ -81,7 +82,7 @@ int ck_score(const float *logits, const int32_t *label, int64_t n, int32_t class
         sum.loss += j.part[c].loss;
     }
     if (!isfinite(sum.loss))
-        CK_FAIL(COKE_ENUMERIC, "the classifier's outputs are not finite any more: a smaller "
+        CK_FAIL(COKE_ENUMERIC, "the classifier's outputs are no longer finite: a smaller "
                                "learning rate may help");
     *score = sum;
 done:

@@ -1,4 +1,4 @@
-/* trials.c - a table of learning rates and weight decays, several trials of each. */
+/* trials.c - results of a grid of learning rates and weight decays. */
 #include "eval/trials.h"
 #include "core/error.h"
 #include "data/data_options.h"
@@ -14,7 +14,8 @@ void ck_trials_put(struct ck_trials *t, int row, int64_t trial, const struct ck_
     t->loss[row][trial] = score ? score->loss / asked : NAN;
 }
 
-void ck_trials_sum_up(const struct ck_trials *t, struct coke_eval_table *out)
+/* A diverged trial makes its row NaN, which is never the best. */
+void ck_trials_sum_up(const struct ck_trials *t, struct coke_classifier_result *out)
 {
     out->best = -1;
     for (int r = 0; r < out->n; r++) {
@@ -35,9 +36,9 @@ double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs)
 int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
                      const struct ck_recipe *like, int64_t batch, int skip, int64_t seed)
 {
-    struct coke_loader_options o = coke_loader_options_default();
+    struct ck_loader_options o = ck_loader_options_default();
     const struct ck_view *v = &like->view[0];
-    o.view.recipe = COKE_RECIPE_LINEAR;
+    o.view.recipe = CK_RECIPE_LINEAR;
     o.view.size = v->width;
     o.view.min_scale = v->kind == CK_VIEW_CROP ? v->scale[0] : 0;
     o.view.filter = v->filter == CK_BICUBIC;

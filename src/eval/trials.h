@@ -1,8 +1,9 @@
-/* trials.h - a table of learning rates and weight decays, several trials of each. */
+/* trials.h - results of a grid of learning rates and weight decays, with several trials per
+ * row. */
 #ifndef CK_TRIALS_H
 #define CK_TRIALS_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "data/recipe.h"
 #include "eval/score.h"
 
@@ -13,15 +14,15 @@ struct ck_trials {
         loss[COKE_EVAL_ROWS][CK_TRIALS_MAX];
 };
 
-/* NULL: it came to nothing (NaN). */
+/* Stores the result of a trial; score NULL = it diverged (NaN). */
 void ck_trials_put(struct ck_trials *t, int row, int64_t trial, const struct ck_score *score);
-/* Means and deviations of all rows, and which is best. */
-void ck_trials_sum_up(const struct ck_trials *t, struct coke_eval_table *out);
+/* Computes means and deviations of all rows, and the best row. */
+void ck_trials_sum_up(const struct ck_trials *t, struct coke_classifier_result *out);
 
-/* Half a cosine from rate to 0, stepped each epoch. */
+/* Cosine schedule from rate to 0, updated once per epoch. */
 double ck_cosine_rate(double rate, int64_t epoch, int64_t epochs);
 
-/* Crops and flips of the size that `like` has. */
+/* Creates a loader of random crops and flips in the size of `like`; the caller frees it. */
 int ck_trials_loader(struct coke_loader **out, struct coke_dataset *d,
                      const struct ck_recipe *like, int64_t batch, int skip, int64_t seed);
 

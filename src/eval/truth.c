@@ -1,4 +1,4 @@
-/* truth.c - the classes of images that are judged, and whether judging makes sense. */
+/* truth.c - the true classes of the images that are evaluated. */
 #include "eval/truth.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -27,7 +27,7 @@ int ck_truth_check(const struct coke_dataset *d)
     if (!set->label || set->classes < 1 || ck_truth_known(set->label, set->n) == 0)
         return ck_fail(
             COKE_EUSAGE,
-            "%s has no labels: classes are needed, a subfolder for each, or a column "
+            "%s has no labels; evaluation needs classes: a subfolder for each, or a column "
             "in a list",
             set->source);
     int32_t first = -1;
@@ -52,7 +52,7 @@ int ck_truth_get(const struct coke_dataset *d, const struct coke_dataset *classe
     if (!map)
         return COKE_ENOMEM;
     for (int32_t c = 0; c < set->classes; c++)
-        /* the same number is the rule */
+        /* usually the numbers agree */
         map[c] = c < other->classes && strcmp(set->class_name[c], other->class_name[c]) == 0
                      ? c
                      : find_class(other, set->class_name[c]);
@@ -60,8 +60,8 @@ int ck_truth_get(const struct coke_dataset *d, const struct coke_dataset *classe
         int32_t c = set->label ? set->label[i] : -1;
         label[i] = c < 0 ? -1 : map[c];
         if (c >= 0 && map[c] < 0)
-            CK_FAIL(COKE_EUSAGE, "%s: class '%s' is none of the %d classes of %s", set->source,
-                    set->class_name[c], other->classes, other->source);
+            CK_FAIL(COKE_EUSAGE, "%s: class '%s' is not among the %d classes of %s",
+                    set->source, set->class_name[c], other->classes, other->source);
     }
 done:
     ck_free(map);

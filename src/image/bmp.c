@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { FILE_HEADER = 14, OS2_HEADER = 12, WINDOWS_HEADER = 40, MASKS_AT = 40 };
+enum { ALPHA_HEADER = 56 }; /* the least header that has a mask of alpha */
 enum { PLAIN = 0, RLE8 = 1, RLE4 = 2, BITFIELDS = 3 };
 
 /* The headers, as parsed. 64-bit sizes, so that sums with offsets of the file cannot
@@ -15,7 +16,8 @@ struct bitmap {
     int64_t width, height;
     int top_down;
     uint32_t bits, packing, colors;
-    uint32_t mask[3]; /* red, green, blue; for 16 and 32 bits */
+    uint32_t mask[4]; /* red, green, blue, alpha (0 = none); for 16 and 32 bits */
+    int samples;      /* of a pixel of 16 to 32 bits: 4 = with alpha */
     uint64_t pixels;  /* offset of the pixels */
     int grey;         /* the whole palette is grey */
     uint8_t palette[256][3];
@@ -76,12 +78,13 @@ static int read_palette(const struct ck_bytes *in, struct bitmap *b)
     return COKE_OK;
 }
 
-/* Masks that are all zero are replaced by the usual ones, like absent masks. */
+/* Masks that are all zero are replaced by the usual ones, like absent masks; but unlike there
+ * the fourth byte is alpha, as in Pillow. */
 static int read_masks(const struct ck_bytes *in, struct bitmap *b)
 {
     static const uint32_t usual[2][3] = {{0x7c00, 0x3e0, 0x1f}, {0xff0000, 0xff00, 0xff}};
     uint64_t end = FILE_HEADER + MASKS_AT + 12;
-    memcpy(b->mask, usual[b->bits > 16], sizeof b->mask);
+    memcpy(b->mask, usual[b->bits > 16], sizeof usual[0]);
     if (b->packing == BITFIELDS) {
         if (end > in->size)
             return ck_codec_truncated(in, CK_CODEC_BMP);
@@ -90,6 +93,10 @@ static int read_masks(const struct ck_bytes *in, struct bitmap *b)
             any |= ck_le32(in->at + FILE_HEADER + MASKS_AT + 4 * c);
         for (int c = 0; c < 3 && any; c++)
             b->mask[c] = ck_le32(in->at + FILE_HEADER + MASKS_AT + 4 * c);
+        if (!any && b->bits == 32)
+            b->mask[3] = 0xff000000;
+        else if (any && b->header >= ALPHA_HEADER)
+            b->mask[3] = ck_le32(in->at + FILE_HEADER + MASKS_AT + 12);
     }
     if (b->pixels == 0)
         b->pixels = b->header > WINDOWS_HEADER || b->packing != BITFIELDS
@@ -132,6 +139,7 @@ int ck_bmp_probe(const struct ck_bytes *in, struct ck_image_info *out)
     out->width = (int32_t)(b.width < 0 ? 0 : b.width);
     out->height = (int32_t)(b.height > INT32_MAX ? 0 : b.height);
     out->channels = b.grey ? 1 : 3;
+    out->alpha = b.mask[3] != 0;
     out->bits = b.bits == 16 ? 5 : b.bits < 8 ? (int32_t)b.bits : 8;
     return COKE_OK;
 }
@@ -164,7 +172,7 @@ static uint8_t under_mask(uint32_t pixel, uint32_t mask)
 static void unpack_masked(const struct bitmap *b, const uint8_t *row, uint8_t *to)
 {
     for (uint32_t x = 0; x < (uint32_t)b->width; x++)
-        for (int c = 0; c < 3; c++) {
+        for (int c = 0; c < b->samples; c++) {
             uint32_t pixel = b->bits == 16 ? ck_le16(row + 2 * x) : ck_le32(row + 4 * x);
             *to++ = under_mask(pixel, b->mask[c]);
         }
@@ -182,7 +190,7 @@ static void unpack_bytes(const struct bitmap *b, const uint8_t *row, uint8_t *to
 
 static void unpack_row(const struct bitmap *b, const uint8_t *row, uint8_t *to)
 {
-    int bytes = b->bits == 24 || (b->bits == 32 && b->mask[0] == 0xff0000 &&
+    int bytes = b->bits == 24 || (b->bits == 32 && b->samples == 3 && b->mask[0] == 0xff0000 &&
                                   b->mask[1] == 0xff00 && b->mask[2] == 0xff);
     if (b->bits <= 8)
         unpack_indices(b, row, to);
@@ -297,7 +305,9 @@ int ck_bmp_decode(struct ck_decoder *d, const struct ck_decode_job *job)
     uint64_t need = rle ? 0 : stride * (uint64_t)b.height;
     if (b.pixels > job->in.size || need > job->in.size - b.pixels)
         return ck_codec_truncated(&job->in, CK_CODEC_BMP);
-    CK_TRY(ck_image_reshape(job->out, (int32_t)b.width, (int32_t)b.height, b.grey ? 1 : 3));
+    b.samples = 3 + job->alpha;
+    CK_TRY(ck_image_reshape(job->out, (int32_t)b.width, (int32_t)b.height,
+                            b.grey ? 1 : b.samples));
     if (rle)
         return unpack_rle(&job->in, &b, job->out);
     for (int64_t y = 0; y < b.height; y++)

@@ -3,28 +3,107 @@
 #include "image/codec.h"
 #include "image/codecs.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "core/vec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The formats, indexed by enum ck_codec_kind. To add one: a file that implements these two
- * functions, a row here, a value of the enum and a magic number in recognise(). */
+ * functions, a row here, a value of the enum and a magic number below. A format whose library
+ * was not there when coke was built has no functions. */
 static const struct kind {
     const char *name;
     int (*probe)(const struct ck_bytes *in, struct ck_image_info *out);
     int (*decode)(struct ck_decoder *d, const struct ck_decode_job *job);
-} kinds[] = {
-    [CK_CODEC_JPEG] = {"JPEG", ck_jpeg_probe, ck_jpeg_decode},
-    [CK_CODEC_PNG] = {"PNG", ck_png_probe, ck_png_decode},
-    [CK_CODEC_WEBP] = {"WebP", ck_webp_probe, ck_webp_decode},
-    [CK_CODEC_BMP] = {"BMP", ck_bmp_probe, ck_bmp_decode},
-    [CK_CODEC_PNM] = {"PNM", ck_pnm_probe, ck_pnm_decode},
+    const char *extensions; /* the usual one first */
+} kinds[CK_CODECS] = {
+    [CK_CODEC_JPEG] = {"JPEG", ck_jpeg_probe, ck_jpeg_decode, ".jpg .jpeg"},
+    [CK_CODEC_PNG] = {"PNG", ck_png_probe, ck_png_decode, ".png"},
+    [CK_CODEC_WEBP] = {"WebP", ck_webp_probe, ck_webp_decode, ".webp"},
+    [CK_CODEC_BMP] = {"BMP", ck_bmp_probe, ck_bmp_decode, ".bmp"},
+    [CK_CODEC_PNM] = {"PNM", ck_pnm_probe, ck_pnm_decode, ".pnm .ppm .pgm .pbm"},
+    [CK_CODEC_GIF] = {"GIF", ck_gif_probe, ck_gif_decode, ".gif"},
+#ifdef COKE_HAVE_TIFF
+    [CK_CODEC_TIFF] = {"TIFF", ck_tiff_probe, ck_tiff_decode, ".tif .tiff"},
+#else
+    [CK_CODEC_TIFF] = {"TIFF", NULL, NULL, ".tif .tiff"},
+#endif
+#ifdef COKE_HAVE_AVIF
+    [CK_CODEC_AVIF] = {"AVIF", ck_avif_probe, ck_avif_decode, ".avif"},
+#else
+    [CK_CODEC_AVIF] = {"AVIF", NULL, NULL, ".avif"},
+#endif
 };
 
-static int starts_with(const struct ck_bytes *in, const char *magic, size_t n)
+/* ---- names ---- */
+
+/* Is `ending` one of the words of `list`, in any case? */
+static int is_listed(const char *ending, const char *list)
 {
-    return in->size >= n && memcmp(in->at, magic, n) == 0;
+    char word[16];
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        if (ck_text_same(word, ending))
+            return 1;
+        p += n;
+    }
+    return 0;
 }
+
+int ck_codec_reads_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    for (int k = 0; dot && k < CK_CODECS; k++)
+        if (kinds[k].probe && is_listed(dot, kinds[k].extensions))
+            return 1;
+    return 0;
+}
+
+const char *ck_codec_extension(enum ck_codec_kind kind)
+{
+    static const char *const first[CK_CODECS] = {".jpg", ".png", ".webp", ".bmp",
+                                                 ".pnm", ".gif", ".tif",  ".avif"};
+    return first[kind];
+}
+
+void ck_codec_list_extensions(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int k = 0; k < CK_CODECS && used < size; k++)
+        if (kinds[k].probe)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " " : "",
+                                     kinds[k].extensions);
+}
+
+/* ---- magic numbers ---- */
+
+/* kind < 0: an image that cannot be read. PNM has another test. */
+static const struct magic {
+    const char *bytes;
+    size_t size, at;
+    int kind;
+    const char *name;
+} magics[] = {
+    {"\xff\xd8\xff", 3, 0, CK_CODEC_JPEG, NULL},
+    {"\x89PNG\r\n\x1a\n", 8, 0, CK_CODEC_PNG, NULL},
+    {"WEBP", 4, 8, CK_CODEC_WEBP, NULL}, /* after "RIFF" and a size */
+    {"BM", 2, 0, CK_CODEC_BMP, NULL},
+    {"GIF87a", 6, 0, CK_CODEC_GIF, NULL},
+    {"GIF89a", 6, 0, CK_CODEC_GIF, NULL},
+    {"II*\0", 4, 0, CK_CODEC_TIFF, NULL},
+    {"MM\0*", 4, 0, CK_CODEC_TIFF, NULL},
+    {"ftypavif", 8, 4, CK_CODEC_AVIF, NULL},
+    {"ftypavis", 8, 4, CK_CODEC_AVIF, NULL},
+    {"\0\0\0\x0cjP  ", 8, 0, -1, "JPEG 2000"},
+    {"\xff\x4f\xff\x51", 4, 0, -1, "JPEG 2000"},
+    {"ftypheic", 8, 4, -1, "HEIC"},
+    {"ftypmif1", 8, 4, -1, "HEIF"},
+    {"\xff\x0a", 2, 0, -1, "JPEG XL"},
+    {"\0\0\0\x0cJXL ", 8, 0, -1, "JPEG XL"},
+};
 
 /* "P1" to "P6" is a weak magic number, so the white space after it is required, too. */
 static int is_pnm(const struct ck_bytes *in)
@@ -33,18 +112,34 @@ static int is_pnm(const struct ck_bytes *in)
            memchr("\t\n\v\f\r #", in->at[2], 7);
 }
 
-/* The format, or -1. */
-static int recognise(const struct ck_bytes *in)
+static int matches(const struct ck_bytes *in, const struct magic *m)
 {
-    if (starts_with(in, "\xff\xd8\xff", 3))
-        return CK_CODEC_JPEG;
-    if (starts_with(in, "\x89PNG\r\n\x1a\n", 8))
-        return CK_CODEC_PNG;
-    if (starts_with(in, "RIFF", 4) && in->size >= 12 && memcmp(in->at + 8, "WEBP", 4) == 0)
-        return CK_CODEC_WEBP;
-    if (starts_with(in, "BM", 2))
-        return CK_CODEC_BMP;
-    return is_pnm(in) ? CK_CODEC_PNM : -1;
+    if (m->kind == CK_CODEC_WEBP && (in->size < 4 || memcmp(in->at, "RIFF", 4) != 0))
+        return 0;
+    return in->size >= m->at + m->size && memcmp(in->at + m->at, m->bytes, m->size) == 0;
+}
+
+/* Fails for everything that cannot be read. */
+static int recognise(const struct ck_bytes *in, int *kind)
+{
+    const char *other = NULL;
+    *kind = is_pnm(in) ? CK_CODEC_PNM : -1;
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
+        if (matches(in, &magics[i])) {
+            *kind = magics[i].kind;
+            other = magics[i].name;
+        }
+    if (*kind >= 0 && kinds[*kind].probe)
+        return COKE_OK;
+    if (*kind >= 0)
+        return ck_fail(COKE_EFORMAT, "%s: this coke is built without %s", in->name,
+                       kinds[*kind].name);
+    if (other)
+        return ck_fail(COKE_EFORMAT, "%s: %s images are not supported", in->name, other);
+    return ck_fail(COKE_EFORMAT,
+                   "%s: not an image of a known format (JPEG, PNG, WebP, BMP, PNM, GIF, TIFF, "
+                   "AVIF)",
+                   in->name);
 }
 
 /* Checks the sides here, before any format multiplies them. */
@@ -52,11 +147,8 @@ static int probe(const struct ck_bytes *in, struct ck_image_info *out)
 {
     if (in->size == 0)
         return ck_fail(COKE_EFORMAT, "%s: empty file", in->name);
-    int kind = recognise(in);
-    if (kind < 0)
-        return ck_fail(COKE_EFORMAT,
-                       "%s: not an image of a known format (JPEG, PNG, WebP, BMP, PNM)",
-                       in->name);
+    int kind;
+    CK_RETURN_IF(recognise(in, &kind));
     *out = (struct ck_image_info){.kind = (enum ck_codec_kind)kind, .orientation = 1};
     int rc = kinds[kind].probe(in, out);
     if (rc)
@@ -142,10 +234,13 @@ int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const 
     CK_TRY(choose_part(info, rotate != 1, want, &job.want));
     job.scale = options->scale ? options->scale : 1;
     job.strict = options->strict;
+    job.alpha = info->alpha && options->background;
     *got = (struct ck_box){0, 0, info->width, info->height};
     CK_TRY(kinds[info->kind].decode(d, &job));
-    if (options->channels)
-        CK_TRY(ck_image_to_channels(out, options->channels, &d->spare));
+    if (job.alpha)
+        CK_TRY(ck_image_composite(out, options->background, &d->spare));
+    int32_t channels = options->channels ? options->channels : info->channels;
+    CK_TRY(ck_image_to_channels(out, channels, &d->spare));
     if (rotate != 1) {
         CK_TRY(ck_image_orient(out, rotate, &d->spare));
         *got = (struct ck_box){0, 0, out->width, out->height};

@@ -8,15 +8,26 @@
 
 #include "image/image.h"
 
-enum ck_codec_kind { CK_CODEC_JPEG, CK_CODEC_PNG, CK_CODEC_WEBP, CK_CODEC_BMP, CK_CODEC_PNM };
+enum ck_codec_kind {
+    CK_CODEC_JPEG,
+    CK_CODEC_PNG,
+    CK_CODEC_WEBP,
+    CK_CODEC_BMP,
+    CK_CODEC_PNM,
+    CK_CODEC_GIF,
+    CK_CODEC_TIFF, /* only if libtiff was there when coke was built */
+    CK_CODEC_AVIF, /* only if libavif was */
+    CK_CODECS
+};
 
 struct ck_image_info {
     enum ck_codec_kind kind;
     int32_t width, height; /* as stored, before orientation is applied */
     int32_t channels;      /* 1 = grey, 3 = colour (palette, CMYK and alpha count as colour) */
     int32_t bits;          /* per sample, as stored */
-    int32_t orientation;   /* EXIF, 1..8; 1 if the file has none */
-    size_t scan;           /* JPEG: offset of the first scan; else 0 */
+    int32_t alpha;       /* pixels may be transparent: an alpha channel, a transparent colour */
+    int32_t orientation; /* EXIF, 1..8; 1 if the file has none */
+    size_t scan;         /* JPEG: offset of the first scan; else 0 */
 };
 
 struct ck_decode_options {
@@ -25,6 +36,9 @@ struct ck_decode_options {
     int32_t orient;     /* apply the EXIF orientation */
     int32_t strict;     /* JPEG: damage that decoders tolerate is an error, too */
     int32_t scale;      /* JPEG: 1, 2, 4 or 8 = decode at 1/scale; others ignore it; 0 = 1 */
+    /* [3] red, green, blue: what shows through transparent pixels; NULL = alpha is dropped, and
+     * the colours stored under it appear. Borrowed for the call. */
+    const uint8_t *background;
     /* What ck_codec_probe found in the same bytes, borrowed for the call; NULL = probe here. */
     const struct ck_image_info *info;
 };
@@ -40,6 +54,13 @@ void ck_decoder_release(struct ck_decoder *d);
 
 const char *ck_codec_name(enum ck_codec_kind kind); /* "JPEG" */
 
+/* Does the extension of a file name promise a format that can be read? */
+int ck_codec_reads_name(const char *name);
+/* The usual extension, as ".jpg". */
+const char *ck_codec_extension(enum ck_codec_kind kind);
+/* All extensions that can be read, as ".jpg .jpeg ...". */
+void ck_codec_list_extensions(char *text, size_t size);
+
 /* Reads the header only. `name` is used in error messages. An unknown or empty file fails with
  * COKE_EFORMAT. */
 int ck_codec_probe(const void *bytes, size_t size, const char *name, struct ck_image_info *out);
@@ -53,9 +74,9 @@ int ck_codec_probe(const void *bytes, size_t size, const char *name, struct ck_i
  *
  * Damaged or truncated data fails with COKE_EFORMAT; but damage below the wanted part of a JPEG
  * goes unnoticed, and errors in JPEG data that Pillow tolerates are tolerated. Animations: the
- * first frame, black where it does not cover its canvas. 16-bit samples of PNG: their high
- * byte; PNM samples: v/max * 255, rounded. Alpha is dropped, colour profiles and gamma are
- * ignored. The orientation is that of EXIF data proper, not of XMP or of text chunks. */
+ * first frame; where it does not cover its canvas, transparent if the file has alpha, else black. 16-bit samples of PNG: their high
+ * byte; PNM samples: v/max * 255, rounded. Alpha is composited on options->background as by Pillow's
+ * alpha_composite(). Colour profiles and gamma are ignored. The orientation is that of EXIF data proper, not of XMP or of text chunks. */
 int ck_codec_decode(struct ck_decoder *d, const void *bytes, size_t size, const char *name,
                     const struct ck_decode_options *options, const struct ck_box *want,
                     struct ck_image *out, struct ck_box *got);

@@ -12,11 +12,12 @@ struct ck_bytes {
 };
 
 /* One image to decode; everything is borrowed for the call. A format fills `out` with
- * info->channels channels. */
+ * info->channels channels, and after them one of alpha if job->alpha is set. */
 struct ck_decode_job {
     struct ck_bytes in;
     const struct ck_image_info *info;
     int32_t scale, strict;
+    int32_t alpha;      /* wanted, and info->alpha is set */
     struct ck_box want; /* inside the image as stored */
     struct ck_image *out;
     struct ck_box *got; /* initialised to the whole image */
@@ -29,6 +30,9 @@ int ck_png_probe(const struct ck_bytes *in, struct ck_image_info *out);
 int ck_webp_probe(const struct ck_bytes *in, struct ck_image_info *out);
 int ck_bmp_probe(const struct ck_bytes *in, struct ck_image_info *out);
 int ck_pnm_probe(const struct ck_bytes *in, struct ck_image_info *out);
+int ck_gif_probe(const struct ck_bytes *in, struct ck_image_info *out);
+int ck_tiff_probe(const struct ck_bytes *in, struct ck_image_info *out);
+int ck_avif_probe(const struct ck_bytes *in, struct ck_image_info *out);
 
 /* Decode to u8. A decoder belongs to one thread at a time. */
 int ck_jpeg_decode(struct ck_decoder *d, const struct ck_decode_job *job);
@@ -36,6 +40,9 @@ int ck_png_decode(struct ck_decoder *d, const struct ck_decode_job *job);
 int ck_webp_decode(struct ck_decoder *d, const struct ck_decode_job *job);
 int ck_bmp_decode(struct ck_decoder *d, const struct ck_decode_job *job);
 int ck_pnm_decode(struct ck_decoder *d, const struct ck_decode_job *job);
+int ck_gif_decode(struct ck_decoder *d, const struct ck_decode_job *job);
+int ck_tiff_decode(struct ck_decoder *d, const struct ck_decode_job *job);
+int ck_avif_decode(struct ck_decoder *d, const struct ck_decode_job *job);
 
 void ck_jpeg_release(void *state); /* frees ck_decoder.jpeg; NULL is allowed */
 

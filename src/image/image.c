@@ -119,6 +119,29 @@ int ck_image_to_channels(struct ck_image *im, int32_t channels, struct ck_image 
     return COKE_OK;
 }
 
+/* alpha / 255 of one sample and the rest of another, rounded as in Pillow. */
+static uint8_t blend(uint32_t sample, uint32_t under, uint32_t alpha)
+{
+    uint32_t sum = (sample * alpha + under * (255 - alpha) + 128) << 7;
+    return (uint8_t)((((sum >> 8) + sum) >> 8) >> 7);
+}
+
+int ck_image_composite(struct ck_image *im, const uint8_t *color, struct ck_image *spare)
+{
+    int colored = im->channels == 4, grey = color[0] == color[1] && color[1] == color[2];
+    int32_t channels = colored || !grey ? 3 : 1;
+    if (im->channels != 2 && im->channels != 4)
+        return ck_fail(COKE_EFORMAT, "the image has %d channels, and no alpha", im->channels);
+    CK_RETURN_IF(ck_image_reshape(spare, im->width, im->height, channels));
+    const uint8_t *from = im->data,
+                  *end = from + (size_t)im->width * (size_t)im->height * (size_t)im->channels;
+    for (uint8_t *to = spare->data; from < end; from += im->channels)
+        for (int c = 0; c < channels; c++)
+            *to++ = blend(from[colored ? c : 0], color[c], from[im->channels - 1]);
+    swap(im, spare);
+    return COKE_OK;
+}
+
 /* Copies n pixels that are `step` bytes apart to consecutive ones. The three-channel loop is
  * separate so that the compiler unrolls it. */
 static void gather(uint8_t *to, const uint8_t *from, ptrdiff_t step, int32_t n,

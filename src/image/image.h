@@ -49,6 +49,10 @@ int ck_image_from_planes(struct ck_image *out, const struct ck_planes *p);
  * that swaps its memory with im: pass the same one again to avoid allocations. */
 int ck_image_to_channels(struct ck_image *im, int32_t channels, struct ck_image *spare);
 
+/* Composites an image with alpha in its last channel on a colour [3], in place: grey with alpha
+ * on grey becomes grey, everything else RGB. As Pillow's alpha_composite(). `spare` as above. */
+int ck_image_composite(struct ck_image *im, const uint8_t *color, struct ck_image *spare);
+
 /* Rotates and mirrors in place so that EXIF orientation 1..8 becomes 1. `spare` as above. */
 int ck_image_orient(struct ck_image *im, int orientation, struct ck_image *spare);
 

@@ -12,9 +12,10 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-/* ROWS: rows per call of libjpeg. Progressive files of more than MAX_SCANS scans are rejected:
- * each scan costs a sweep over all coefficients, for a few bytes of file. */
-enum { ROWS = 16, MAX_SCANS = 500, FIRST_SINK = 1 << 16 };
+/* ROWS: rows per call of libjpeg. A scan of a progressive file costs a sweep over all
+ * coefficients, however few bytes it has. Files may cost FREE_SWEEPS sweeps (usual encoders: 3
+ * to 10) and PER_BYTE more blocks per byte, and have MAX_SCANS scans. */
+enum { ROWS = 16, MAX_SCANS = 500, FREE_SWEEPS = 16, PER_BYTE = 8, FIRST_SINK = 1 << 16 };
 
 /* Side of a block after scaling; the field's name depends on the version of the interface. */
 #if JPEG_LIB_VERSION >= 70
@@ -37,10 +38,12 @@ struct errors {
 /* Stored in ck_decoder.jpeg: allocated by the first JPEG file of a thread, reused by the
  * others. */
 struct decompressor {
-    struct jpeg_decompress_struct c;
+    struct jpeg_decompress_struct c; /* first: check_scans gets a pointer to it */
     struct errors errors;
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
+    int64_t cost;  /* blocks that the scans have visited so far */
+    int64_t bytes; /* of the file */
 };
 
 /* ---- errors ---- */
@@ -204,11 +207,33 @@ static void skip_bytes(j_decompress_ptr c, long n)
     s->bytes_in_buffer -= (size_t)n;
 }
 
-/* libjpeg's progress callback, called during each scan. */
-static void check_scans(j_common_ptr c)
+static int64_t blocks_of_image(const struct jpeg_decompress_struct *c)
 {
-    if (c->is_decompressor && ((j_decompress_ptr)c)->input_scan_number > MAX_SCANS)
-        jump_with(c, "implausibly many scans");
+    int64_t blocks = 0;
+    for (int i = 0; i < c->num_components; i++)
+        blocks += (int64_t)c->comp_info[i].width_in_blocks * c->comp_info[i].height_in_blocks;
+    return blocks;
+}
+
+/* One call of consume_input: a row of MCUs, or as many as make up the height of one where the
+ * scan has a single component. */
+static int64_t blocks_of_step(const struct jpeg_decompress_struct *c)
+{
+    int rows =
+        c->comps_in_scan == 1 && c->cur_comp_info[0] ? c->cur_comp_info[0]->v_samp_factor : 1;
+    return (int64_t)c->MCUs_per_row * c->blocks_in_MCU * rows;
+}
+
+/* libjpeg's progress callback, called for each row of blocks of each scan. */
+static void check_scans(j_common_ptr common)
+{
+    struct decompressor *s = (struct decompressor *)common;
+    if (!jpeg_has_multiple_scans(&s->c) || jpeg_input_complete(&s->c))
+        return;
+    s->cost += blocks_of_step(&s->c);
+    if (s->c.input_scan_number > MAX_SCANS ||
+        s->cost > FREE_SWEEPS * blocks_of_image(&s->c) + PER_BYTE * s->bytes)
+        jump_with(common, "implausibly many scans");
 }
 
 /* Creates libjpeg's state anew for each file, which costs a few small allocations: tables that
@@ -224,6 +249,8 @@ static void open_file(struct decompressor *s, const struct ck_bytes *in)
                                          .resync_to_restart = jpeg_resync_to_restart,
                                          .term_source = begin_source};
     s->progress.progress_monitor = check_scans;
+    s->cost = 0;
+    s->bytes = (int64_t)in->size;
     s->c.src = &s->source;
     s->c.progress = &s->progress;
 }

@@ -1,4 +1,4 @@
-/* png.c - PNG by libpng: no gamma, no colour management, no alpha, just the stored samples. */
+/* png.c - PNG by libpng: no gamma, no colour management, just the stored samples. */
 #include "image/codec.h"
 #include "image/codecs.h"
 #include "image/exif.h"
@@ -81,24 +81,27 @@ static void flush(png_structp png)
 
 /* ---- the header ---- */
 
-/* The orientation in an eXIf chunk, which may follow the pixels. Scans chunk headers only. */
-static int32_t find_orientation(const struct ck_bytes *in)
+/* The body of the first chunk of that name before a chunk named `end` (NULL: of all), or NULL.
+ * Scans chunk headers only. */
+static const uint8_t *find_chunk(const struct ck_bytes *in, const char *name, const char *end,
+                                 size_t *bytes)
 {
     for (size_t at = SIGNATURE; in->size - at >= CHUNK_EXTRA;) {
         const uint8_t *chunk = in->at + at;
-        size_t bytes = ck_be32(chunk);
-        if (bytes > in->size - at - CHUNK_EXTRA)
+        *bytes = ck_be32(chunk);
+        if (*bytes > in->size - at - CHUNK_EXTRA || (end && memcmp(chunk + 4, end, 4) == 0))
             break;
-        if (memcmp(chunk + 4, "eXIf", 4) == 0)
-            return ck_exif_orientation(chunk + CHUNK_HEADER, bytes);
-        at += bytes + CHUNK_EXTRA;
+        if (memcmp(chunk + 4, name, 4) == 0)
+            return chunk + CHUNK_HEADER;
+        at += *bytes + CHUNK_EXTRA;
     }
-    return 1;
+    return NULL;
 }
 
 int ck_png_probe(const struct ck_bytes *in, struct ck_image_info *out)
 {
     const uint8_t *header = in->at + SIGNATURE, *body = header + CHUNK_HEADER;
+    size_t bytes;
     if (in->size < SIGNATURE + CHUNK_EXTRA + IHDR_BYTES)
         return ck_codec_truncated(in, CK_CODEC_PNG);
     if (ck_be32(header) != IHDR_BYTES || memcmp(header + 4, "IHDR", 4) != 0)
@@ -110,42 +113,55 @@ int ck_png_probe(const struct ck_bytes *in, struct ck_image_info *out)
     out->height = height > INT32_MAX ? 0 : (int32_t)height;
     out->channels = body[9] & PNG_COLOR_MASK_COLOR ? 3 : 1;
     out->bits = body[8];
-    out->orientation = find_orientation(in);
+    out->alpha = body[9] & PNG_COLOR_MASK_ALPHA || find_chunk(in, "tRNS", "IDAT", &bytes);
+    const uint8_t *exif = find_chunk(in, "eXIf", NULL, &bytes); /* may follow the pixels */
+    out->orientation = exif ? ck_exif_orientation(exif, bytes) : 1;
     return COKE_OK;
 }
 
 /* ---- reading ---- */
 
-/* Skips every chunk but the pixels and the palette, so that it costs no memory. */
-static void set_limits(png_structp png)
+/* Skips every chunk but the pixels, the palette and its alpha, so that it costs no memory. */
+static void set_limits(png_structp png, int alpha)
 {
     static const png_byte names[] =
         "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0"
-        "sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0tRNS\0zTXt";
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, sizeof names / 5);
+        "sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0zTXt\0tRNS";
+    int n = (int)(sizeof names / 5) - (alpha ? 1 : 0);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, n);
     png_set_user_limits(png, CK_IMAGE_MAX_SIDE, CK_IMAGE_MAX_SIDE);
     png_set_chunk_malloc_max(png, MAX_CHUNK_BYTES);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
 }
 
-/* Every PNG becomes 8-bit grey or RGB: the formats that ck_png_probe announces. */
-static void set_transforms(png_structp png)
+/* Every PNG becomes 8-bit grey or RGB, the formats that ck_png_probe announces, with or without
+ * alpha. A tRNS chunk that libpng refuses leaves opaque pixels. */
+static void set_transforms(png_structp png, png_infop info, int alpha)
 {
+    int color = png_get_color_type(png, info);
+    int has_alpha = color & PNG_COLOR_MASK_ALPHA || png_get_valid(png, info, PNG_INFO_tRNS);
     png_set_strip_16(png); /* keeps the high byte, as Pillow does */
     png_set_packing(png);
     png_set_expand_gray_1_2_4_to_8(png);
     png_set_palette_to_rgb(png);
-    png_set_strip_alpha(png);
+    if (!alpha)
+        png_set_strip_alpha(png);
+    else if (has_alpha)
+        png_set_tRNS_to_alpha(png);
+    else
+        png_set_add_alpha(png, 0xffff, PNG_FILLER_AFTER);
 }
 
 /* Leaves by longjmp when libpng finds an error. */
-static int read_pixels(struct transfer *s, struct ck_image *out, int32_t channels)
+static int read_pixels(struct transfer *s, const struct ck_decode_job *job)
 {
     png_structp png = s->png;
-    set_limits(png);
+    struct ck_image *out = job->out;
+    int32_t channels = job->info->channels + job->alpha;
+    set_limits(png, job->alpha);
     png_set_read_fn(png, s, read_bytes);
     png_read_info(png, s->info);
-    set_transforms(png);
+    set_transforms(png, s->info, job->alpha);
     int sweeps = png_set_interlace_handling(png); /* 7 if interlaced, else 1 */
     png_read_update_info(png, s->info);
     int32_t width = (int32_t)png_get_image_width(png, s->info);
@@ -164,14 +180,14 @@ static int read_pixels(struct transfer *s, struct ck_image *out, int32_t channel
 }
 
 /* setjmp is in a function of its own, whose variables do not change after it. */
-static int run_reader(struct transfer *s, struct ck_image *out, int32_t channels)
+static int run_reader(struct transfer *s, const struct ck_decode_job *job)
 {
     if (setjmp(png_jmpbuf(s->png))) {
         if (s->out_of_memory)
             return COKE_ENOMEM;
         return ck_fail(COKE_EFORMAT, "%s: PNG: %s", s->in->name, s->words);
     }
-    return read_pixels(s, out, channels);
+    return read_pixels(s, job);
 }
 
 int ck_png_decode(struct ck_decoder *d, const struct ck_decode_job *job)
@@ -184,7 +200,7 @@ int ck_png_decode(struct ck_decoder *d, const struct ck_decode_job *job)
     s.info = s.png ? png_create_info_struct(s.png) : NULL;
     if (!s.info)
         CK_FAIL(COKE_ENOMEM, "%s: out of memory in libpng", job->in.name);
-    CK_TRY(run_reader(&s, job->out, job->info->channels));
+    CK_TRY(run_reader(&s, job));
 done:
     png_destroy_read_struct(&s.png, &s.info, NULL);
     return rc;

@@ -10,11 +10,14 @@ enum { CHUNK_HEADER = 8, RIFF_HEADER = 12, FRAME_HEADER = 16 };
 
 /* The first image of the file and its position on the canvas. Points into the file's bytes. */
 struct picture {
-    const uint8_t *chunk; /* "VP8 " or "VP8L", including its header */
+    const uint8_t *chunk; /* "VP8 " or "VP8L", including its header, and any "ALPH" before it */
     size_t bytes;
+    const uint8_t *alpha; /* the "ALPH" chunk of a "VP8 " to come */
+    int32_t transparent;  /* the file says that it has alpha */
     int32_t x, y, width, height;
     int32_t canvas_width, canvas_height;
     int32_t orientation;
+    int extended; /* there is a VP8X chunk, which says more than the image does */
     int animated; /* x, y, width, height are from an ANMF chunk */
 };
 
@@ -38,9 +41,18 @@ static const uint8_t *next_chunk(const uint8_t **at, const uint8_t *end, size_t 
     return chunk;
 }
 
-static int is_picture(const uint8_t *chunk)
+/* Takes a chunk if it is part of the first image: alpha, or the image itself. libwebp reads both
+ * from "ALPH" on, with what lies between. */
+static void take_picture(struct picture *p, const uint8_t *chunk, size_t bytes)
 {
-    return is_tag(chunk, "VP8 ") || is_tag(chunk, "VP8L");
+    if (p->chunk)
+        return;
+    if (is_tag(chunk, "ALPH"))
+        p->alpha = chunk;
+    if (!is_tag(chunk, "VP8 ") && !is_tag(chunk, "VP8L"))
+        return;
+    p->chunk = p->alpha && is_tag(chunk, "VP8 ") ? p->alpha : chunk;
+    p->bytes = (size_t)(chunk - p->chunk) + CHUNK_HEADER + bytes;
 }
 
 /* One frame of an animation: its position, and the first image chunk inside. The caller has
@@ -55,25 +67,23 @@ static void read_frame(const uint8_t *chunk, size_t bytes, struct picture *p)
     p->width = (int32_t)ck_le24(body + 6) + 1;
     p->height = (int32_t)ck_le24(body + 9) + 1;
     for (const uint8_t *c; !p->chunk && (c = next_chunk(&at, end, &n));)
-        if (is_picture(c)) {
-            p->chunk = c;
-            p->bytes = CHUNK_HEADER + n;
-        }
+        take_picture(p, c, n);
 }
 
 static void read_chunk(const uint8_t *chunk, size_t bytes, struct picture *p)
 {
     const uint8_t *body = chunk + CHUNK_HEADER;
     if (is_tag(chunk, "VP8X") && bytes >= 10) {
+        p->extended = 1;
+        p->transparent = body[0] >> 4 & 1;
         p->canvas_width = (int32_t)ck_le24(body + 4) + 1;
         p->canvas_height = (int32_t)ck_le24(body + 7) + 1;
     } else if (is_tag(chunk, "EXIF")) {
         p->orientation = ck_exif_orientation(body, bytes);
     } else if (is_tag(chunk, "ANMF") && bytes >= FRAME_HEADER && !p->chunk) {
         read_frame(chunk, bytes, p);
-    } else if (is_picture(chunk) && !p->chunk) {
-        p->chunk = chunk;
-        p->bytes = CHUNK_HEADER + bytes;
+    } else {
+        take_picture(p, chunk, bytes);
     }
 }
 
@@ -83,6 +93,8 @@ static int check_place(const struct ck_bytes *in, struct picture *p)
     WebPBitstreamFeatures f;
     if (WebPGetFeatures(p->chunk, p->bytes, &f) != VP8_STATUS_OK)
         return ck_fail(COKE_EFORMAT, "%s: damaged WebP image", in->name);
+    if (!p->extended)
+        p->transparent = f.has_alpha != 0;
     if (!p->animated) {
         p->width = f.width;
         p->height = f.height;
@@ -127,20 +139,21 @@ int ck_webp_probe(const struct ck_bytes *in, struct ck_image_info *out)
     out->height = p.canvas_height;
     out->channels = 3;
     out->bits = 8;
+    out->alpha = p.transparent;
     out->orientation = p.orientation;
     return COKE_OK;
 }
 
-/* Decodes into its part of the canvas, which is black elsewhere. Ignores the alpha chunk.
- * libwebp writes to `out` directly and frees only what it allocated. */
+/* Decodes into its part of the canvas, which is 0 elsewhere: black, or transparent. libwebp writes to `out` directly and frees only what it allocated. */
 static int decode_picture(const struct ck_bytes *in, const struct picture *p,
                           struct ck_image *out)
 {
     WebPDecoderConfig config;
-    size_t stride = 3 * (size_t)out->width, corner = (size_t)p->y * stride + 3 * (size_t)p->x;
+    size_t samples = (size_t)out->channels, stride = samples * (size_t)out->width;
+    size_t corner = (size_t)p->y * stride + samples * (size_t)p->x;
     if (!WebPInitDecoderConfig(&config))
         return ck_fail(COKE_EFAIL, "the libwebp library does not match its header");
-    config.output.colorspace = MODE_RGB;
+    config.output.colorspace = samples == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
     config.output.u.RGBA.rgba = out->data + corner;
     config.output.u.RGBA.stride = (int)stride;
@@ -161,9 +174,9 @@ int ck_webp_decode(struct ck_decoder *d, const struct ck_decode_job *job)
     struct ck_image *out = job->out;
     int rc;
     CK_TRY(find_picture(&job->in, &p));
-    CK_TRY(ck_image_reshape(out, p.canvas_width, p.canvas_height, 3));
+    CK_TRY(ck_image_reshape(out, p.canvas_width, p.canvas_height, 3 + job->alpha));
     if (p.width != out->width || p.height != out->height)
-        memset(out->data, 0, 3 * (size_t)out->width * (size_t)out->height);
+        memset(out->data, 0, (size_t)out->channels * (size_t)out->width * (size_t)out->height);
     CK_TRY(decode_picture(&job->in, &p, out));
 done:
     return rc;

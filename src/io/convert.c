@@ -6,6 +6,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file formats are little-endian");
 
+/* Shapes come from files: 0 if one is negative or the product overflows. */
 int ck_shape_size(enum ck_dtype t, int ndim, const int64_t *shape, int64_t *elements,
                   int64_t *bytes)
 {
@@ -35,13 +36,13 @@ int ck_convert_is_row(enum ck_dtype t)
     return t == CK_F32 || t == CK_F16 || t == CK_F64 || t == CK_U8 || t == CK_I8;
 }
 
-/* IEEE half to single, exact. Masks instead of branches, so that compilers vectorise it; no
- * subnormal floats on the way, so that flush-to-zero modes do not matter. */
+/* IEEE half to single, exact. Masks instead of branches, so that compilers vectorize it; no
+ * intermediate result is subnormal, so flush-to-zero modes do not matter. */
 static float half_to_float(uint16_t h)
 {
     int32_t magnitude = h & 0x7fff;
     uint32_t is_small = 0u - (magnitude < 0x400), is_huge = 0u - (magnitude > 0x7bff);
-    /* Infinity and NaN, with its payload, move the exponent twice as far. */
+    /* Infinity and NaN (whose payload is kept) move the exponent twice as far. */
     uint32_t normal = ((uint32_t)magnitude << 13) + (112u << 23) + (is_huge & 112u << 23);
     float f = (float)magnitude * 0x1p-24f;
     uint32_t small;
@@ -60,7 +61,7 @@ static void from_half(const unsigned char *src, int64_t n, float *out)
     }
 }
 
-/* The upper half of a single. */
+/* bfloat16 is the upper half of a single. */
 static void from_bfloat(const unsigned char *src, int64_t n, float *out)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -114,8 +115,10 @@ void ck_convert_f32(enum ck_dtype t, const void *src, int64_t n, float *out)
     }
 }
 
+/* memcpy, because elements in files may be unaligned. */
 #define LOAD(type, p) ((double)*(const type *)memcpy(&(type){0}, (p), sizeof(type)))
 
+/* One element as double; integers beyond 2^53 are rounded. The default case is U8 and BOOL. */
 static double load_f64(enum ck_dtype t, const unsigned char *p)
 {
     switch (t) {

@@ -1,7 +1,8 @@
-/* crc32c.c - the CRC of 32 bits with Castagnoli's polynomial. */
+/* crc32c.c - CRC-32C (Castagnoli polynomial), four bits at a time: event files are small, so a
+ * table of 64 bytes is fast enough. */
 #include "io/crc32c.h"
 
-/* Remainders of four bits; the polynomial, lowest bit first, is 0x82f63b78. */
+/* Remainders of four bits; the polynomial, least significant bit first, is 0x82f63b78. */
 static const uint32_t quarter[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
                                      0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
                                      0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,

@@ -1,4 +1,4 @@
-/* crc32c.h - the CRC of 32 bits with Castagnoli's polynomial. */
+/* crc32c.h - CRC-32C (Castagnoli polynomial). */
 #ifndef CK_CRC32C_H
 #define CK_CRC32C_H
 
@@ -7,8 +7,8 @@
 
 uint32_t ck_crc32c(const void *data, size_t n);
 
-/* As TensorFlow's records store it: turned and moved, so that a record within a record does not
- * carry the CRC of its own bytes. */
+/* The masked CRC of TensorFlow's record format: rotated and offset, so that a record that
+ * contains records does not contain the CRC of its own bytes. */
 uint32_t ck_crc32c_masked(const void *data, size_t n);
 
 #endif

@@ -1,22 +1,23 @@
-/* info.c - what a file holds, as text or JSON. */
+/* info.c - describes what a file contains, as text or JSON. */
 #include "io/info.h"
 #include "io/convert.h"
 #include "io/json.h"
 #include "io/rows_file.h"
 #include "io/safetensors.h"
 #include "core/error.h"
+#include "core/guard.h"
 #include "core/mem.h"
 #include "core/stats.h"
+#include "core/text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SAMPLE = 1000 };
+enum { SAMPLE = 1000 }; /* rows inspected at most, so that huge files are quick */
 
-/* Where the facts go: lines of text at once, or a JSON document that is printed at the end. */
+/* Output: lines of text, printed at once, or a JSON document that is printed at the end. */
 struct paper {
     FILE *text; /* NULL = JSON */
     struct ck_json json;
@@ -25,11 +26,17 @@ struct paper {
 void ck_print_clean(FILE *to, const char *s, int width)
 {
     int n = 0;
-    for (; *s; s++, n++)
-        putc(iscntrl((unsigned char)*s) ? '?' : *s, to);
+    for (; *s; n++) {
+        const char *from = s;
+        if (ck_text_acts(ck_text_next(&s)))
+            putc('?', to);
+        else
+            fwrite(from, 1, (size_t)(s - from), to);
+    }
     fprintf(to, "%*s", n < width ? width - n : 0, "");
 }
 
+/* The put functions add one fact to either output. */
 static void put_text(struct paper *p, const char *key, const char *value)
 {
     if (p->text)
@@ -60,11 +67,12 @@ static void put_shape(struct paper *p, int ndim, const int64_t *shape)
     ck_json_end(&p->json);
 }
 
-/* The first line. */
+/* The first line of text, or the keys file and format. */
 static void put_title(struct paper *p, const char *path, const char *format, const char *words)
 {
     if (p->text) {
-        fprintf(p->text, "%s: %s\n", path, words);
+        ck_print_clean(p->text, path, 0);
+        fprintf(p->text, ": %s\n", words);
         return;
     }
     ck_json_put_text(&p->json, "file", path);
@@ -73,13 +81,14 @@ static void put_title(struct paper *p, const char *path, const char *format, con
 
 /* ---- rows ---- */
 
+/* Statistics of the sampled rows. */
 struct sample {
     int64_t rows, nan, inf;
-    double least, largest; /* norms of the finite rows */
+    double min, max; /* norms of the finite rows */
     int finite;
 };
 
-static void look_at_row(struct sample *s, const float *x, int32_t dim)
+static void sample_row(struct sample *s, const float *x, int32_t dim)
 {
     double sum = 0;
     for (int32_t j = 0; j < dim; j++) {
@@ -91,40 +100,53 @@ static void look_at_row(struct sample *s, const float *x, int32_t dim)
     if (!isfinite(sum))
         return;
     double norm = sqrt(sum);
-    s->least = !s->finite || norm < s->least ? norm : s->least;
-    s->largest = !s->finite || norm > s->largest ? norm : s->largest;
+    s->min = !s->finite || norm < s->min ? norm : s->min;
+    s->max = !s->finite || norm > s->max ? norm : s->max;
     s->finite = 1;
 }
 
-/* Up to SAMPLE rows, evenly spread from the first to the last. */
-static int look_at_rows(struct sample *s, const struct ck_part *part)
+struct look {
+    struct sample *sample;
+    const struct ck_part *part;
+    float *x; /* [dim], scratch */
+};
+
+/* Inspects up to SAMPLE rows, evenly spaced from the first to the last. Called by ck_guard_call: holds
+ * nothing. */
+static int sample_guarded(void *arg)
 {
-    int rc = COKE_OK;
+    struct look *l = arg;
+    const struct ck_part *part = l->part;
     const struct ck_vecs *v = &part->vecs;
     int64_t n = v->n < SAMPLE ? v->n : SAMPLE;
-    float *x = ck_alloc_array((size_t)v->dim, sizeof *x);
-    if (!x)
-        return COKE_ENOMEM;
     for (int64_t i = 0; i < n; i++) {
         int64_t row = n == 1 ? 0 : (int64_t)((double)i / (double)(n - 1) * (double)(v->n - 1));
         const unsigned char *src = part->data + (size_t)row * v->stride;
         if (part->is_vecs)
-            CK_TRY(ck_vecs_row(v, part->name, part->data, row, &src));
-        ck_convert_f32(part->dtype, src, v->dim, x);
-        look_at_row(s, x, v->dim);
+            CK_RETURN_IF(ck_vecs_row(v, part->name, part->data, row, &src));
+        ck_convert_f32(part->dtype, src, v->dim, l->x);
+        sample_row(l->sample, l->x, v->dim);
     }
-done:
-    ck_free(x);
-    return rc;
+    return COKE_OK;
+}
+
+static int sample_rows(struct sample *s, const struct ck_part *part)
+{
+    struct look l = {s, part, ck_alloc_array((size_t)part->vecs.dim, sizeof *l.x)};
+    if (!l.x)
+        return COKE_ENOMEM;
+    int rc = ck_guard_call(sample_guarded, &l);
+    ck_free(l.x);
+    return rc == COKE_EIO ? ck_fail_prefix(rc, "%s: ", part->name) : rc;
 }
 
 static void put_sample_text(struct paper *p, const struct sample *s)
 {
     if (s->finite)
-        fprintf(p->text, "  %-10s %.6g to %.6g\n", "norms", s->least, s->largest);
+        ck_print(p->text, "  %-10s %.6g to %.6g\n", "norms", s->min, s->max);
     else
         fprintf(p->text, "  %-10s none is finite\n", "norms");
-    fprintf(p->text, "  %-10s %lld NaN, %lld infinite, in %lld rows looked at\n", "values",
+    fprintf(p->text, "  %-10s %lld NaN, %lld infinite, in %lld rows sampled\n", "values",
             (long long)s->nan, (long long)s->inf, (long long)s->rows);
 }
 
@@ -136,14 +158,15 @@ static void put_sample(struct paper *p, const struct sample *s)
     }
     ck_json_begin_object(&p->json, "sample");
     ck_json_put_int(&p->json, "rows", s->rows);
-    ck_json_put_real(&p->json, "norm_min", s->finite ? s->least : (double)NAN);
-    ck_json_put_real(&p->json, "norm_max", s->finite ? s->largest : (double)NAN);
+    ck_json_put_real(&p->json, "norm_min", s->finite ? s->min : (double)NAN);
+    ck_json_put_real(&p->json, "norm_max", s->finite ? s->max : (double)NAN);
     ck_json_put_int(&p->json, "nan", s->nan);
     ck_json_put_int(&p->json, "inf", s->inf);
     ck_json_end(&p->json);
 }
 
-/* Rows are looked at before anything is printed: a bad one is an error, not half a page. */
+/* Samples the rows before it prints anything, so that a bad row gives an error and no partial
+ * output. */
 static int print_npy(struct paper *p, struct ck_part *part)
 {
     struct ck_npy a;
@@ -152,7 +175,7 @@ static int print_npy(struct paper *p, struct ck_part *part)
     CK_RETURN_IF(ck_npy_parse(&a, part->name, part->map.data, part->map.size));
     if (a.ndim == 2 && ck_convert_is_row(a.dtype) && a.elements) {
         CK_RETURN_IF(ck_part_parse(part));
-        CK_RETURN_IF(look_at_rows(&s, part));
+        CK_RETURN_IF(sample_rows(&s, part));
     }
     snprintf(words, sizeof words, "NumPy array (.npy, version %d)", a.version);
     put_title(p, part->name, "npy", words);
@@ -169,7 +192,7 @@ static int print_vecs(struct paper *p, struct ck_part *part)
     struct sample s = {0};
     int is_f;
     CK_RETURN_IF(ck_part_parse(part));
-    CK_RETURN_IF(look_at_rows(&s, part));
+    CK_RETURN_IF(sample_rows(&s, part));
     is_f = part->dtype == CK_F32;
     put_title(p, part->name, is_f ? "fvecs" : "bvecs",
               is_f ? "vectors of floats (.fvecs)" : "vectors of bytes (.bvecs)");
@@ -185,8 +208,8 @@ static int print_vecs(struct paper *p, struct ck_part *part)
 static void put_sizes(struct paper *p, struct ck_spread s)
 {
     if (p->text) {
-        fprintf(p->text, "  %-10s least %lld, median %lld, largest %lld\n", "sizes",
-                (long long)s.min, (long long)s.median, (long long)s.max);
+        fprintf(p->text, "  %-10s min %lld, median %lld, max %lld\n", "sizes", (long long)s.min,
+                (long long)s.median, (long long)s.max);
         return;
     }
     ck_json_begin_object(&p->json, "sizes");
@@ -225,7 +248,7 @@ static int print_sizes(struct paper *p, const struct ck_state *s)
     return COKE_OK;
 }
 
-/* From the metadata, else from the shape of the centers; -1 = not known. */
+/* k or dim of a model: from the metadata, else from the shape of the centers; -1 = unknown. */
 static int64_t model_length(const struct ck_state *s, const char *key, int axis)
 {
     double x;
@@ -256,6 +279,7 @@ static void print_tensor_line(FILE *to, const struct ck_tensor *t, int width)
     fprintf(to, "  %-4s  %s\n", ck_dtype_name(t->dtype), shape);
 }
 
+/* Names up to 40 characters set the column width; longer ones stick out. */
 static void put_tensors(struct paper *p, const struct ck_state *s)
 {
     int width = 0;
@@ -337,9 +361,10 @@ static int print_safetensors(struct paper *p, const char *path, size_t bytes)
     return rc;
 }
 
-/* ---- which is it? ---- */
+/* ---- format detection ---- */
 
-static int looks_like_safetensors(const struct ck_map *map)
+/* The header's length (u64, little-endian) is below 2^48 and a '{' follows it. */
+static int is_safetensors(const struct ck_map *map)
 {
     size_t n = map->size;
     return n > 9 && map->data[8] == '{' && map->data[6] == 0 && map->data[7] == 0;
@@ -366,11 +391,11 @@ static int print_file(struct paper *p, const char *path)
         CK_TRY(print_npy(p, &part));
     else if (ck_vecs_is_name(path, &dtype))
         CK_TRY(print_vecs(p, &part));
-    else if (looks_like_safetensors(m) || has_extension(path, ".safetensors"))
+    else if (is_safetensors(m) || has_extension(path, ".safetensors"))
         CK_TRY(print_safetensors(p, path, m->size));
     else
         CK_FAIL(COKE_EFORMAT,
-                "%s: unknown format; known are .npy, .fvecs, .bvecs, .safetensors, and a "
+                "%s: unknown format; supported: .npy, .fvecs, .bvecs, .safetensors, and a "
                 "folder with model.safetensors",
                 path);
 done:
@@ -387,7 +412,7 @@ static int print_folder(struct paper *p, const char *path)
     if (!file)
         return COKE_ENOMEM;
     snprintf(file, n, "%s%s%s", path, has_extension(path, "/") ? "" : "/", model);
-    int rc = stat(file, &st) ? ck_fail(COKE_EFORMAT, "%s: a folder without %s", path, model)
+    int rc = stat(file, &st) ? ck_fail(COKE_EFORMAT, "%s: the folder has no %s", path, model)
                              : print_file(p, file);
     ck_free(file);
     return rc;
@@ -407,7 +432,7 @@ int ck_info_print(const char *path, int json, FILE *to)
     if (json)
         CK_TRY(ck_json_print(&p.json, to));
     else if (fflush(to) || ferror(to))
-        CK_FAIL(COKE_EIO, "writing what %s holds: %s", path, strerror(errno));
+        CK_FAIL(COKE_EIO, "writing the description of %s: %s", path, strerror(errno));
 done:
     if (json)
         ck_json_release(&p.json);

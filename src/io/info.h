@@ -1,14 +1,15 @@
-/* info.h - what a file holds, as text or JSON. */
+/* info.h - describes what a file contains, as text or JSON (`coke info`). */
 #ifndef CK_INFO_H
 #define CK_INFO_H
 
 #include <stdio.h>
 
-/* .npy, .fvecs, .bvecs, safetensors, or a directory with model.safetensors. */
+/* path is a .npy, .fvecs, .bvecs or safetensors file, or a directory with model.safetensors.
+ * Nothing is printed if the file is invalid. */
 int ck_info_print(const char *path, int json, FILE *to);
 
-/* Names and values come from files: control characters become '?', so that they do not reach
- * the terminal. Padded with spaces to `width`. */
+/* Prints s, padded with spaces to `width`. Names and values come from untrusted files: what a
+ * terminal acts on becomes '?' (core/text.h). */
 void ck_print_clean(FILE *to, const char *s, int width);
 
 #endif

@@ -2,6 +2,7 @@
 #include "io/json.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -21,16 +22,21 @@ static int array_text(const char *key, const json_t *list, char out[VALUE_MAX])
     out[0] = 0;
     json_array_foreach(list, i, item)
     {
-        if (!json_is_integer(item))
-            return ck_fail(COKE_EUSAGE, "%s: item %zu of the list is not an integer", key, i);
-        used += (size_t)snprintf(out + used, VALUE_MAX - used, "%s%lld", i ? "," : "",
-                                 (long long)json_integer_value(item));
+        if (!json_is_number(item))
+            return ck_fail(COKE_EUSAGE, "%s: item %zu of the list is not a number", key, i);
+        if (json_is_integer(item))
+            used += (size_t)snprintf(out + used, VALUE_MAX - used, "%s%lld", i ? "," : "",
+                                     (long long)json_integer_value(item));
+        else
+            used += (size_t)ck_format(out + used, VALUE_MAX - used, "%s%.17g", i ? "," : "",
+                                      json_real_value(item));
         if (used >= VALUE_MAX)
             return ck_fail(COKE_EUSAGE, "%s: the list is too long", key);
     }
     return COKE_OK;
 }
 
+/* The value as the text that coke_options_set parses. */
 static int value_text(const char *key, const json_t *value, char out[VALUE_MAX])
 {
     switch (json_typeof(value)) {
@@ -38,7 +44,7 @@ static int value_text(const char *key, const json_t *value, char out[VALUE_MAX])
         snprintf(out, VALUE_MAX, "%lld", (long long)json_integer_value(value));
         return COKE_OK;
     case JSON_REAL:
-        snprintf(out, VALUE_MAX, "%.17g", json_real_value(value));
+        ck_format(out, VALUE_MAX, "%.17g", json_real_value(value));
         return COKE_OK;
     case JSON_TRUE:
     case JSON_FALSE:
@@ -53,16 +59,17 @@ static int value_text(const char *key, const json_t *value, char out[VALUE_MAX])
         return array_text(key, value, out);
     default:
         return ck_fail(COKE_EUSAGE,
-                       "%s: neither a number, a text, true or false, nor a list of integers",
+                       "%s: neither a number, a string, true or false, nor a list of numbers",
                        key);
     }
 }
 
+/* *out is the caller's to json_decref, also on failure. */
 static int parse(const char *path, const struct ck_map *map, json_t **out)
 {
     json_error_t error;
     if (map->size > CONFIG_MAX)
-        return ck_fail(COKE_EFORMAT, "%s: %zu bytes; an options file has at most %d", path,
+        return ck_fail(COKE_EFORMAT, "%s: %zu bytes; the limit for an options file is %d", path,
                        map->size, CONFIG_MAX);
     *out = json_loadb(map->size ? (const char *)map->data : "", map->size,
                       JSON_REJECT_DUPLICATES, &error);
@@ -75,7 +82,7 @@ static int parse(const char *path, const struct ck_map *map, json_t **out)
     return COKE_OK;
 }
 
-static int set_all(const struct coke_option_table *t, void *options, const json_t *doc)
+static int set_all(const struct ck_option_table *t, void *options, const json_t *doc)
 {
     char text[VALUE_MAX];
     for (void *i = json_object_iter((json_t *)(uintptr_t)doc); i;
@@ -83,31 +90,36 @@ static int set_all(const struct coke_option_table *t, void *options, const json_
         const char *key = json_object_iter_key(i);
         int rc = value_text(key, json_object_iter_value(i), text);
         if (!rc)
-            rc = coke_options_set(t, options, key, text);
+            rc = ck_options_set(t, options, key, text);
         if (rc)
             return rc;
     }
     return COKE_OK;
 }
 
-int ck_options_load_json(const struct coke_option_table *t, void *options, const char *path)
+int ck_options_load_json(const struct ck_option_table *t, void *options, const char *path)
 {
     struct ck_map map = {0};
     json_t *doc = NULL;
+    int rc = COKE_OK, owned = 0;
     void *copy = ck_alloc_array(t->size, 1);
-    int rc = copy ? COKE_OK : COKE_ENOMEM;
-    if (rc)
-        goto done;
-    memcpy(copy, options, t->size);
-    CK_TRY(ck_map_open(&map, path));
+    if (!copy)
+        return COKE_ENOMEM;
+    CK_TRY(ck_options_copy(t, copy, options));
+    owned = 1;
+    CK_TRY(ck_map_load(&map, path));
     CK_TRY(parse(path, &map, &doc));
     rc = set_all(t, copy, doc);
     if (rc) {
         ck_fail_prefix(rc, "%s: ", path);
         goto done;
     }
+    ck_options_release(t, options);
     memcpy(options, copy, t->size);
+    owned = 0;
 done:
+    if (owned)
+        ck_options_release(t, copy);
     json_decref(doc);
     ck_map_release(&map);
     ck_free(copy);
@@ -119,7 +131,7 @@ int ck_json_read_text(const char *path, const char *key, char *out, size_t size)
     struct ck_map map = {0};
     json_t *doc = NULL;
     int rc = COKE_OK;
-    CK_TRY(ck_map_open(&map, path));
+    CK_TRY(ck_map_load(&map, path));
     CK_TRY(parse(path, &map, &doc));
     const char *text = json_string_value(json_object_get(doc, key));
     if (!text || strlen(text) >= size)
@@ -131,7 +143,7 @@ done:
     return rc;
 }
 
-static void put_ints(struct ck_json *j, const char *key, const struct coke_ints *list)
+static void put_ints(struct ck_json *j, const char *key, const struct ck_ints *list)
 {
     ck_json_begin_array(j, key);
     for (int i = 0; i < list->n; i++)
@@ -139,35 +151,36 @@ static void put_ints(struct ck_json *j, const char *key, const struct coke_ints 
     ck_json_end(j);
 }
 
-static int put_option(struct ck_json *j, const struct coke_option_table *t,
-                      const struct coke_option *o, const void *options)
+static int put_option(struct ck_json *j, const struct ck_option_table *t,
+                      const struct ck_option *o, const void *options)
 {
     char text[VALUE_MAX];
     const void *p = (const char *)options + o->offset;
-    int rc = coke_options_get(t, options, o->name, text, sizeof text);
+    int rc = ck_options_get(t, options, o->name, text, sizeof text);
     if (rc)
         return rc;
     int is_word = o->choices && strcmp(text, o->choices) == 0; /* "auto" */
-    if (o->type == COKE_OPT_INTS)
+    if (o->type == CK_OPT_INTS)
         put_ints(j, o->name, p);
-    else if (o->type == COKE_OPT_FLAG)
+    else if (o->type == CK_OPT_FLAG)
         ck_json_put_flag(j, o->name, *(const int32_t *)p);
-    else if (o->type == COKE_OPT_INT && !is_word)
+    else if (o->type == CK_OPT_INT && !is_word)
         ck_json_put_int(j, o->name, *(const int64_t *)p);
-    else if (o->type == COKE_OPT_FLOAT && !is_word)
+    else if (o->type == CK_OPT_FLOAT && !is_word)
         ck_json_put_real(j, o->name, *(const double *)p);
     else
         ck_json_put_text(j, o->name, text);
     return j->status;
 }
 
-int ck_options_print_json(const struct coke_option_table *t, const void *options, FILE *to)
+int ck_options_print_json(const struct ck_option_table *t, const void *options, FILE *to)
 {
     struct ck_json j;
     int rc = COKE_OK;
     ck_json_init(&j);
     for (int i = 0; i < t->n; i++)
-        CK_TRY(put_option(&j, t, &t->row[i], options));
+        if (!t->row[i].local)
+            CK_TRY(put_option(&j, t, &t->row[i], options));
     CK_TRY(ck_json_print(&j, to));
 done:
     ck_json_release(&j);

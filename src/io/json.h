@@ -5,8 +5,11 @@
 #ifndef CK_JSON_H
 #define CK_JSON_H
 
-#include "coke.h"
+#include "coke/types.h"
+#include "core/option.h"
 #include "io/file.h"
+
+#include <stdio.h>
 
 enum { CK_JSON_DEPTH = 8 };
 
@@ -70,14 +73,14 @@ int ck_json_print(struct ck_json *j, FILE *to);
 int ck_json_write_to(struct ck_json *j, struct ck_writer *w);
 int ck_json_write(struct ck_json *j, const char *path, int force); /* atomic */
 
-/* Text that jansson will take. */
+/* True if s is valid UTF-8, the only text that jansson accepts. */
 int ck_json_is_utf8(const char *s);
 
-/* All or none of the file's options are set. */
-int ck_options_load_json(const struct coke_option_table *t, void *options, const char *path);
-int ck_options_print_json(const struct coke_option_table *t, const void *options, FILE *to);
+/* Sets all options of the file or, on failure, none. Printing leaves out the local ones. */
+int ck_options_load_json(const struct ck_option_table *t, void *options, const char *path);
+int ck_options_print_json(const struct ck_option_table *t, const void *options, FILE *to);
 
-/* The text that the object in the file has under key. */
+/* Copies the text value of `key` from the object in the file; it must fit in `size` bytes. */
 int ck_json_read_text(const char *path, const char *key, char *out, size_t size);
 
 #endif

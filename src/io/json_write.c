@@ -2,10 +2,12 @@
 #include "core/error.h"
 #include "core/vec.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "io/json.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -181,14 +183,14 @@ void ck_json_put_int(struct ck_json *j, const char *key, int64_t value)
 void ck_json_put_digits(struct ck_json *j, const char *key, double value, int digits)
 {
     char text[NUMBER];
-    snprintf(text, sizeof text, "%.*g", digits, value);
+    ck_format(text, sizeof text, "%.*g", digits, value);
     put_word(j, key, isfinite(value) ? text : "null");
 }
 
 void ck_json_put_fixed(struct ck_json *j, const char *key, double value, int decimals)
 {
     char text[NUMBER];
-    snprintf(text, sizeof text, "%.*f", decimals, value);
+    ck_format(text, sizeof text, "%.*f", decimals, value);
     put_word(j, key, isfinite(value) ? text : "null");
 }
 
@@ -197,7 +199,7 @@ void ck_json_put_fixed(struct ck_json *j, const char *key, double value, int dec
 static void put_pointed(struct ck_json *j, const char *key, double value)
 {
     char text[NUMBER];
-    snprintf(text, sizeof text, "%.15g", value);
+    ck_format(text, sizeof text, "%.15g", value);
     char *e = strchr(text, 'e');
     if (!e && !strchr(text, '.'))
         strcat(text, ".0");

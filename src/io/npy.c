@@ -1,7 +1,7 @@
-/* npy.c - NumPy's .npy arrays: header parsing from memory or a pipe, and writing.
+/* npy.c - NumPy's .npy arrays: parses headers from memory or a pipe, writes files.
  *
- * \x93NUMPY, version, length of the header, then a Python dict with the keys descr,
- * fortran_order and shape in any order (numpy.lib.format). */
+ * Format: \x93NUMPY, version, length of the header, then a Python dict literal with the keys
+ * descr, fortran_order and shape in any order (numpy.lib.format). */
 #include "io/npy.h"
 #include "io/convert.h"
 #include "core/error.h"
@@ -14,6 +14,7 @@
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC = 6, ALIGN = 64 };
 
+/* descr of each supported type, without its byte order. */
 static const struct {
     char text[3];
     enum ck_dtype dtype;
@@ -39,6 +40,7 @@ int ck_npy_is_magic(const unsigned char *data, size_t size)
 
 /* ---- the dict ---- */
 
+/* Scans the dict literal; nothing is evaluated. Borrows the header's bytes. */
 struct scanner {
     const char *name; /* of the file */
     const unsigned char *p, *end;
@@ -67,21 +69,22 @@ static int expect(struct scanner *s, char c)
                    c);
 }
 
+/* A quoted word of printable characters, shorter than `size`; no escapes. */
 static int scan_string(struct scanner *s, char *out, size_t size)
 {
     skip_space(s);
     size_t n = 0;
     unsigned char quote = s->p < s->end ? *s->p : 0;
     if (quote != '\'' && quote != '"')
-        return ck_fail(COKE_EFORMAT, "%s: the .npy header has no quoted word where one belongs",
+        return ck_fail(COKE_EFORMAT, "%s: a quoted string is missing in the .npy header",
                        s->name);
     for (s->p++; s->p < s->end && *s->p != quote; s->p++) {
         if (n + 1 == size || !isprint(*s->p))
-            return ck_fail(COKE_EFORMAT, "%s: a strange word in the .npy header", s->name);
+            return ck_fail(COKE_EFORMAT, "%s: invalid string in the .npy header", s->name);
         out[n++] = (char)*s->p;
     }
     if (s->p == s->end)
-        return ck_fail(COKE_EFORMAT, "%s: the .npy header ends within a word", s->name);
+        return ck_fail(COKE_EFORMAT, "%s: unterminated string in the .npy header", s->name);
     s->p++;
     out[n] = 0;
     return COKE_OK;
@@ -140,30 +143,31 @@ static int scan_dtype(struct scanner *s, enum ck_dtype *out)
     char text[32];
     skip_space(s);
     if (s->p < s->end && *s->p == '[')
-        return ck_fail(COKE_EFORMAT, "%s: structured arrays are not read; save plain numbers",
-                       s->name);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: structured arrays are not supported; save plain numbers", s->name);
     int rc = scan_string(s, text, sizeof text);
     if (rc)
         return rc;
     int order = strchr("<>|=", text[0]) && text[0];
     const char *kind = text + order;
     if (kind[0] == 'O')
-        return ck_fail(COKE_EFORMAT, "%s: Python objects (dtype '%s') are not read", s->name,
-                       text);
+        return ck_fail(COKE_EFORMAT, "%s: Python objects (dtype '%s') are not supported",
+                       s->name, text);
     if (text[0] == '>' && strcmp(kind + (kind[0] != 0), "1") != 0)
         return ck_fail(COKE_EFORMAT,
-                       "%s: big-endian dtype '%s' is not read; save x.astype('<%s')", s->name,
-                       text, kind);
+                       "%s: big-endian dtype '%s' is not supported; save x.astype('<%s')",
+                       s->name, text, kind);
     for (int i = 0; i < TYPES; i++)
         if (strcmp(types[i].text, kind) == 0) {
             *out = types[i].dtype;
             return COKE_OK;
         }
-    return ck_fail(COKE_EFORMAT, "%s: dtype '%s' is not read", s->name, text);
+    return ck_fail(COKE_EFORMAT, "%s: dtype '%s' is not supported", s->name, text);
 }
 
 enum { HAS_DTYPE = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
 
+/* One "key: value". *has collects the HAS_ bits, to detect duplicate and missing keys. */
 static int scan_item(struct scanner *s, struct ck_npy *out, int *fortran, int *has)
 {
     char key[32];
@@ -175,8 +179,8 @@ static int scan_item(struct scanner *s, struct ck_npy *out, int *fortran, int *h
           : strcmp(key, "shape") == 0         ? HAS_SHAPE
                                               : 0;
     if (!bit || (*has & bit))
-        return ck_fail(COKE_EFORMAT, "%s: the .npy header has the key '%s' %s", s->name, key,
-                       bit ? "twice" : "that does not belong there");
+        return ck_fail(COKE_EFORMAT, "%s: %s key '%s' in the .npy header", s->name,
+                       bit ? "duplicate" : "unknown", key);
     *has |= bit;
     if (bit == HAS_DTYPE)
         CK_RETURN_IF(scan_dtype(s, &out->dtype));
@@ -200,10 +204,10 @@ static int scan_dict(struct scanner *s, struct ck_npy *out)
     }
     skip_space(s);
     if (s->p != s->end)
-        return ck_fail(COKE_EFORMAT, "%s: something follows the dict in the .npy header",
+        return ck_fail(COKE_EFORMAT, "%s: trailing data after the dict in the .npy header",
                        s->name);
     if (has != HAS_ALL)
-        return ck_fail(COKE_EFORMAT, "%s: the .npy header has no '%s'", s->name,
+        return ck_fail(COKE_EFORMAT, "%s: '%s' is missing in the .npy header", s->name,
                        !(has & HAS_DTYPE)   ? "descr"
                        : !(has & HAS_ORDER) ? "fortran_order"
                                             : "shape");
@@ -212,13 +216,13 @@ static int scan_dict(struct scanner *s, struct ck_npy *out)
                        "%s: the array is in Fortran order; save numpy.ascontiguousarray(x)",
                        s->name);
     if (!ck_shape_size(out->dtype, out->ndim, out->shape, &out->elements, &out->bytes))
-        return ck_fail(COKE_EFORMAT, "%s: the shape is too large for any file", s->name);
+        return ck_fail(COKE_EFORMAT, "%s: the size of the array overflows 63 bits", s->name);
     return COKE_OK;
 }
 
 /* ---- the file ---- */
 
-/* From the first CK_NPY_MAGIC bytes: where the dict begins and the data begin. */
+/* Finds from the first CK_NPY_MAGIC bytes where the dict and the data begin. */
 static int find_header(const char *name, const unsigned char *data, size_t size, size_t *dict,
                        size_t *end)
 {
@@ -232,14 +236,14 @@ static int find_header(const char *name, const unsigned char *data, size_t size,
                        size);
     int version = data[MAGIC];
     if (version < 1 || version > 3)
-        return ck_fail(COKE_EFORMAT, "%s: .npy version %d.%d is not known", name, version,
+        return ck_fail(COKE_EFORMAT, "%s: .npy version %d.%d is not supported", name, version,
                        data[MAGIC + 1]);
     size_t length = (size_t)data[8] | (size_t)data[9] << 8;
     if (version > 1)
         length |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
     if (length > CK_NPY_HEADER_MAX)
-        return ck_fail(COKE_EFORMAT, "%s: a .npy header of %zu bytes; at most %d are read",
-                       name, length, CK_NPY_HEADER_MAX);
+        return ck_fail(COKE_EFORMAT, "%s: .npy header of %zu bytes; the limit is %d", name,
+                       length, CK_NPY_HEADER_MAX);
     *dict = version == 1 ? 10 : 12;
     *end = *dict + length;
     return COKE_OK;
@@ -266,11 +270,10 @@ int ck_npy_fail_size(const struct ck_npy *a, const char *name, int64_t got)
 {
     char shape[CK_SHAPE_TEXT];
     ck_shape_text(a->ndim, a->shape, shape);
-    return ck_fail(
-        COKE_EFORMAT,
-        "%s: header promises %s %s = %lld bytes after the header, the file has %s%lld", name,
-        shape, ck_npy_dtype(a->dtype), (long long)a->bytes, got > a->bytes ? "more: " : "",
-        (long long)got);
+    return ck_fail(COKE_EFORMAT,
+                   "%s: the header says %s %s = %lld bytes of data, the file has %s%lld", name,
+                   shape, ck_npy_dtype(a->dtype), (long long)a->bytes,
+                   got > a->bytes ? "more: " : "", (long long)got);
 }
 
 int ck_npy_parse(struct ck_npy *out, const char *name, const unsigned char *data, size_t size)
@@ -290,8 +293,8 @@ int ck_npy_read_header(struct ck_npy *out, const char *name, int fd, unsigned ch
     *head = NULL;
     CK_TRY(ck_fd_read(fd, name, first, sizeof first, &got));
     CK_TRY(find_header(name, first, got, &dict, &end));
-    if (end < sizeof first) /* a dict of two bytes at most */
-        CK_FAIL(COKE_EFORMAT, "%s: the .npy header has no 'descr'", name);
+    if (end < sizeof first) /* a dict of at most two bytes */
+        CK_FAIL(COKE_EFORMAT, "%s: 'descr' is missing in the .npy header", name);
     *head = ck_alloc_array(end, 1);
     if (!*head)
         CK_LEAVE(COKE_ENOMEM);
@@ -308,7 +311,8 @@ done:
 
 /* ---- writing ---- */
 
-/* The header with its padding; returns its length, a multiple of ALIGN. */
+/* Writes a version 1 header, padded with spaces so that the data are aligned; returns its
+ * length, a multiple of ALIGN. */
 static size_t make_header(char out[4 * ALIGN + CK_SHAPE_TEXT], enum ck_dtype t, int ndim,
                           const int64_t *shape)
 {
@@ -338,7 +342,7 @@ int ck_npy_write_to(struct ck_writer *w, enum ck_dtype t, int ndim, const int64_
     int64_t elements, bytes;
     if (ndim < 0 || ndim > CK_MAX_DIMS || t == CK_BF16 ||
         !ck_shape_size(t, ndim, shape, &elements, &bytes))
-        return ck_fail(COKE_EUSAGE, "%s: not an array that .npy can hold", w->path);
+        return ck_fail(COKE_EUSAGE, "%s: .npy cannot hold this array", w->path);
     size_t n = make_header(header, t, ndim, shape);
     int rc = ck_writer_write(w, header, n);
     return rc || !data ? rc : ck_writer_write(w, data, (size_t)bytes);

@@ -1,10 +1,11 @@
-/* numbers.c - a list of numbers: one a line, or a one-dimensional .npy. */
+/* numbers.c - a list of numbers: one per line, or a one-dimensional .npy. */
 #include "io/numbers.h"
 #include "io/convert.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "core/vec.h"
 
 #include <ctype.h>
@@ -14,6 +15,7 @@
 
 enum { WORD = 64 }; /* longest number as text */
 
+/* The numbers so far; ck_numbers_load hands v to its caller. */
 struct list {
     double *v;
     int64_t n, room;
@@ -26,6 +28,7 @@ static int append(struct list *l, double x)
     return COKE_OK;
 }
 
+/* Quotes at most 23 characters of the line, with unprintable bytes as '?'. */
 static int fail_line(const char *path, int64_t line, const char *text, size_t n)
 {
     char shown[24];
@@ -37,7 +40,8 @@ static int fail_line(const char *path, int64_t line, const char *text, size_t n)
                    (long long)line, shown, m < n ? "..." : "");
 }
 
-/* One line without its newline; a comment or nothing adds no number. */
+/* Parses one line without its newline; a comment or an empty line adds no number. strtod needs
+ * a terminated string, which a mapped file is not, hence the copy. */
 static int read_line(struct list *l, const char *path, int64_t line, const char *p, size_t n)
 {
     char word[WORD], *end;
@@ -56,7 +60,7 @@ static int read_line(struct list *l, const char *path, int64_t line, const char 
         return fail_line(path, line, p, n);
     memcpy(word, p, n);
     word[n] = 0;
-    double x = strtod(word, &end);
+    double x = ck_parse_double(word, &end);
     if (end != word + n || !isfinite(x))
         return fail_line(path, line, p, n);
     return append(l, x);
@@ -79,6 +83,7 @@ static int read_text(struct list *l, const char *path, const struct ck_map *map)
     return COKE_OK;
 }
 
+/* Any numeric dtype; allocated at once, because the header gives the length. */
 static int read_npy(struct list *l, const char *path, const struct ck_map *map)
 {
     struct ck_npy a;
@@ -86,8 +91,9 @@ static int read_npy(struct list *l, const char *path, const struct ck_map *map)
     if (rc)
         return rc;
     if (a.ndim != 1)
-        return ck_fail(COKE_EFORMAT, "%s: an array of %d dimensions; a list of numbers has one",
-                       path, a.ndim);
+        return ck_fail(COKE_EFORMAT,
+                       "%s: the array has %d dimensions; a list of numbers has one", path,
+                       a.ndim);
     l->v = ck_alloc_array((size_t)a.elements, sizeof *l->v);
     if (!l->v)
         return COKE_ENOMEM;
@@ -107,7 +113,7 @@ int ck_numbers_load(const char *path, double **out, int64_t *n)
     int rc = COKE_OK;
     *out = NULL;
     *n = 0;
-    CK_TRY(ck_map_open(&map, path));
+    CK_TRY(ck_map_load(&map, path));
     if (ck_npy_is_magic(map.data, map.size))
         CK_TRY(read_npy(&l, path, &map));
     else
@@ -120,5 +126,29 @@ int ck_numbers_load(const char *path, double **out, int64_t *n)
 done:
     ck_free(l.v);
     ck_map_release(&map);
+    return rc;
+}
+
+int ck_counts_load(const char *path, int64_t **out, int64_t *n)
+{
+    double *x = NULL;
+    int rc = COKE_OK;
+    *out = NULL;
+    CK_TRY(ck_numbers_load(path, &x, n));
+    *out = ck_alloc_array((size_t)*n, sizeof **out);
+    if (!*out)
+        CK_LEAVE(COKE_ENOMEM);
+    for (int64_t i = 0; i < *n; i++) {
+        if (x[i] < 0 || x[i] != floor(x[i]) || x[i] > 1e15)
+            CK_FAIL(COKE_EFORMAT, "%s: number %lld is %g; whole numbers from 0 on are needed",
+                    path, (long long)i + 1, x[i]);
+        (*out)[i] = (int64_t)x[i];
+    }
+done:
+    ck_free(x);
+    if (rc) {
+        ck_free(*out);
+        *out = NULL;
+    }
     return rc;
 }

@@ -1,7 +1,7 @@
-/* pickle.c - the data in a pickle of Python, read without running anything.
+/* pickle.c - reads the data in a Python pickle without executing anything.
  *
- * A pickle is a program for a machine with a stack and a memo; Python's module pickletools
- * describes it. Here it can only make data. */
+ * A pickle is a program for a stack machine with a memo (see Python's pickletools). This
+ * machine interprets the opcodes that tensors need and can only build data. */
 #include "io/pickle.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -10,9 +10,11 @@
 
 #include <string.h>
 
-/* ---- what a pickle may name ---- */
+/* ---- allowed globals ---- */
 
-enum meaning { MAKE_DICT, MAKE_TENSOR, MAKE_FIRST, STORAGE };
+/* What calling a global does. MAKE_FIRST returns the first argument, a STORAGE is not
+ * called, SETTINGS makes a node without content. */
+enum meaning { MAKE_DICT, MAKE_TENSOR, MAKE_FIRST, STORAGE, SETTINGS };
 
 static const struct {
     const char *module, *name;
@@ -34,6 +36,22 @@ static const struct {
     {"torch", "CharStorage", STORAGE, CK_I8},
     {"torch", "ByteStorage", STORAGE, CK_U8},
     {"torch", "BoolStorage", STORAGE, CK_BOOL},
+    /* Beside the weights of DINO, solo-learn and lightly. No name, or a module that ends with
+     * '.': all of it. */
+    {"argparse", "Namespace", SETTINGS, 0},
+    {"collections", "defaultdict", SETTINGS, 0},
+    {"typing", "Any", SETTINGS, 0},
+    {"builtins", "dict", SETTINGS, 0},
+    {"builtins", "list", SETTINGS, 0},
+    {"__builtin__", "dict", SETTINGS, 0},
+    {"__builtin__", "list", SETTINGS, 0},
+    {"pathlib", "PosixPath", SETTINGS, 0},
+    {"torch", "device", SETTINGS, 0},
+    {"omegaconf.", NULL, SETTINGS, 0},
+    {"lightning.", NULL, SETTINGS, 0},
+    {"lightning_fabric.", NULL, SETTINGS, 0},
+    {"lightning_utilities.", NULL, SETTINGS, 0},
+    {"pytorch_lightning.", NULL, SETTINGS, 0},
 };
 enum { GLOBALS = sizeof globals / sizeof globals[0] };
 
@@ -45,6 +63,7 @@ int ck_pickle_storage_dtype(int64_t number, enum ck_dtype *out)
 
 /* ---- the machine ---- */
 
+/* The state of one ck_pickle_read; lives on its stack. Stack and memo hold node numbers. */
 struct machine {
     struct ck_pickle *p;
     size_t at;
@@ -82,8 +101,9 @@ static int push_kind(struct machine *m, enum ck_pickle_kind kind, int64_t number
     return push_new(m, (struct ck_pickle_node){kind, -1, -1, 0, number});
 }
 
-/* Appends to the items of a node. What is said takes a byte or more for each item; only a dict
- * made of a remembered list, again and again, could have more. */
+/* Appends to the items of a node. Normally every item takes at least one byte of the pickle;
+ * only a dict built repeatedly from a memoized list could have more, so the limit stops that
+ * bomb. */
 static int append(struct machine *m, int32_t to, int32_t key, int32_t value)
 {
     struct ck_pickle *p = m->p;
@@ -102,13 +122,13 @@ static int append(struct machine *m, int32_t to, int32_t key, int32_t value)
     return COKE_OK;
 }
 
-/* The lowest height that this opcode may pop down to. */
+/* The lowest height that an opcode may pop to: items below the last mark belong to others. */
 static int32_t floor_of(const struct machine *m)
 {
     return m->marks ? m->mark[m->marks - 1] : 0;
 }
 
-/* The node on top, without taking it; -1 = none. */
+/* The node on top, without popping it; -1 = none. */
 static int32_t top(const struct machine *m)
 {
     return m->height > floor_of(m) ? m->stack[m->height - 1] : -1;
@@ -121,15 +141,18 @@ static int is_kind(const struct machine *m, int32_t node, enum ck_pickle_kind ki
 
 /* ---- arguments in the bytes ---- */
 
+/* Consumes n bytes of the pickle; *out is borrowed. Every read goes through here or
+ * take_line. */
 static int take(struct machine *m, size_t n, const unsigned char **out)
 {
     if (n > m->p->size - m->at)
-        return fail_at(m, "it ends here, in the middle");
+        return fail_at(m, "truncated in the middle of an opcode");
     *out = m->p->data + m->at;
     m->at += n;
     return COKE_OK;
 }
 
+/* Little-endian, unsigned. */
 static int take_number(struct machine *m, int bytes, uint64_t *out)
 {
     const unsigned char *b = NULL;
@@ -168,8 +191,8 @@ static int push_int32(struct machine *m)
     return rc ? rc : push_kind(m, CK_PICKLE_INT, (int32_t)x);
 }
 
-/* Any number of bytes, the last with the sign. Beyond 64 bits: only torch's own signature is,
- * of which the low ones are kept. */
+/* LONG1: little-endian two's complement of any length. Keeps the low 64 bits; of what torch
+ * writes only its signature is longer. */
 static int push_long(struct machine *m)
 {
     uint64_t n, x = 0;
@@ -186,7 +209,7 @@ static int push_long(struct machine *m)
     return push_kind(m, CK_PICKLE_INT, (int64_t)x);
 }
 
-/* Big-endian; nobody here asks for its value. */
+/* The value is skipped: no caller uses floats. */
 static int push_float(struct machine *m)
 {
     const unsigned char *b = NULL;
@@ -201,15 +224,25 @@ static int same(const unsigned char *a, size_t n, const char *b)
     return strlen(b) == n && memcmp(a, b, n) == 0;
 }
 
+static int is_global(int i, const unsigned char *module, size_t module_size,
+                     const unsigned char *name, size_t name_size)
+{
+    size_t n = strlen(globals[i].module);
+    if (globals[i].name)
+        return same(module, module_size, globals[i].module) &&
+               same(name, name_size, globals[i].name);
+    return module_size > n && memcmp(module, globals[i].module, n) == 0;
+}
+
+/* Only names of the table are allowed: a pickle could otherwise name any Python function. */
 static int push_named(struct machine *m, const unsigned char *module, size_t module_size,
                       const unsigned char *name, size_t name_size)
 {
     for (int i = 0; i < GLOBALS; i++)
-        if (same(module, module_size, globals[i].module) &&
-            same(name, name_size, globals[i].name))
+        if (is_global(i, module, module_size, name, name_size))
             return push_kind(m, CK_PICKLE_GLOBAL, i);
     return ck_fail(COKE_EFORMAT,
-                   "%s asks for Python's %.*s.%.*s, which tensors do not need: refused. If you "
+                   "%s needs Python's %.*s.%.*s, which tensors do not use: refused. If you "
                    "trust the file, load it in Python and save its state_dict alone",
                    m->p->path, (int)(module_size < 80 ? module_size : 80), module,
                    (int)(name_size < 80 ? name_size : 80), name);
@@ -220,7 +253,7 @@ static int take_line(struct machine *m, const unsigned char **out, size_t *n)
     const unsigned char *from = m->p->data + m->at;
     const unsigned char *end = memchr(from, '\n', m->p->size - m->at);
     if (!end)
-        return fail_at(m, "it ends here, in the middle");
+        return fail_at(m, "truncated in the middle of an opcode");
     *out = from;
     *n = (size_t)(end - from);
     m->at += *n + 1;
@@ -245,7 +278,7 @@ static int push_stack_global(struct machine *m)
     const char *module = ck_pickle_text(m->p, m->stack[m->height - 2], &module_size);
     const char *name = ck_pickle_text(m->p, m->stack[m->height - 1], &name_size);
     if (!module || !name)
-        return fail_at(m, "a name is no text");
+        return fail_at(m, "a name is not text");
     m->height -= 2;
     return push_named(m, (const unsigned char *)module, module_size,
                       (const unsigned char *)name, name_size);
@@ -253,7 +286,7 @@ static int push_stack_global(struct machine *m)
 
 /* ---- containers ---- */
 
-/* The n nodes on top become a tuple. */
+/* Replaces the n nodes on top by a tuple of them. */
 static int make_tuple(struct machine *m, int32_t n)
 {
     if (m->height - floor_of(m) < n)
@@ -276,7 +309,7 @@ static int push_mark(struct machine *m)
     return rc;
 }
 
-/* How many nodes lie above the last mark, which is taken away; -1 = there is none. */
+/* Removes the last mark and returns the number of nodes above it; -1 = there is no mark. */
 static int32_t pop_mark(struct machine *m)
 {
     return m->marks ? m->height - m->mark[--m->marks] : -1;
@@ -288,14 +321,18 @@ static int make_marked_tuple(struct machine *m)
     return n < 0 ? fail_at(m, "a mark is missing") : make_tuple(m, n);
 }
 
-/* The n nodes on top go into the container below them, `width` at a time. */
+/* Moves the n nodes on top into the container below them; width 2 = key and value of a dict. */
 static int add_items(struct machine *m, int32_t n, int width)
 {
     if (n < 0 || n % width || m->height - floor_of(m) < n + 1)
         return fail_at(m, "items are missing");
     int32_t from = m->height - n, to = m->stack[from - 1];
+    if (is_kind(m, to, CK_PICKLE_SETTINGS)) {
+        m->height = from;
+        return COKE_OK;
+    }
     if (!is_kind(m, to, width == 2 ? CK_PICKLE_DICT : CK_PICKLE_LIST))
-        return fail_at(m, "items for what is no list and no dict");
+        return fail_at(m, "items for a node that is neither a list nor a dict");
     for (int32_t i = 0; i < n; i += width)
         CK_RETURN_IF(append(m, to, width == 2 ? m->stack[from + i] : -1,
                             m->stack[from + i + width - 1]));
@@ -305,7 +342,7 @@ static int add_items(struct machine *m, int32_t n, int width)
 
 /* ---- calls ---- */
 
-/* A dict, empty or of a list of pairs (as Python 2 has it). */
+/* Makes a dict, empty or from a list of pairs (as Python 2 writes it). */
 static int make_dict(struct machine *m, int32_t args)
 {
     int rc = COKE_OK;
@@ -315,25 +352,26 @@ static int make_dict(struct machine *m, int32_t args)
     if (pairs < 0)
         goto done;
     if (p->node[pairs].kind != CK_PICKLE_LIST)
-        CK_FAIL(COKE_EFORMAT, "%s: byte %zu of its pickle: a dict of something", p->path,
+        CK_FAIL(COKE_EFORMAT, "%s: byte %zu of its pickle: dict from a non-list", p->path,
                 m->at);
     for (int32_t i = p->node[pairs].first; i >= 0; i = p->item[i].next) {
         int32_t pair = p->item[i].value, value = ck_pickle_at(p, pair, 1);
         if (value < 0)
-            CK_FAIL(COKE_EFORMAT, "%s: byte %zu of its pickle: no pair", p->path, m->at);
+            CK_FAIL(COKE_EFORMAT, "%s: byte %zu of its pickle: not a pair", p->path, m->at);
         CK_TRY(append(m, dict, ck_pickle_at(p, pair, 0), value));
     }
 done:
     return rc;
 }
 
+/* Python would call the function here; this builds a node instead. */
 static int reduce(struct machine *m)
 {
     if (m->height - floor_of(m) < 2)
         return fail_at(m, "a call without arguments");
     int32_t args = m->stack[m->height - 1], function = m->stack[m->height - 2];
     if (!is_kind(m, function, CK_PICKLE_GLOBAL) || !is_kind(m, args, CK_PICKLE_TUPLE))
-        return fail_at(m, "a call of what is no function");
+        return fail_at(m, "call of a node that is not a function");
     m->height -= 2;
     int32_t first = ck_pickle_at(m->p, args, 0);
     switch (globals[m->p->node[function].number].meaning) {
@@ -343,25 +381,29 @@ static int reduce(struct machine *m)
         return push_new(m, (struct ck_pickle_node){CK_PICKLE_TENSOR, args, -1, 0, 0});
     case MAKE_FIRST:
         return first < 0 ? fail_at(m, "a call without arguments") : push(m, first);
+    case SETTINGS:
+        return push_kind(m, CK_PICKLE_SETTINGS, 0);
     default:
-        return fail_at(m, "a storage is made, not named");
+        return fail_at(m, "call of a storage type");
     }
 }
 
-/* Attributes (a state_dict has _metadata) are left out. */
+/* Ignores attributes: a state_dict has _metadata, settings have their values. */
 static int build(struct machine *m)
 {
-    if (m->height - floor_of(m) < 2 || !is_kind(m, m->stack[m->height - 2], CK_PICKLE_DICT))
-        return fail_at(m, "attributes of what is no dict");
+    int32_t of = m->height - floor_of(m) < 2 ? -1 : m->stack[m->height - 2];
+    if (!is_kind(m, of, CK_PICKLE_DICT) && !is_kind(m, of, CK_PICKLE_SETTINGS))
+        return fail_at(m, "attributes of a node that is not a dict");
     m->height--;
     return COKE_OK;
 }
 
+/* Persistent id: the tuple that torch.save writes in place of the bytes of a tensor. */
 static int make_storage(struct machine *m)
 {
     int32_t id = top(m);
     if (!is_kind(m, id, CK_PICKLE_TUPLE))
-        return fail_at(m, "a storage's name is no tuple");
+        return fail_at(m, "the id of a storage is not a tuple");
     m->height--;
     return push_new(m, (struct ck_pickle_node){CK_PICKLE_STORAGE, id, -1, 0, 0});
 }
@@ -372,9 +414,9 @@ static int memo_put(struct machine *m, uint64_t i)
 {
     int32_t node = top(m);
     if (node < 0)
-        return fail_at(m, "nothing to remember");
-    if (i > m->p->size) /* every number takes a byte or more to say */
-        return fail_at(m, "a memo larger than the pickle");
+        return fail_at(m, "memo put with an empty stack");
+    if (i > m->p->size) /* each entry takes at least one byte of the pickle */
+        return fail_at(m, "memo index larger than the pickle");
     for (; (uint64_t)m->memos <= i; m->memos++) {
         int rc = CK_VEC_RESERVE(m->memo, m->room_memo, m->memos + 1);
         if (rc)
@@ -399,11 +441,11 @@ static int memo_get(struct machine *m, int bytes)
     if (rc)
         return rc;
     if (i >= (uint64_t)m->memos || m->memo[i] < 0)
-        return fail_at(m, "nothing was remembered under this number");
+        return fail_at(m, "undefined memo index");
     return push(m, m->memo[i]);
 }
 
-/* MEMOIZE numbers what it remembers by how much there is already. */
+/* MEMOIZE uses the number of entries as the index. */
 static int memoize(struct machine *m)
 {
     return memo_put(m, (uint64_t)m->memos);
@@ -418,7 +460,7 @@ static int skip(struct machine *m, size_t n)
 static int stop(struct machine *m)
 {
     if (m->height != 1 || m->marks)
-        return fail_at(m, "it ends with more or less than one object");
+        return fail_at(m, "it does not end with exactly one object");
     m->p->root = m->stack[0];
     m->ended = 1;
     return COKE_OK;
@@ -435,10 +477,9 @@ static int run(struct machine *m, unsigned char opcode)
         return stop(m);
     case 'N':
         return push_kind(m, CK_PICKLE_NONE, 0);
-    case 0x88: /* NEWTRUE */
-        return push_kind(m, CK_PICKLE_BOOL, 1);
-    case 0x89: /* NEWFALSE */
-        return push_kind(m, CK_PICKLE_BOOL, 0);
+    case 0x88:
+    case 0x89: /* NEWTRUE, NEWFALSE */
+        return push_kind(m, CK_PICKLE_BOOL, opcode == 0x88);
     case 'K':
         return push_unsigned(m, 1);
     case 'M':
@@ -484,6 +525,7 @@ static int run(struct machine *m, unsigned char opcode)
     case 'u':
         return add_items(m, pop_mark(m), 2);
     case 'R':
+    case 0x81: /* NEWOBJ */
         return reduce(m);
     case 'b':
         return build(m);
@@ -502,8 +544,8 @@ static int run(struct machine *m, unsigned char opcode)
     default:
         m->at--;
         return ck_fail(COKE_EFORMAT,
-                       "%s: byte %zu of its pickle: opcode 0x%02x is not one that tensors need",
-                       m->p->path, m->at, opcode);
+                       "%s: byte %zu of its pickle: opcode 0x%02x is not supported", m->p->path,
+                       m->at, opcode);
     }
 }
 
@@ -517,7 +559,7 @@ int ck_pickle_read(struct ck_pickle *p, const char *path, const unsigned char *d
     p->size = size < CK_PICKLE_MAX ? size : CK_PICKLE_MAX;
     while (!m.ended) {
         if (m.at == CK_PICKLE_MAX)
-            CK_FAIL(COKE_EFORMAT, "%s: a pickle of more than %d bytes is not read", path,
+            CK_FAIL(COKE_EFORMAT, "%s: the pickle is longer than the limit of %d bytes", path,
                     CK_PICKLE_MAX);
         CK_TRY(take(&m, 1, &opcode));
         CK_TRY(run(&m, *opcode));

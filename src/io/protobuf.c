@@ -1,10 +1,11 @@
-/* protobuf.c - messages of protocol buffers, written field by field. */
+/* protobuf.c - protocol buffer messages, written field by field. */
 #include "io/protobuf.h"
 
 #include <string.h>
 
 enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
+/* All output passes here. It keeps counting after an error, so both runs of a fill agree. */
 static void put(struct ck_proto *p, const void *data, size_t n)
 {
     if (p->at && n)
@@ -14,6 +15,7 @@ static void put(struct ck_proto *p, const void *data, size_t n)
     p->n += n;
 }
 
+/* Seven bits per byte, least significant first; bit 7 = more follow. */
 static void put_varint(struct ck_proto *p, uint64_t x)
 {
     for (; x >= 128; x >>= 7)

@@ -1,7 +1,7 @@
-/* protobuf.h - messages of protocol buffers, written field by field.
+/* protobuf.h - protocol buffer messages, written field by field.
  *
- * A message within a message goes after its own length: what fills it runs twice, first to
- * count. Floats are little-endian, as are the machines this runs on. */
+ * A nested message is preceded by its length, so its fill callback runs twice: first to count,
+ * then to write. Floats are stored little-endian, which every supported machine is. */
 #ifndef CK_PROTOBUF_H
 #define CK_PROTOBUF_H
 
@@ -9,12 +9,12 @@
 
 #include <stdint.h>
 
-/* Takes bytes: into memory, into a file, or, zeroed, only counts them. */
+/* Destination of bytes: memory, a file or, if zeroed, a counter only. */
 struct ck_proto {
     size_t n;          /* bytes so far */
-    unsigned char *at; /* memory with room for all, or NULL */
+    unsigned char *at; /* memory with room for all (borrowed), or NULL */
     struct ck_writer *file;
-    int status; /* of the first write that failed */
+    int status; /* status of the first write that failed */
 };
 
 void ck_proto_int(struct ck_proto *p, int field, int64_t x);
@@ -23,6 +23,7 @@ void ck_proto_double(struct ck_proto *p, int field, double x);
 void ck_proto_bytes(struct ck_proto *p, int field, const void *data, size_t n);
 void ck_proto_text(struct ck_proto *p, int field, const char *text);
 
+/* Writes the fields of a message; must write the same bytes in both calls. */
 typedef void ck_proto_fill(struct ck_proto *p, const void *message);
 void ck_proto_message(struct ck_proto *p, int field, ck_proto_fill *fill, const void *message);
 

@@ -1,7 +1,8 @@
-/* record.c - JSON read: whole documents, and files with one document a line. */
+/* record.c - reads JSON: whole documents, and files with one document per line. */
 #include "io/record.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "io/load.h"
 
 #include <jansson.h>
@@ -10,12 +11,13 @@
 #include <string.h>
 
 enum {
-    DOCUMENT_MAX = 64 << 20, /* bytes; jansson takes some twenty times as much memory */
-    LINES_MAX = 1 << 30,
+    DOCUMENT_MAX = 64 << 20, /* bytes; jansson takes about 20 times as much memory */
+    LINES_MAX = 1 << 30,     /* bytes of a file of lines */
     LINE_MAX_BYTES = 1 << 20,
-    VALUE_MAX = 512
+    VALUE_MAX = 512 /* bytes of a value as text */
 };
 
+/* NULL if the record is empty or has no such key: accessors chain without checks. */
 static const json_t *find(struct ck_record r, const char *key)
 {
     return r.object ? json_object_get(r.object, key) : NULL;
@@ -38,6 +40,7 @@ int ck_record_has(struct ck_record r, const char *key)
     return find(r, key) != NULL;
 }
 
+/* Anything but an object becomes the empty record. */
 static struct ck_record of(const json_t *v)
 {
     return (struct ck_record){json_is_object(v) ? v : NULL};
@@ -60,6 +63,7 @@ struct ck_record ck_record_item(struct ck_record r, const char *key, int64_t i)
 
 /* ---- values as text ---- */
 
+/* Numbers only; a list that does not fit is cut off. */
 static void list_text(const json_t *list, char out[VALUE_MAX])
 {
     size_t used = 0, i;
@@ -68,11 +72,12 @@ static void list_text(const json_t *list, char out[VALUE_MAX])
     json_array_foreach(list, i, item)
     {
         if (used + 32 < VALUE_MAX)
-            used += (size_t)snprintf(out + used, VALUE_MAX - used, "%s%.12g", i ? ", " : "",
-                                     json_number_value(item));
+            used += (size_t)ck_format(out + used, VALUE_MAX - used, "%s%.12g", i ? ", " : "",
+                                      json_number_value(item));
     }
 }
 
+/* Valid as long as v and out. */
 static const char *value_text(const json_t *v, char out[VALUE_MAX])
 {
     if (json_is_string(v))
@@ -80,7 +85,7 @@ static const char *value_text(const json_t *v, char out[VALUE_MAX])
     if (json_is_array(v))
         list_text(v, out);
     else if (json_is_number(v))
-        snprintf(out, VALUE_MAX, "%.12g", json_number_value(v));
+        ck_format(out, VALUE_MAX, "%.12g", json_number_value(v));
     else
         snprintf(out, VALUE_MAX, "%s", json_is_true(v) ? "yes" : json_is_false(v) ? "no" : "");
     return out;
@@ -101,7 +106,8 @@ void ck_record_each(struct ck_record r,
 
 /* ---- files ---- */
 
-/* line 0: the document is the whole file. */
+/* Parses one object; *out is the caller's to json_decref. line 0: the document is the whole
+ * file. */
 static int parse(const char *path, int64_t line, const char *text, size_t n, json_t **out)
 {
     json_error_t error;
@@ -132,6 +138,7 @@ done:
     return rc;
 }
 
+/* The document lives only during the call of take. */
 static int read_line(const char *path, int64_t number, const char *line, size_t n,
                      int (*take)(void *arg, struct ck_record r), void *arg)
 {
@@ -146,6 +153,7 @@ done:
     return rc;
 }
 
+/* A last line without a newline is ignored: a running job may still be writing it. */
 int ck_record_read_lines(const char *path, int (*take)(void *arg, struct ck_record r),
                          void *arg)
 {

@@ -1,12 +1,13 @@
-/* rows_file.c - several mapped files as one list of rows.
+/* rows_file.c - joins several mapped files into one list of rows.
  *
- * A file that another process truncates while it is mapped raises SIGBUS; nothing here guards
- * against that. No access pattern is announced at open: clustering reads in random order in the
- * epochs and in file order at the end. */
+ * All access to the files is in ck_guard_call: a file that another process truncates is an
+ * error. Opening advises no access pattern: clustering reads in random order during the epochs
+ * and in file order at the end. */
 #include "io/rows_file.h"
 #include "io/convert.h"
 #include "io/spool.h"
 #include "core/error.h"
+#include "core/guard.h"
 #include "core/mem.h"
 
 #include <errno.h>
@@ -18,11 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { AHEAD = 6 }; /* rows */
+enum { AHEAD = 6 }; /* prefetch distance, rows */
 
 struct file_rows {
     struct coke_rows base;
-    struct ck_part *part;
+    struct ck_part *part; /* [nparts], in row order */
     int nparts;
     char name[256];
     char note[512];
@@ -30,6 +31,7 @@ struct file_rows {
 
 /* ---- access ---- */
 
+/* The part that contains a valid row, by binary search. */
 static const struct ck_part *find_part(const struct file_rows *f, int64_t row)
 {
     int low = 0, high = f->nparts - 1;
@@ -55,9 +57,9 @@ static int copy_row(const struct ck_part *p, int64_t row, float *out)
     return COKE_OK;
 }
 
-/* Rows in random order are not in any cache: the next few are asked for while this one is
- * copied (128 columns, one thread: f4 11 -> 14, f2 3.6 -> 11 million rows a second). Inlined by
- * force, for gcc drops calls of a function that does nothing but prefetch. */
+/* Rows in random order miss every cache, so prefetch the next few while this one is copied (128
+ * columns, one thread: f4 11 -> 14, f2 3.6 -> 11 million rows per second). Forced inline,
+ * because gcc drops calls of a function that does nothing but prefetch. */
 static inline __attribute__((always_inline)) void fetch_ahead(const struct file_rows *f,
                                                               int64_t row)
 {
@@ -70,27 +72,49 @@ static inline __attribute__((always_inline)) void fetch_ahead(const struct file_
         __builtin_prefetch(p + at);
 }
 
-static int get(struct coke_rows *r, const int64_t *index, int n, float *out, int ld)
+/* One call of get. */
+struct request {
+    const struct file_rows *rows;
+    const int64_t *index; /* [n] */
+    int n, ld;
+    float *out;                          /* [n][ld] */
+    const struct ck_part *volatile part; /* being read; known when a fault ends the call */
+};
+
+/* Called by ck_guard_call: holds nothing. */
+static int copy_rows(void *arg)
 {
-    const struct file_rows *f = (const struct file_rows *)r;
-    for (int i = 0; i < n; i++, out += ld) {
-        int64_t row = index[i];
+    struct request *q = arg;
+    const struct file_rows *f = q->rows;
+    const struct coke_rows *r = &f->base;
+    float *out = q->out;
+    for (int i = 0; i < q->n; i++, out += q->ld) {
+        int64_t row = q->index[i];
         if (row < 0 || row >= r->n)
-            return ck_fail(COKE_EFAIL, "%s: row %lld was asked for, there are %lld", r->name,
-                           (long long)row, (long long)r->n);
-        if (i + AHEAD < n)
-            fetch_ahead(f, index[i + AHEAD]);
+            return ck_fail(COKE_EFAIL, "%s: row %lld requested, but there are only %lld",
+                           r->name, (long long)row, (long long)r->n);
+        if (i + AHEAD < q->n)
+            fetch_ahead(f, q->index[i + AHEAD]);
         const struct ck_part *p = f->nparts == 1 ? f->part : find_part(f, row);
-        int rc = copy_row(p, row - p->first, out);
-        if (rc)
-            return rc;
-        for (int j = r->dim; j < ld; j++)
+        q->part = p;
+        CK_RETURN_IF(copy_row(p, row - p->first, out));
+        for (int j = r->dim; j < q->ld; j++)
             out[j] = 0.0f;
     }
     return COKE_OK;
 }
 
-/* Rows [begin, end) of one part; a hint only, so failures are of no interest. */
+/* Reads only, so several threads may call it at the same time. */
+static int get(struct coke_rows *r, const int64_t *index, int n, float *out, int ld)
+{
+    struct request q = {
+        .rows = (const struct file_rows *)r, .index = index, .n = n, .ld = ld, .out = out};
+    int rc = ck_guard_call(copy_rows, &q);
+    return rc == COKE_EIO ? ck_fail_prefix(rc, "%s: ", q.part->name) : rc;
+}
+
+/* Asks the kernel to read ahead rows [begin, end) of one part. Best effort: errors are
+ * ignored. */
 static void advise(const struct ck_part *p, int64_t begin, int64_t end)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -130,7 +154,8 @@ static void release(struct coke_rows *r)
 
 /* ---- opening ---- */
 
-/* Where a path leads to when it is not a regular file: standard input or a pipe. -1 = it is. */
+/* Opens standard input or a pipe, blocking until the pipe has a writer; *fd = -1 if path is
+ * neither. The caller closes *fd. */
 static int open_pipe(const char *path, int *fd)
 {
     struct stat st;
@@ -149,15 +174,16 @@ static const char *shown_name(const char *path)
     return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
-/* Standard input may be a file from its beginning (coke < x.npy): nothing to spool then. */
+/* Standard input may be a file at its beginning (coke < x.npy), which needs no spooling. */
 static int is_whole_file(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
 }
 
+/* Appends one part. On failure the caller releases it with the others. */
 static int open_part(struct file_rows *f, const char *path,
-                     const struct coke_rows_options *options)
+                     const struct ck_rows_options *options)
 {
     struct ck_part *p = &f->part[f->nparts++];
     int rc = COKE_OK, fd = -1;
@@ -179,6 +205,7 @@ done:
     return rc;
 }
 
+/* Numbers the rows of all parts consecutively, in the order of the paths. */
 static int join_parts(struct file_rows *f)
 {
     struct coke_rows *r = &f->base;
@@ -201,7 +228,7 @@ static int join_parts(struct file_rows *f)
 }
 
 static int open_files(struct coke_rows **out, const char *const *paths, int npaths,
-                      const struct coke_rows_options *options)
+                      const struct ck_rows_options *options)
 {
     int rc = COKE_OK;
     struct file_rows *f = ck_calloc_array(1, sizeof *f);
@@ -227,14 +254,14 @@ done:
 }
 
 int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                 const struct coke_rows_options *options)
+                 const struct ck_rows_options *options)
 {
     int stdins = 0, fd = -1;
     *out = NULL;
     for (int i = 0; i < npaths; i++)
         stdins += strcmp(paths[i], "-") == 0;
     if (stdins > 1)
-        return ck_fail(COKE_EUSAGE, "-: standard input can be read once only");
+        return ck_fail(COKE_EUSAGE, "-: standard input can be read only once");
     if (!options || !options->one_pass)
         return open_files(out, paths, npaths, options);
     if (stdins && npaths > 1)
@@ -245,7 +272,6 @@ int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
     if (fd < 0)
         return open_files(out, paths, npaths, options);
     return ck_rows_open_stream(out, fd, shown_name(paths[0]));
-    return COKE_OK;
 }
 
 void ck_rows_free(struct coke_rows *rows)

@@ -2,13 +2,14 @@
 #ifndef CK_ROWS_FILE_H
 #define CK_ROWS_FILE_H
 
-#include "coke.h"
+#include "coke/types.h"
 #include "core/rows.h"
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/rows_options.h"
 #include "io/vecs.h"
 
-/* One file of rows: a mapped .npy, .fvecs or .bvecs. */
+/* One file of rows: a mapped .npy, .fvecs or .bvecs. Owns name and map. */
 struct ck_part {
     char *name;
     struct ck_map map;
@@ -16,20 +17,27 @@ struct ck_part {
     enum ck_dtype dtype;
     int is_vecs;
     struct ck_vecs vecs; /* dim, n and stride also for .npy */
-    int64_t first;       /* row number of its first row in the whole */
+    int64_t first;       /* number of its first row among the rows of all files */
 };
 
-/* Names the format of p->map by its content and p->name, and checks it. */
+/* Detects the format of p->map by its content and p->name, and validates it. Fills everything
+ * but `first`. */
 int ck_part_parse(struct ck_part *p);
 void ck_part_release(struct ck_part *p);
 
-/* A two-dimensional array of a type that rows are made of, with at least one row and column. */
+/* Checks that the array can be rows: two dimensions, a row type, at least one row and
+ * column. */
 int ck_rows_check_npy(const struct ck_npy *a, const char *name);
 
+/* Joins files of equal dimension into one list of rows. Several threads may call get at the
+ * same time, except on a one-pass stream. The caller frees *out with ck_rows_free; NULL on
+ * failure. */
 int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                 const struct coke_rows_options *options);
-/* Rows read once, in order, from a pipe (see core/rows.h: one_pass). Takes fd. */
+                 const struct ck_rows_options *options);
+/* Rows of a pipe, read once and in order (one_pass in core/rows.h). Takes ownership of fd, also
+ * on failure. */
 int ck_rows_open_stream(struct coke_rows **out, int fd, const char *name);
+/* Borrows x [n][dim], which must outlive the rows. */
 int ck_rows_from_array(struct coke_rows **out, const float *x, int64_t n, int32_t dim);
 void ck_rows_free(struct coke_rows *rows);
 

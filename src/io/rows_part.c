@@ -1,21 +1,23 @@
-/* rows_part.c - one file of rows: which format it has, and whether it is sound. */
+/* rows_part.c - one file of rows: detects and validates its format. */
 #include "io/rows_file.h"
 #include "io/convert.h"
 #include "core/error.h"
+#include "core/guard.h"
 #include "core/mem.h"
+#include "core/text.h"
 
 #include <string.h>
-#include <strings.h>
 
+/* Rows are a non-empty two-dimensional array of a type that ck_convert_f32 converts. */
 int ck_rows_check_npy(const struct ck_npy *a, const char *name)
 {
     if (a->ndim != 2)
         return ck_fail(COKE_EFORMAT,
-                       "%s: an array of %d dimension%s; rows need two: vectors and columns",
+                       "%s: the array has %d dimension%s; rows need two: vectors and columns",
                        name, a->ndim, a->ndim == 1 ? "" : "s");
     if (!ck_convert_is_row(a->dtype))
-        return ck_fail(COKE_EFORMAT, "%s: dtype %s; rows are read from f4, f2, f8, u1 or i1",
-                       name, ck_npy_dtype(a->dtype));
+        return ck_fail(COKE_EFORMAT, "%s: dtype %s; rows must be f4, f2, f8, u1 or i1", name,
+                       ck_npy_dtype(a->dtype));
     if (a->shape[0] == 0)
         return ck_fail(COKE_EFORMAT, "%s: no rows", name);
     if (a->shape[1] == 0)
@@ -26,6 +28,7 @@ int ck_rows_check_npy(const struct ck_npy *a, const char *name)
     return COKE_OK;
 }
 
+/* Describes a .npy by the same fields as a .fvecs whose records have no header. */
 static int parse_npy(struct ck_part *p)
 {
     struct ck_npy a;
@@ -43,6 +46,7 @@ static int parse_npy(struct ck_part *p)
     return COKE_OK;
 }
 
+/* p->dtype is already set from the name. */
 static int parse_vecs(struct ck_part *p)
 {
     p->is_vecs = 1;
@@ -58,20 +62,29 @@ static int fail_unknown(const struct ck_part *p)
     if (p->map.size > 4 && memcmp(p->map.data, "PK\3\4", 4) == 0)
         hint = " (a .npz or zip must be unpacked first)";
     return ck_fail(COKE_EFORMAT,
-                   "%s: unknown format%s; read are .npy (f4 f2 f8 u1 i1), .fvecs and .bvecs",
+                   "%s: unknown format%s; supported: .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs",
                    p->name, hint);
 }
 
-int ck_part_parse(struct ck_part *p)
+/* The content decides before the name, because .npy files may have any name. Called by
+ * ck_guard_call: holds nothing. */
+static int parse(void *arg)
 {
+    struct ck_part *p = arg;
     size_t n = strlen(p->name);
     if (ck_npy_is_magic(p->map.data, p->map.size))
         return parse_npy(p);
     if (ck_vecs_is_name(p->name, &p->dtype))
         return parse_vecs(p);
-    if (n >= 4 && strcasecmp(p->name + n - 4, ".npy") == 0)
-        return parse_npy(p); /* says what is wrong with it */
+    if (n >= 4 && ck_text_same(p->name + n - 4, ".npy"))
+        return parse_npy(p); /* fails with the reason */
     return fail_unknown(p);
+}
+
+int ck_part_parse(struct ck_part *p)
+{
+    int rc = ck_guard_call(parse, p);
+    return rc == COKE_EIO ? ck_fail_prefix(rc, "%s: ", p->name) : rc;
 }
 
 void ck_part_release(struct ck_part *p)

@@ -1,8 +1,8 @@
-/* rows_stream.c - rows of a .npy that comes through a pipe, once and in order.
+/* rows_stream.c - rows of a .npy read from a pipe, once and in order.
  *
- * The first rows are kept in memory, as they came, until a later one is asked for: options and
- * first centers are chosen from them. They are also the proof that the header does not lie
- * about the length of a row, before anyone allocates by it. */
+ * The first rows stay in memory, in their stored type, until a later row is requested: options
+ * and initial centers are chosen from them. Reading them also proves the row length in the
+ * header before any caller allocates by it. One thread at a time. */
 #include "io/rows_file.h"
 #include "io/convert.h"
 #include "io/spool.h"
@@ -21,11 +21,11 @@ struct stream_rows {
     int fd;
     char *name;
     size_t row_bytes;
-    unsigned char *head;  /* [base.head][row_bytes], or NULL when it is gone */
-    unsigned char *chunk; /* rows read ahead */
+    unsigned char *head;  /* [base.head][row_bytes], NULL once released */
+    unsigned char *chunk; /* [chunk_rows][row_bytes], read ahead */
     size_t chunk_rows;
     int64_t chunk_first, chunk_n; /* rows now in chunk */
-    int64_t last;                 /* largest row given so far, after the head */
+    int64_t last;                 /* largest row returned so far, after the head */
 };
 
 static int fail_short(const struct stream_rows *s, int64_t bytes)
@@ -33,7 +33,7 @@ static int fail_short(const struct stream_rows *s, int64_t bytes)
     return ck_npy_fail_size(&s->npy, s->name, bytes);
 }
 
-/* Grown as the data come: a header may claim anything. */
+/* Grows with the data that arrive: the header may claim any size. */
 static int read_head(struct stream_rows *s)
 {
     size_t want = (size_t)s->base.head * s->row_bytes, room = 0, used = 0;
@@ -55,7 +55,7 @@ static int read_head(struct stream_rows *s)
     return COKE_OK;
 }
 
-/* The head is no longer needed; from here on rows pass through a chunk. */
+/* Releases the head; from here on rows pass through a chunk. */
 static int leave_head(struct stream_rows *s)
 {
     ck_free(s->head);
@@ -65,6 +65,7 @@ static int leave_head(struct stream_rows *s)
     return s->chunk ? COKE_OK : COKE_ENOMEM;
 }
 
+/* Replaces the chunk by the next rows. After the last one it checks that the input ends. */
 static int read_chunk(struct stream_rows *s)
 {
     int64_t first = s->chunk_first + s->chunk_n, left = s->base.n - first;
@@ -80,12 +81,12 @@ static int read_chunk(struct stream_rows *s)
     return n == left ? ck_spool_expect_end(s->fd, s->name, (long long)s->npy.bytes) : COKE_OK;
 }
 
-/* *src is where row lies, after reading up to it. */
+/* Reads up to `row`; *src is its data, valid until the next call. */
 static int reach(struct stream_rows *s, int64_t row, const unsigned char **src)
 {
     int rc = COKE_OK;
     if (row < 0 || row >= s->base.n)
-        CK_FAIL(COKE_EFAIL, "%s: row %lld was asked for, there are %lld", s->name,
+        CK_FAIL(COKE_EFAIL, "%s: row %lld requested, but there are only %lld", s->name,
                 (long long)row, (long long)s->base.n);
     if (row < s->base.head && s->head) {
         *src = s->head + (size_t)row * s->row_bytes;
@@ -93,7 +94,7 @@ static int reach(struct stream_rows *s, int64_t row, const unsigned char **src)
     }
     if (row <= s->last)
         CK_FAIL(COKE_EFAIL,
-                "%s: row %lld was asked for after row %lld; a pipe gives its rows "
+                "%s: row %lld requested after row %lld; a pipe delivers rows "
                 "once, in order",
                 s->name, (long long)row, (long long)s->last);
     if (!s->chunk)
@@ -136,6 +137,7 @@ static void release(struct coke_rows *r)
     ck_free(s);
 }
 
+/* Reads the header and the head, so that a wrong file fails at opening. */
 static int start(struct stream_rows *s)
 {
     unsigned char *header = NULL;

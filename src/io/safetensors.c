@@ -1,11 +1,13 @@
-/* safetensors.c - states in the safetensors format, each tensor with a checksum.
+/* safetensors.c - reads and writes states in the safetensors format, with a checksum per
+ * tensor.
  *
- * u64 length of the header, the header as JSON: name -> dtype, shape, data_offsets, and
- * __metadata__ of text -> text; then the data, without holes (huggingface/safetensors). */
+ * Format: u64 length of the header, the header as JSON (name -> dtype, shape, data_offsets, and
+ * __metadata__ of text -> text), then the data without holes (huggingface/safetensors). */
 #include "io/safetensors.h"
 #include "io/convert.h"
 #include "io/json.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 
 #include <jansson.h>
@@ -15,13 +17,16 @@
 
 static const char meta_key[] = "__metadata__";
 static const char sum_prefix[] = "xxh3.";
+static const char meta_sum_key[] = "xxh3-metadata";
 enum { ALIGN = 64, SUM_PREFIX = 5, SUM_TEXT = 17 };
 
+/* What a state that was read owns: the map that its tensors point into. */
 struct backing {
     struct ck_map map;
     int checked;
 };
 
+/* One tensor of the header; begin and end are byte offsets in the data. */
 struct entry {
     const char *name; /* borrowed from the JSON */
     enum ck_dtype dtype;
@@ -30,7 +35,7 @@ struct entry {
     int64_t begin, end;
 };
 
-/* A file being read. */
+/* A file being read; owns header and entry, borrows the rest. */
 struct reader {
     const char *path;
     json_t *header;
@@ -47,6 +52,34 @@ static void sum_text(const void *data, size_t n, char out[SUM_TEXT])
     snprintf(out, SUM_TEXT, "%016llx", (unsigned long long)XXH3_64bits(n ? data : "", n));
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Hashes all entries of the metadata but the checksum itself, each as key and value with their
+ * final zeros, in the order of the keys: other programs may write them in another order. */
+static int sum_meta(json_t *meta, char out[SUM_TEXT])
+{
+    uint64_t sum = 0;
+    int n = 0;
+    const char **key = ck_alloc_array(json_object_size(meta) + 1, sizeof *key);
+    if (!key)
+        return COKE_ENOMEM;
+    for (void *i = json_object_iter(meta); i; i = json_object_iter_next(meta, i))
+        if (strcmp(json_object_iter_key(i), meta_sum_key) != 0)
+            key[n++] = json_object_iter_key(i);
+    qsort(key, (size_t)n, sizeof *key, by_text);
+    for (int i = 0; i < n; i++) {
+        const char *value = json_string_value(json_object_get(meta, key[i]));
+        sum = ck_hash(key[i], strlen(key[i]) + 1, sum);
+        sum = ck_hash(value, strlen(value) + 1, sum);
+    }
+    ck_free(key);
+    snprintf(out, SUM_TEXT, "%016llx", (unsigned long long)sum);
+    return COKE_OK;
+}
+
 /* ---- reading ---- */
 
 static void release_backing(void *p)
@@ -56,6 +89,7 @@ static void release_backing(void *p)
     ck_free(b);
 }
 
+/* Checks the size before it parses: the header of a wrong file may claim any length. */
 static int parse_header(struct reader *r, const struct ck_map *map)
 {
     uint64_t n;
@@ -73,8 +107,8 @@ static int parse_header(struct reader *r, const struct ck_map *map)
         return ck_fail(COKE_EFORMAT, "%s: not safetensors but a NumPy array", r->path);
     if (n > CK_SAFETENSORS_HEADER_MAX)
         return ck_fail(COKE_EFORMAT,
-                       "%s: not safetensors: a header of %llu bytes; at most %d are read",
-                       r->path, (unsigned long long)n, CK_SAFETENSORS_HEADER_MAX);
+                       "%s: not safetensors: header of %llu bytes; the limit is %d", r->path,
+                       (unsigned long long)n, CK_SAFETENSORS_HEADER_MAX);
     if (n > map->size - 8)
         return ck_fail(COKE_EFORMAT, "%s: the header claims %llu bytes, the file has %zu",
                        r->path, (unsigned long long)n, map->size);
@@ -91,6 +125,22 @@ static int parse_header(struct reader *r, const struct ck_map *map)
     return ck_fail(COKE_EFORMAT, "%s: header: %s", r->path, error.text);
 }
 
+/* Files of other programs and of earlier versions have no checksum of the metadata. */
+static int check_meta(const struct reader *r)
+{
+    char sum[SUM_TEXT];
+    const char *expected = json_string_value(json_object_get(r->meta, meta_sum_key));
+    if (!expected)
+        return COKE_OK;
+    CK_RETURN_IF(sum_meta(r->meta, sum));
+    if (strcmp(sum, expected) == 0)
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT,
+                   "%s: the metadata are damaged: checksum %s does not match %.20s", r->path,
+                   sum, expected);
+}
+
+/* Copies the metadata except the checksums, which check_sum looks up in the header. */
 static int read_meta(struct reader *r, struct ck_state *out)
 {
     r->meta = json_object_get(r->header, meta_key);
@@ -103,13 +153,13 @@ static int read_meta(struct reader *r, struct ck_state *out)
         const json_t *value = json_object_iter_value(i);
         if (!json_is_string(value))
             return ck_fail(COKE_EFORMAT, "%s: metadata '%s' is not text", r->path, key);
-        if (strncmp(key, sum_prefix, SUM_PREFIX) == 0)
+        if (strncmp(key, sum_prefix, SUM_PREFIX) == 0 || strcmp(key, meta_sum_key) == 0)
             continue;
         int rc = ck_state_add_meta(out, key, json_string_value(value));
         if (rc)
             return rc;
     }
-    return COKE_OK;
+    return check_meta(r);
 }
 
 static int read_dtype(const struct reader *r, struct entry *e, const json_t *value)
@@ -122,8 +172,8 @@ static int read_dtype(const struct reader *r, struct entry *e, const json_t *val
             e->dtype = (enum ck_dtype)t;
             return COKE_OK;
         }
-    return ck_fail(COKE_EFORMAT, "%s: tensor '%s': dtype '%s' is not read", r->path, e->name,
-                   text);
+    return ck_fail(COKE_EFORMAT, "%s: tensor '%s': dtype '%s' is not supported", r->path,
+                   e->name, text);
 }
 
 static int read_shape(const struct reader *r, struct entry *e, const json_t *value)
@@ -133,7 +183,7 @@ static int read_shape(const struct reader *r, struct entry *e, const json_t *val
     if (!json_is_array(value))
         return ck_fail(COKE_EFORMAT, "%s: tensor '%s' has no shape", r->path, e->name);
     if (json_array_size(value) > CK_MAX_DIMS)
-        return ck_fail(COKE_EFORMAT, "%s: tensor '%s' has %zu dimensions; at most %d are read",
+        return ck_fail(COKE_EFORMAT, "%s: tensor '%s' has %zu dimensions; the limit is %d",
                        r->path, e->name, json_array_size(value), CK_MAX_DIMS);
     json_array_foreach(value, i, length)
     {
@@ -154,7 +204,7 @@ static int read_offsets(const struct reader *r, struct entry *e, const json_t *v
     e->end = json_integer_value(end);
     if (e->begin < 0 || e->end < e->begin || e->end > r->data_size)
         return ck_fail(
-            COKE_EFORMAT, "%s: tensor '%s' lies at bytes %lld to %lld of %lld bytes of data",
+            COKE_EFORMAT, "%s: tensor '%s' is at bytes %lld to %lld of %lld bytes of data",
             r->path, e->name, (long long)e->begin, (long long)e->end, (long long)r->data_size);
     return COKE_OK;
 }
@@ -166,12 +216,12 @@ static int read_entry(const struct reader *r, struct entry *e, const json_t *val
     CK_RETURN_IF(read_shape(r, e, json_object_get(value, "shape")));
     CK_RETURN_IF(read_offsets(r, e, json_object_get(value, "data_offsets")));
     if (!ck_shape_size(e->dtype, e->ndim, e->shape, &elements, &bytes))
-        return ck_fail(COKE_EFORMAT, "%s: the shape of tensor '%s' is too large for any file",
-                       r->path, e->name);
+        return ck_fail(COKE_EFORMAT, "%s: the size of tensor '%s' overflows 63 bits", r->path,
+                       e->name);
     if (bytes != e->end - e->begin)
         return ck_fail(
             COKE_EFORMAT,
-            "%s: tensor '%s' needs %lld bytes by its shape, and has %lld by its offsets",
+            "%s: tensor '%s' needs %lld bytes by its shape but has %lld by its offsets",
             r->path, e->name, (long long)bytes, (long long)(e->end - e->begin));
     return COKE_OK;
 }
@@ -194,7 +244,7 @@ static int read_entries(struct reader *r)
     return COKE_OK;
 }
 
-/* Empty tensors share their place with the next one and come first. */
+/* Sorts by offset; an empty tensor has the offset of the next one and comes first. */
 static int by_place(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -205,7 +255,8 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* The data must be one chain from the first to the last byte. */
+/* The tensors must cover the data from the first to the last byte, without holes or
+ * overlaps. */
 static int check_chain(struct reader *r)
 {
     int64_t at = 0;
@@ -226,6 +277,7 @@ static int check_chain(struct reader *r)
     return COKE_OK;
 }
 
+/* Verifies the checksum if the file has one; files of other writers have none. */
 static int check_sum(const struct reader *r, const struct entry *e, int *checked)
 {
     char sum[SUM_TEXT];
@@ -258,7 +310,7 @@ int ck_safetensors_read(const char *path, struct ck_state *out)
         return COKE_ENOMEM;
     out->backing = b;
     out->release_backing = release_backing;
-    CK_TRY(ck_map_open(&b->map, path));
+    CK_TRY(ck_map_load(&b->map, path));
     CK_TRY(parse_header(&r, &b->map));
     CK_TRY(read_meta(&r, out));
     CK_TRY(read_entries(&r));
@@ -293,6 +345,8 @@ static size_t tensor_bytes(const struct ck_tensor *t)
     return (size_t)ck_tensor_elements(t) * ck_dtype_size(t->dtype);
 }
 
+/* File order: wide types first, so that every tensor is aligned to its element size; then by
+ * name, so that equal states give equal bytes. */
 static int by_width_and_name(const void *a, const void *b)
 {
     const struct ck_tensor *x = *(const struct ck_tensor *const *)a;
@@ -303,12 +357,12 @@ static int by_width_and_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Takes the reference to value. */
+/* Takes ownership of value, also on failure. */
 static int set_new(json_t *object, const char *key, json_t *value)
 {
     if (json_object_get(object, key)) {
         json_decref(value);
-        return ck_fail(COKE_EFAIL, "'%s' is there twice", key);
+        return ck_fail(COKE_EFAIL, "duplicate name '%s'", key);
     }
     if (ck_json_is_utf8(key))
         return json_object_set_new(object, key, value) ? fail_memory() : COKE_OK;
@@ -351,13 +405,16 @@ static int add_sum(json_t *meta, const struct ck_tensor *t)
 static int add_meta(json_t *header, const struct ck_state *s,
                     const struct ck_tensor *const *tensor)
 {
+    char sum[SUM_TEXT];
     json_t *meta = json_object();
     int rc = set_new(header, meta_key, meta);
     for (int i = 0; i < s->nmeta && !rc; i++)
         rc = set_text(meta, s->meta[i].key, s->meta[i].value);
     for (int i = 0; i < s->ntensors && !rc; i++)
         rc = add_sum(meta, tensor[i]);
-    return rc;
+    if (!rc)
+        rc = sum_meta(meta, sum);
+    return rc ? rc : set_text(meta, meta_sum_key, sum);
 }
 
 static int add_entry(json_t *header, const struct ck_tensor *t, int64_t begin)
@@ -372,7 +429,8 @@ static int add_entry(json_t *header, const struct ck_tensor *t, int64_t begin)
     return rc ? rc : set_ints(entry, "data_offsets", 2, place);
 }
 
-/* The length and the header, with spaces so that the data begin at a multiple of ALIGN. */
+/* Makes the length and the header, padded with spaces so that the data begin at a multiple of
+ * ALIGN; the caller frees *out, also on failure. */
 static int make_text(const json_t *header, unsigned char **out, size_t *size)
 {
     size_t n = json_dumpb(header, NULL, 0, JSON_COMPACT);
@@ -384,7 +442,7 @@ static int make_text(const json_t *header, unsigned char **out, size_t *size)
         return COKE_ENOMEM;
     uint64_t length = *size - 8;
     if (length > CK_SAFETENSORS_HEADER_MAX)
-        return ck_fail(COKE_EFAIL, "a header of %llu bytes; at most %d are written",
+        return ck_fail(COKE_EFAIL, "header of %llu bytes; the limit is %d",
                        (unsigned long long)length, CK_SAFETENSORS_HEADER_MAX);
     memset(*out, ' ', *size);
     memcpy(*out, &length, 8);

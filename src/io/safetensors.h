@@ -1,24 +1,26 @@
-/* safetensors.h - states in the safetensors format, each tensor with a checksum. */
+/* safetensors.h - reads and writes states in the safetensors format, with a checksum per
+ * tensor. */
 #ifndef CK_SAFETENSORS_H
 #define CK_SAFETENSORS_H
 
 #include "core/state.h"
 #include "io/file.h"
 
-/* The format allows 100 MB. Parsed JSON takes 20 times the memory of its text: our limit (some
- * 30 000 tensors) keeps a hostile header below a second and 100 MB. */
+/* Bytes. The format allows 100 MB, but parsed JSON takes 20 times the memory of its text; this
+ * limit (some 30 000 tensors) keeps a hostile header below a second and 100 MB. */
 enum { CK_SAFETENSORS_HEADER_MAX = 4 << 20 };
 
-/* Overwrites *out with the file's tensors in the order of their data, and its metadata but for
- * the checksums, which are verified. Data are borrowed from the mapped file, which *out owns;
- * other writers may leave them unaligned, so read them through ck_state_copy or memcpy. */
+/* Overwrites *out with the file's tensors in file order and its metadata; checksums are
+ * verified where the file has them, and left out. Tensor data are borrowed from the mapped file,
+ * which *out owns. Files of other writers may be unaligned, so read the data through
+ * ck_state_copy or memcpy. */
 int ck_safetensors_read(const char *path, struct ck_state *out);
 
-/* How many tensors of a state that was read had a checksum. */
+/* The number of tensors of a state that was read from a file whose checksum was verified. */
 int ck_safetensors_checked(const struct ck_state *s);
 
-/* Writes s with a checksum of each tensor in the metadata: "xxh3.NAME", XXH3 of 64 bits in
- * hexadecimal. The bytes depend on s alone. */
+/* Writes s with checksums in the metadata, XXH3 of 64 bits in hexadecimal: "xxh3.NAME" of each
+ * tensor, and "xxh3-metadata" of all other metadata. Equal states give equal bytes. */
 int ck_safetensors_write_to(struct ck_writer *w, const struct ck_state *s);
 int ck_safetensors_write(const char *path, const struct ck_state *s, int force);
 

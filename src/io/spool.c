@@ -1,8 +1,10 @@
-/* spool.c - a .npy from a pipe, kept in a temporary file so that it can be read again. */
+/* spool.c - copies a .npy from a pipe to a temporary file, so that it can be read more than
+ * once. */
 #include "io/spool.h"
 #include "io/npy.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +23,8 @@ static const char *spool_dir(const char *dir)
     return dir && dir[0] ? dir : "/tmp";
 }
 
-/* Not every file system has O_TMPFILE: then a name that is removed at once. */
+/* Creates a file without a name. Falls back to a name that is removed at once where O_TMPFILE
+ * is not supported. */
 static int open_unnamed(const char *dir, int *fd)
 {
     *fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -67,7 +70,7 @@ int ck_spool_expect_end(int fd, const char *name, long long promised)
     size_t got;
     int rc = ck_fd_read(fd, name, &one, 1, &got);
     if (rc == COKE_OK && got)
-        rc = ck_fail(COKE_EFORMAT, "%s: goes on after the %lld bytes that the header promises",
+        rc = ck_fail(COKE_EFORMAT, "%s: more data after the %lld bytes that the header says",
                      name, promised);
     return rc;
 }
@@ -86,10 +89,10 @@ int ck_spool_npy(struct ck_map *out, int fd, const char *name, const char *dir, 
     CK_TRY(copy(fd, name, temp, dir, &a));
     CK_TRY(ck_spool_expect_end(fd, name, (long long)a.bytes));
     CK_TRY(ck_map_fd(out, temp, name));
-    snprintf(note, size,
-             "%s: %.1f MB spooled to a temporary file in %s, because more than one pass is "
-             "needed",
-             name, (double)out->size / 1e6, dir);
+    ck_format(note, size,
+              "%s: %.1f MB spooled to a temporary file in %s, because it must be read more "
+              "than once",
+              name, (double)out->size / 1e6, dir);
 done:
     if (temp >= 0)
         close(temp);

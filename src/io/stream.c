@@ -1,4 +1,4 @@
-/* stream.c - bytes in order from a file or pipe, gunzipped on the way if need be. */
+/* stream.c - reads bytes in order from a file or pipe, and gunzips them if necessary. */
 #include "io/stream.h"
 #include "io/file.h"
 #include "core/error.h"
@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Tar headers are read through this; members between them are skipped over, so that more would
- * mostly be read in vain. */
-enum { BUFFER = 16 << 10, DEFLATE_MOST = 1032, INFLATE_MOST = 1 << 20 };
+/* Bytes. The buffer serves tar headers; the members between them are skipped by seeking, so a
+ * larger buffer would mostly read data in vain. */
+enum { BUFFER = 16 << 10, DEFLATE_MAX = 1032, INFLATE_MAX = 1 << 20 };
 
-/* ---- compressions that are not read ---- */
+/* ---- unsupported compressions ---- */
 
 static const struct {
     const char *name, *command;
@@ -42,7 +42,7 @@ static int refuse_foreign(const struct ck_stream *s)
 
 /* ---- the input ---- */
 
-/* Fills the buffer, which is empty. */
+/* Fills the buffer, which must be empty. */
 static int refill(struct ck_stream *s)
 {
     s->from = s->until = 0;
@@ -51,6 +51,7 @@ static int refill(struct ck_stream *s)
     return rc;
 }
 
+/* zlib allocates through core/mem.h, so that the tests' failing allocations reach it. */
 static voidpf zlib_alloc(voidpf opaque, uInt n, uInt size)
 {
     (void)opaque;
@@ -72,13 +73,14 @@ static int start_gzip(struct ck_stream *s)
     z->zfree = zlib_free;
     if (inflateInit2(z, 15 + 16) != Z_OK) { /* 16: gzip, not zlib */
         ck_free(z);
-        return ck_fail(COKE_ENOMEM, "%s: no memory to uncompress it", s->name);
+        return ck_fail(COKE_ENOMEM, "%s: out of memory for decompression", s->name);
     }
     s->inflater = z;
     s->gzip = 1;
     return COKE_OK;
 }
 
+/* On failure the caller closes s, which holds whatever was allocated. */
 static int start(struct ck_stream *s, const char *name)
 {
     struct stat st;
@@ -141,10 +143,10 @@ int64_t ck_stream_limit(const struct ck_stream *s)
 {
     if (s->size < 0 || !s->gzip)
         return s->size;
-    return s->size > INT64_MAX / DEFLATE_MOST ? INT64_MAX : s->size * DEFLATE_MOST;
+    return s->size > INT64_MAX / DEFLATE_MAX ? INT64_MAX : s->size * DEFLATE_MAX;
 }
 
-/* ---- giving ---- */
+/* ---- reading ---- */
 
 static int read_plain(struct ck_stream *s, unsigned char *out, size_t n, size_t *got)
 {
@@ -165,8 +167,8 @@ static int read_plain(struct ck_stream *s, unsigned char *out, size_t n, size_t 
     return COKE_OK;
 }
 
-/* Behind the end of a gzip member: another may follow; zeros and other padding are ignored, as
- * gzip does. */
+/* After the end of a gzip member: another may follow. Zeros and other padding are ignored, as
+ * gzip does. Frees the inflater at the end of the data. */
 static int next_member(struct ck_stream *s)
 {
     z_stream *z = s->inflater;
@@ -179,7 +181,7 @@ static int next_member(struct ck_stream *s)
     return COKE_OK;
 }
 
-/* As much as the buffered input gives; NULL inflater = the end was reached. */
+/* Inflates what the buffered input yields; s->inflater is NULL once the end was reached. */
 static int inflate_some(struct ck_stream *s, unsigned char *out, size_t room, size_t *made)
 {
     z_stream *z = s->inflater;
@@ -195,7 +197,7 @@ static int inflate_some(struct ck_stream *s, unsigned char *out, size_t room, si
     if (status == Z_STREAM_END)
         return next_member(s);
     if (status == Z_MEM_ERROR)
-        return ck_fail(COKE_ENOMEM, "%s: no memory to uncompress it", s->name);
+        return ck_fail(COKE_ENOMEM, "%s: out of memory for decompression", s->name);
     return ck_fail(COKE_EFORMAT, "%s: the compressed data are damaged%s%s", s->name,
                    z->msg ? ": " : "", z->msg ? z->msg : "");
 }
@@ -203,9 +205,9 @@ static int inflate_some(struct ck_stream *s, unsigned char *out, size_t room, si
 static int read_gzip(struct ck_stream *s, unsigned char *out, size_t n, size_t *got)
 {
     while (*got < n && s->inflater) {
-        size_t made, room = n - *got < INFLATE_MOST ? n - *got : INFLATE_MOST;
+        size_t made, room = n - *got < INFLATE_MAX ? n - *got : INFLATE_MAX;
         if (s->from == s->until && s->ended)
-            return ck_fail(COKE_EFORMAT, "%s: the compressed data end too early", s->name);
+            return ck_fail(COKE_EFORMAT, "%s: the compressed data are truncated", s->name);
         if (s->from == s->until)
             CK_RETURN_IF(refill(s));
         CK_RETURN_IF(inflate_some(s, out + *got, room, &made));
@@ -232,7 +234,7 @@ int ck_stream_need(struct ck_stream *s, void *out, size_t n, const char *what)
     return rc;
 }
 
-/* Over what is buffered, then by moving the file's position. */
+/* Skips the buffered bytes, then seeks. */
 static int skip_plain_file(struct ck_stream *s, int64_t n, const char *what)
 {
     int64_t buffered = (int64_t)(s->until - s->from);

@@ -1,8 +1,8 @@
-/* tar.c - the members of a tar archive, in order: ustar, GNU and pax.
+/* tar.c - iterates over the members of a tar archive: ustar, GNU and pax.
  *
- * Blocks of 512 bytes: a header, then the member's data padded to whole blocks. Long names come
- * as members of their own before the one they belong to: type L (GNU), or x (pax) with records
- * "LENGTH KEY=VALUE\n". */
+ * Format: blocks of 512 bytes; a header, then the member's data padded to whole blocks. Long
+ * names are members of their own before the one they belong to: type L (GNU), or x (pax) with
+ * records "LENGTH KEY=VALUE\n". */
 #include "io/tar.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -20,14 +20,14 @@ struct header {
     char checksum[8];
     char type;
     char link[100];
-    char magic[8]; /* "ustar\0" "00", GNU "ustar  \0", before them anything */
+    char magic[8]; /* "ustar\0" "00"; GNU "ustar  \0"; older formats anything */
     char user[32], group[32], major[8], minor[8];
     char prefix[PREFIX];
     char rest[12];
 };
 _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
-/* What extended headers said about the next member. */
+/* What extended headers say about the next member. */
 struct overrides {
     int has_name, has_size;
     int64_t size;
@@ -35,7 +35,7 @@ struct overrides {
 
 /* ---- numbers ---- */
 
-/* Octal digits between spaces and zeros. */
+/* Octal digits, padded with spaces and zeros. Returns 0 if the field is invalid. */
 static int parse_octal(const char *field, size_t n, int64_t *out)
 {
     size_t i = 0;
@@ -49,7 +49,7 @@ static int parse_octal(const char *field, size_t n, int64_t *out)
     return i == n || field[i] == ' ' || field[i] == 0;
 }
 
-/* The same, or if the first bit is set a big-endian binary number. */
+/* The same or, if the first bit is set, a big-endian binary number (GNU, for 8 GB and more). */
 static int parse_size(const char field[12], int64_t *out)
 {
     const unsigned char *p = (const unsigned char *)field;
@@ -64,8 +64,8 @@ static int parse_size(const char field[12], int64_t *out)
     return 1;
 }
 
-/* The sum of all bytes with the checksum's own as spaces; some old archivers summed them
- * signed. */
+/* Verifies the checksum: the sum of all bytes, with the checksum itself as spaces. Some old
+ * archivers summed signed bytes. */
 static int is_intact(const struct header *h)
 {
     const unsigned char *p = (const unsigned char *)h;
@@ -88,6 +88,7 @@ static int is_zero(const struct header *h)
 
 /* ---- names ---- */
 
+/* Room for n bytes and a terminating zero; discards the contents. */
 static int reserve(char **text, size_t *room, size_t n)
 {
     if (n < *room)
@@ -111,7 +112,8 @@ static int set_name(struct ck_tar *t, const char *name, size_t n)
     return COKE_OK;
 }
 
-/* From the header's own fields: PREFIX/NAME in ustar; GNU keeps other things there. */
+/* Name from the header's own fields: PREFIX/NAME in ustar; GNU uses the prefix field
+ * differently. */
 static int name_from_header(struct ck_tar *t, const struct header *h)
 {
     char whole[PREFIX + NAME + 2];
@@ -123,7 +125,7 @@ static int name_from_header(struct ck_tar *t, const struct header *h)
 
 /* ---- extended headers ---- */
 
-/* Into t->extended, with a final zero. */
+/* Reads an extended header into t->extended and terminates it with a zero. */
 static int read_extended(struct ck_tar *t, int64_t size)
 {
     size_t got;
@@ -155,7 +157,7 @@ static int fail_record(const struct ck_tar *t)
 static int fail_sparse(const struct ck_tar *t)
 {
     return ck_fail(COKE_EFORMAT,
-                   "%s: has sparse files, which are not read; write it again without --sparse",
+                   "%s: sparse files are not supported; write it again without --sparse",
                    t->in->name);
 }
 
@@ -164,7 +166,7 @@ static int key_is(const char *key, size_t n, const char *word)
     return n == strlen(word) && memcmp(key, word, n) == 0;
 }
 
-/* One record of which key [nkey] and value [nvalue] are parts. */
+/* Applies one record, key [nkey] and value [nvalue], to *o; unknown keys are ignored. */
 static int take_record(struct ck_tar *t, const char *key, size_t nkey, const char *value,
                        size_t nvalue, struct overrides *o)
 {
@@ -204,10 +206,10 @@ static int parse_pax(struct ck_tar *t, size_t size, struct overrides *o)
     return COKE_OK;
 }
 
-/* A header that only says something about the next one. */
+/* Applies an extended header, which describes the next member, to *o. */
 static int take_extended(struct ck_tar *t, char type, int64_t size, struct overrides *o)
 {
-    if (type == 'K' || type == 'g') /* names of links, or for all members: nothing for us */
+    if (type == 'K' || type == 'g') /* link names, and defaults for all members: not needed */
         return COKE_OK;
     CK_RETURN_IF(read_extended(t, size));
     if (type == 'x') {
@@ -227,13 +229,13 @@ int ck_tar_read(struct ck_tar *t, void *out, size_t n, size_t *got)
     int rc = ck_stream_need(t->in, out, part, "a member of the archive");
     *got = rc ? 0 : part;
     t->left -= (int64_t)*got;
-    if (rc) /* there is no more of it, and no other error about it */
+    if (rc) /* nothing is left to skip, so the same error is not reported twice */
         t->left = 0;
     t->broken |= rc != COKE_OK;
     return rc;
 }
 
-/* Past the rest of the current member. The padding of the last one may be missing. */
+/* Skips the rest of the current member. The padding of the last one may be missing. */
 static int finish_member(struct ck_tar *t)
 {
     char padding[BLOCK];
@@ -256,8 +258,8 @@ static int fail_header(const struct ck_tar *t)
                    (long long)t->in->position - BLOCK);
 }
 
-/* *more = 0 at the end. Behind blocks of zeros another archive may follow (cat a.tar b.tar);
- * what is no header there does not matter. */
+/* Reads a header; *more = 0 at the end. After blocks of zeros another archive may follow (cat
+ * a.tar b.tar); anything there that is not a header is ignored. */
 static int read_header(struct ck_tar *t, struct header *h, int *more)
 {
     size_t got;
@@ -269,7 +271,7 @@ static int read_header(struct ck_tar *t, struct header *h, int *more)
         CK_TRY(ck_stream_read(t->in, h, BLOCK, &got));
     }
     *more = got == BLOCK && is_intact(h);
-    t->ended = !*more && (t->ended || zeros); /* archives may follow each other */
+    t->ended = !*more && (t->ended || zeros); /* another archive may have followed */
     t->unended = !*more && !t->ended;
     if (!*more && !zeros && got)
         rc = got == BLOCK || t->in->position < BLOCK
@@ -298,7 +300,7 @@ static int begin_member(struct ck_tar *t, const struct header *h, const struct o
     return COKE_OK;
 }
 
-/* A file, and not a folder as they were before there was a type for them. */
+/* True for a regular file; before tar had a type for folders, their names ended in '/'. */
 static int is_file(const struct ck_tar *t, char type)
 {
     size_t n = strlen(t->name);

@@ -1,6 +1,8 @@
-/* tar.h - the members of a tar archive, in order: ustar, GNU and pax, from a file or a pipe.
+/* tar.h - iterates over the members of a tar archive: ustar, GNU and pax, from a file or a
+ * pipe.
  *
- * Nothing is unpacked: names are just names, wherever they would lead. */
+ * Nothing is unpacked to disk, so member names such as ../x are harmless. One thread at a time
+ * per archive. */
 #ifndef CK_TAR_H
 #define CK_TAR_H
 
@@ -13,25 +15,26 @@ struct ck_tar_member {
     int64_t size;
 };
 
-/* Zeroed, then `in` set = ready. */
+/* Initialize with zeros and set `in` (borrowed). */
 struct ck_tar {
     struct ck_stream *in;
-    int64_t left;   /* bytes of the current member that were not read yet */
-    size_t padding; /* behind them */
-    int broken;     /* nothing more can be had of it: an error was returned */
-    int ended;      /* blocks of zeros were seen */
-    int unended;    /* it ended without the blocks of zeros that should end it */
-    int64_t odd;    /* members that are not files or folders: links, devices, unknown types */
+    int64_t left;   /* unread bytes of the current member */
+    size_t padding; /* bytes of padding after them */
+    int broken;     /* an error was returned; nothing more can be read */
+    int ended;      /* the end mark (blocks of zeros) was seen */
+    int unended;    /* the archive ended without its end mark: truncated? */
+    int64_t odd;    /* skipped special members: links, devices, unknown types */
     char *name;     /* of the current member */
     size_t room;
-    char *extended; /* of an extended header */
+    char *extended; /* contents of an extended header */
     size_t extended_room;
 };
 
-/* *more = 0: the archive ends, with or without blocks of zeros. Folders, links and other odd
- * members are passed over. A header that is damaged is COKE_EFORMAT, sparse files are, too. */
+/* Moves to the next regular file; *more = 0 at the end, with or without an end mark. Skips
+ * folders, links and other special members. Damaged headers and sparse files are
+ * COKE_EFORMAT. */
 int ck_tar_next(struct ck_tar *t, struct ck_tar_member *out, int *more);
-/* Data of the current member: up to n bytes, *got < n only where it ends. */
+/* Reads up to n bytes of the current member; *got < n only at its end. */
 int ck_tar_read(struct ck_tar *t, void *out, size_t n, size_t *got);
 void ck_tar_release(struct ck_tar *t); /* the stream stays open */
 

@@ -1,4 +1,4 @@
-/* tar_write.c - members of a tar file, with the same bytes on every machine. */
+/* tar_write.c - writes tar members; the bytes are the same on every machine. */
 #include "io/tar_write.h"
 #include "core/error.h"
 
@@ -7,14 +7,14 @@
 
 enum { BLOCK = 512, NAME = 100, PREFIX = 155, PAX_MAX = 8192 };
 
-/* POSIX ustar: fields at fixed places, numbers as octal text. */
+/* POSIX ustar: fields at fixed offsets, numbers as octal text. */
 struct header {
     char name[NAME], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
     char link[100], magic[8], owner[32], group[32], major[8], minor[8], prefix[PREFIX],
         rest[12];
 };
 
-/* Where a long name may be cut: a '/' with at most PREFIX bytes before and NAME after it. */
+/* Where a long name can be split: a '/' with at most PREFIX bytes before and NAME after it. */
 static const char *find_cut(const char *name, size_t length)
 {
     const char *at = length > NAME + 1 ? name + length - NAME - 1 : name;
@@ -24,6 +24,7 @@ static const char *find_cut(const char *name, size_t length)
     return NULL;
 }
 
+/* Sets the checksum, after all other fields. */
 static void finish(struct header *h)
 {
     unsigned sum = 0;
@@ -33,6 +34,7 @@ static void finish(struct header *h)
     snprintf(h->checksum, sizeof h->checksum, "%06o", sum);
 }
 
+/* Owner 0, mode 0644 and time 0: the archive depends on names and data only. */
 static void fill(struct header *h, size_t size, char type)
 {
     memset(h, 0, sizeof *h);
@@ -60,7 +62,7 @@ static int write_padded(struct ck_writer *w, const void *data, size_t size, int6
     return rc;
 }
 
-/* A pax record is "LENGTH path=NAME\n", where LENGTH counts itself. */
+/* A pax record is "LENGTH path=NAME\n", where LENGTH includes its own digits. */
 static int write_pax(struct ck_writer *w, const char *name, int64_t *bytes)
 {
     struct header h;

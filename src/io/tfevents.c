@@ -1,7 +1,8 @@
-/* tfevents.c - writes event files that TensorBoard reads.
+/* tfevents.c - writes event files for TensorBoard.
  *
- * A file is a row of records: u64 length, its masked CRC, the data, their masked CRC. The data
- * are protocol buffers of TensorFlow's message Event; its numbers of fields are given below. */
+ * A file is a sequence of records: u64 length, its masked CRC, the data, their masked CRC. The
+ * data are TensorFlow's Event messages (protocol buffers); the numbers below are its field
+ * numbers. */
 #include "io/tfevents.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -26,7 +27,8 @@ struct histogram {
     double limit[BUCKETS], count[BUCKETS]; /* limit is the right edge */
 };
 
-/* What a record says: one of version, scalar, histogram and image. */
+/* Contents of a record: one of version, scalar, histogram and image. Borrows everything; lives
+ * for one call. */
 struct event {
     double wall_time;
     int64_t step;
@@ -55,7 +57,7 @@ static void fill_image(struct ck_proto *s, const void *event)
     const struct event *e = event;
     ck_proto_int(s, 1, e->image->height);
     ck_proto_int(s, 2, e->image->width);
-    ck_proto_int(s, 3, e->image->channels); /* the numbers of the colour spaces are these */
+    ck_proto_int(s, 3, e->image->channels); /* the color space numbers are the channel counts */
     ck_proto_bytes(s, 4, e->image->png, e->image->size);
 }
 
@@ -147,7 +149,7 @@ static void measure(struct histogram *h, const double *x, int64_t n)
     }
 }
 
-/* Halves throughout: the range of doubles may not fit into a double. */
+/* Computes with halves, because the range of doubles may overflow a double. */
 static void fill_buckets(struct histogram *h, const double *x, int64_t n)
 {
     double half = h->max / 2 - h->min / 2;
@@ -192,7 +194,7 @@ static int find_latest(const char *dir, const char *name, void *arg)
     return COKE_OK;
 }
 
-/* A name that follows those of all event files in dir. */
+/* Makes a path that sorts after all event files in dir. */
 static int make_path(struct ck_tfevents *t, const char *dir, double wall_time)
 {
     char host[64] = "localhost";
@@ -248,8 +250,8 @@ int ck_tfevents_flush(struct ck_tfevents *t)
         return COKE_OK;
     int rc = ck_fd_write(t->fd, t->path, t->buffer, t->used);
     if (rc) {
-        /* Half a record would hide everything after it. If this fails as well, a later trim
-         * cuts it off. */
+        /* An incomplete record would hide everything after it. If truncating fails as well, a
+         * later trim removes it. */
         int cut = ftruncate(t->fd, (off_t)t->written);
         (void)cut;
         return rc;

@@ -1,40 +1,41 @@
-/* tfevents.h - event files that TensorBoard reads: scalars, histograms, images.
+/* tfevents.h - writes event files for TensorBoard: scalars, histograms, images.
  *
- * An event file grows by whole records and is never read by CoKe but to trim it. So that no
- * step shows twice, a run that continues from a checkpoint first cuts what was written after
- * it, then opens a new file beside the old ones:
+ * An event file grows by whole records; CoKe reads one only to trim it. A run that resumes from
+ * a checkpoint first removes everything written after the checkpoint, so that no step appears
+ * twice, then opens a new file beside the old ones:
  *
  *     CK_TRY(ck_tfevents_trim(dir, step));
  *     CK_TRY(ck_tfevents_open(&t, dir, now));
  *
- * Steps should not go down within a run: TensorBoard takes that for a restart. */
+ * Steps should not decrease within a run: TensorBoard takes that for a restart. One thread at a
+ * time per file; the training thread is the only caller. */
 #ifndef CK_TFEVENTS_H
 #define CK_TFEVENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed = closed; then adding, flushing and closing do nothing. */
+/* Zeroed = closed: adding, flushing and closing then do nothing. */
 struct ck_tfevents {
     char *path; /* NULL = closed */
     int fd;
-    int64_t written; /* bytes in the file: whole records */
+    int64_t written; /* bytes in the file, all in complete records */
     unsigned char *buffer;
     size_t used;
     int64_t room;
 };
 
-/* A new file in dir, DIR/events.out.tfevents.SECONDS.HOST.PID.0, whose name sorts behind those
- * of all event files that are there: TensorBoard reads them in that order. Wall times are
- * seconds since 1970. */
+/* Creates DIR/events.out.tfevents.SECONDS.HOST.PID.0, whose name sorts after all event files
+ * already in dir, because TensorBoard reads them in that order. Wall times are seconds since
+ * 1970. */
 int ck_tfevents_open(struct ck_tfevents *t, const char *dir, double wall_time);
 
-/* Records wait in memory until 64 KB have come together, or for ck_tfevents_flush. When writing
- * fails, the file is cut back to whole records, and what was to be written waits on. */
+/* Records are buffered until they reach 64 KB or ck_tfevents_flush is called. If writing fails,
+ * the file is truncated to complete records and the buffer is kept for the next attempt. */
 int ck_tfevents_scalar(struct ck_tfevents *t, double wall_time, int64_t step, const char *tag,
                        double value);
-/* Of x [n], in 30 buckets of equal width; values that are not finite are left out, and without
- * any finite one nothing is recorded. */
+/* Histogram of x [n] in 30 buckets of equal width. Skips values that are not finite; without
+ * any finite value it records nothing. */
 int ck_tfevents_histogram(struct ck_tfevents *t, double wall_time, int64_t step,
                           const char *tag, const double *x, int64_t n);
 
@@ -48,14 +49,15 @@ int ck_tfevents_image(struct ck_tfevents *t, double wall_time, int64_t step, con
                       const struct ck_tfevents_image *image);
 
 int ck_tfevents_flush(struct ck_tfevents *t);
-/* Flushes and closes; closed also when it fails. */
+/* Flushes and closes; closes also when flushing fails. */
 int ck_tfevents_close(struct ck_tfevents *t);
 
-/* Removes from all event files in dir the records with a step beyond the given one, and what
- * follows a damaged or half-written record. Each file is rewritten aside and renamed, and only
- * if something changes; one that would be left without any value is deleted, one that does not
- * even begin like an event file is left alone. None of them may be open for writing. May be
- * repeated after a failure. */
-int ck_tfevents_trim(const char *dir, int64_t step);
+/* Removes from the event files in dir that is_mine accepts (NULL = all) the records with a step
+ * greater than `step`, and everything after a damaged or incomplete record. A file is rewritten
+ * under a temporary name and renamed, and only if something changes; a file left without any
+ * value is deleted, a file that does not begin like an event file is left alone. None of them may
+ * be open for writing. Can be repeated after a failure. */
+int ck_tfevents_trim(const char *dir, int64_t step, int (*is_mine)(void *arg, const char *name),
+                     void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* tfevents_trim.c - cuts event files back to a step. */
+/* tfevents_trim.c - truncates event files to a step, when a run resumes. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "io/crc32c.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* VERSION: bytes of the record that every event file begins with. */
+/* VERSION: bytes of the record at the beginning of every event file. */
 enum { HEAD = 12, TAIL = 4, VERSION = 40 };
 
 int ck_tfevents_each(const char *dir,
@@ -40,6 +40,8 @@ done:
 
 /* ---- reading an event ---- */
 
+/* A cursor over borrowed bytes; the get functions return 0 at the end or if the data are
+ * damaged. */
 struct bytes {
     const unsigned char *at, *end;
 };
@@ -64,7 +66,7 @@ static int skip(struct bytes *b, uint64_t n)
     return 1;
 }
 
-/* The next field: its number and, if it is an integer, its value. 0 = no more, or damaged. */
+/* The next field: its number and, if it is an integer, its value. */
 static int get_field(struct bytes *b, uint64_t *field, uint64_t *value)
 {
     uint64_t key, length;
@@ -88,7 +90,7 @@ static int get_field(struct bytes *b, uint64_t *field, uint64_t *value)
 
 struct record {
     const unsigned char *at;
-    size_t size; /* with its frame */
+    size_t size; /* including length and CRCs */
     int64_t step;
     int is_version;
 };
@@ -114,7 +116,7 @@ static int crc_is_right(const unsigned char *data, size_t n)
     return crc == ck_crc32c_masked(data, n);
 }
 
-/* The record at the beginning of b; 0 = there is no whole one. */
+/* Takes the next complete record; returns 0 if there is none or its CRC is wrong. */
 static int next_record(struct bytes *b, struct record *r)
 {
     uint64_t length, left = (uint64_t)(b->end - b->at);
@@ -134,12 +136,12 @@ static int next_record(struct bytes *b, struct record *r)
 /* ---- trimming ---- */
 
 struct tally {
-    int64_t records; /* whole ones */
-    int64_t values;  /* of those, to be kept and more than a version */
+    int64_t records; /* complete ones */
+    int64_t values;  /* of those, kept and not just a version */
     size_t kept;     /* bytes */
 };
 
-static struct tally take_stock(struct bytes b, int64_t step)
+static struct tally count_records(struct bytes b, int64_t step)
 {
     struct tally t = {0};
     struct record r;
@@ -158,7 +160,7 @@ static int rewrite(const char *path, struct bytes b, int64_t step)
     int rc = COKE_OK;
     struct ck_writer w = {0};
     struct record r;
-    CK_TRY(ck_writer_open(&w, path, 1));
+    CK_TRY(ck_writer_open(&w, path, CK_FORCE_INSIDE));
     while (next_record(&b, &r))
         if (r.step <= step)
             CK_TRY(ck_writer_write(&w, r.at, r.size));
@@ -170,9 +172,10 @@ done:
 
 static int trim_bytes(const char *path, struct bytes b, int64_t step)
 {
-    struct tally t = take_stock(b, step);
+    struct tally t = count_records(b, step);
     size_t size = (size_t)(b.end - b.at);
-    /* Not ours, if it is more than the beginning of a file that was never finished. */
+    /* Not an event file, unless it is just the beginning of one whose writer was
+     * interrupted. */
     if (!t.records && size >= VERSION)
         return COKE_OK;
     if (!t.values)
@@ -180,9 +183,18 @@ static int trim_bytes(const char *path, struct bytes b, int64_t step)
     return t.kept < size ? rewrite(path, b, step) : COKE_OK;
 }
 
+struct trimming {
+    int64_t step;
+    int (*is_mine)(void *arg, const char *name);
+    void *arg;
+};
+
 static int trim_file(const char *dir, const char *name, void *arg)
 {
+    const struct trimming *t = arg;
     int rc = COKE_OK;
+    if (t->is_mine && !t->is_mine(t->arg, name))
+        return COKE_OK;
     size_t room = strlen(dir) + strlen(name) + 2, capacity = 0, size = 0;
     unsigned char *data = NULL;
     char *path = ck_alloc_array(room, 1);
@@ -190,14 +202,16 @@ static int trim_file(const char *dir, const char *name, void *arg)
         return COKE_ENOMEM;
     snprintf(path, room, "%s/%s", dir, name);
     CK_TRY(ck_load_file(path, INT64_MAX, &data, &capacity, &size));
-    CK_TRY(trim_bytes(path, (struct bytes){data, data + size}, *(const int64_t *)arg));
+    CK_TRY(trim_bytes(path, (struct bytes){data, data + size}, t->step));
 done:
     ck_free(data);
     ck_free(path);
     return rc;
 }
 
-int ck_tfevents_trim(const char *dir, int64_t step)
+int ck_tfevents_trim(const char *dir, int64_t step, int (*is_mine)(void *arg, const char *name),
+                     void *arg)
 {
-    return ck_tfevents_each(dir, trim_file, &step);
+    struct trimming t = {step, is_mine, arg};
+    return ck_tfevents_each(dir, trim_file, &t);
 }

@@ -1,7 +1,7 @@
-/* torch_legacy.c - files of torch.save from before its version 1.6.
+/* torch_legacy.c - torch.save files from before torch 1.6.
  *
- * Five pickles: a signature, a version, facts about the machine, the object, the keys of its
- * storages; then for each key the number of elements (i64) and the elements. */
+ * Format: five pickles (a signature, a version, system information, the object, the keys of its
+ * storages), then for each key the number of elements (i64) and the elements. */
 #include "io/torch_legacy.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -18,7 +18,7 @@ static int fail_file(const char *path, const char *words)
     return ck_fail(COKE_EFORMAT, "%s: %s", path, words);
 }
 
-/* Reads a pickle at *at into *p, in the place of what was in it. */
+/* Replaces *p by the pickle at *at and advances *at. */
 static int next(const char *path, const struct ck_map *map, size_t *at, struct ck_pickle *p)
 {
     size_t used = 0;
@@ -41,10 +41,10 @@ static int read_head(const char *path, const struct ck_map *map, size_t *at)
     int rc = COKE_OK;
     CK_TRY(next(path, map, at, &p));
     if (!is_number(&p, SIGNATURE))
-        CK_FAIL(COKE_EFORMAT, "%s: a pickle, but not of torch.save", path);
+        CK_FAIL(COKE_EFORMAT, "%s: a pickle, but not written by torch.save", path);
     CK_TRY(next(path, map, at, &p));
     if (!is_number(&p, VERSION))
-        CK_FAIL(COKE_EFORMAT, "%s: a version of torch.save that is not read", path);
+        CK_FAIL(COKE_EFORMAT, "%s: this version of torch.save is not supported", path);
     CK_TRY(next(path, map, at, &p));
     int32_t order = ck_pickle_get(&p, p.root, "little_endian");
     if (order >= 0 && p.node[order].kind == CK_PICKLE_BOOL && !p.node[order].number)
@@ -62,7 +62,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
 }
 
-/* The storages that the pickle names, each once; `size` is that of an element for now. */
+/* Lists the storages that the pickle names, each once, sorted by key; until read_storage,
+ * `size` is that of one element. */
 static int list_storages(const struct ck_pickle *p, struct ck_zip *z)
 {
     int n = 0, rc = COKE_OK;
@@ -90,7 +91,7 @@ done:
     return rc;
 }
 
-/* The bytes of one storage at *at. */
+/* Locates the bytes of one storage at *at and advances *at. */
 static int read_storage(struct ck_zip *z, const struct ck_map *map, size_t *at, const char *key,
                         size_t key_size)
 {
@@ -99,13 +100,13 @@ static int read_storage(struct ck_zip *z, const struct ck_map *map, size_t *at, 
         bsearch(&wanted, z->entry, (size_t)z->n, sizeof *z->entry, by_name);
     int64_t elements;
     if (!e || e->data)
-        return fail_file(z->path, "a storage that no tensor lies in, or there twice");
+        return fail_file(z->path, "a storage that no tensor uses, or a duplicate");
     if (map->size - *at < sizeof elements)
-        return fail_file(z->path, "it ends before the bytes of a tensor: cut short?");
+        return fail_file(z->path, "truncated before the bytes of a tensor");
     memcpy(&elements, map->data + *at, sizeof elements);
     *at += sizeof elements;
     if (elements < 0 || (uint64_t)elements > (map->size - *at) / e->size)
-        return fail_file(z->path, "it ends within the bytes of a tensor: cut short?");
+        return fail_file(z->path, "truncated within the bytes of a tensor");
     e->data = map->data + *at;
     e->size *= (size_t)elements;
     *at += e->size;
@@ -119,12 +120,12 @@ static int read_storages(const char *path, struct ck_zip *z, const struct ck_map
     int rc = COKE_OK;
     CK_TRY(next(path, map, &at, &keys));
     if (keys.node[keys.root].kind != CK_PICKLE_LIST || keys.node[keys.root].count != z->n)
-        CK_FAIL(COKE_EFORMAT, "%s: its list of storages does not fit its tensors", path);
+        CK_FAIL(COKE_EFORMAT, "%s: its list of storages does not match its tensors", path);
     for (int32_t i = keys.node[keys.root].first; i >= 0; i = keys.item[i].next) {
         size_t n;
         const char *key = ck_pickle_text(&keys, keys.item[i].value, &n);
         if (!key)
-            CK_FAIL(COKE_EFORMAT, "%s: the name of a storage is no text", path);
+            CK_FAIL(COKE_EFORMAT, "%s: the name of a storage is not text", path);
         CK_TRY(read_storage(z, map, &at, key, n));
     }
 done:

@@ -1,5 +1,5 @@
-/* torch_read.c - reads files of torch.save: a pickle that names tensors, and their bytes beside
- * it. */
+/* torch_read.c - reads torch.save files: a pickle that describes tensors, and their bytes
+ * beside it. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/vec.h"
@@ -9,10 +9,11 @@
 #include "io/torch_legacy.h"
 #include "io/zip.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the tensors of a state borrow from. */
+/* What the state owns and its tensors point into. */
 struct backing {
     struct ck_map map;
     void **copy; /* of tensors that lie scattered in the file */
@@ -21,14 +22,15 @@ struct backing {
     size_t copied;
 };
 
+/* A file being read; owns pickle, storage and checked. backing belongs to the state. */
 struct reader {
     const char *path;
     struct backing *backing;
     struct ck_pickle pickle;
-    struct ck_zip storage; /* by name: keys of storages behind the prefix */
+    struct ck_zip storage; /* storages by name: prefix + key */
     const char *prefix;
     size_t prefix_size;
-    char *checked; /* of each storage, whether its checksum was right */
+    char *checked; /* per storage, whether its checksum was verified; NULL in legacy files */
 };
 
 static void release_backing(void *p)
@@ -49,7 +51,8 @@ int ck_torch_is_file(const struct ck_map *map)
 
 /* ---- the archive ---- */
 
-/* FOLDER/data.pkl: the folder is the archive's name when it was written. */
+/* Finds FOLDER/data.pkl and sets the prefix; FOLDER is the archive's name when it was
+ * written. */
 static const struct ck_zip_entry *find_pickle(struct reader *r)
 {
     static const char name[] = "/data.pkl";
@@ -86,7 +89,7 @@ static int open_archive(struct reader *r)
     CK_TRY(ck_zip_init(&r->storage, r->path, map->data, map->size));
     const struct ck_zip_entry *e = find_pickle(r);
     if (!e)
-        CK_FAIL(COKE_EFORMAT, "%s: a zip archive, but not one of torch.save: no data.pkl",
+        CK_FAIL(COKE_EFORMAT, "%s: a zip archive, but not written by torch.save: no data.pkl",
                 r->path);
     CK_TRY(check_kind(r));
     CK_TRY(ck_zip_check(&r->storage, e));
@@ -105,17 +108,19 @@ static int fail_tensor(const struct reader *r, const char *name, const char *wor
     return ck_fail(COKE_EFORMAT, "%s: tensor '%s' %s", r->path, name, words);
 }
 
+/* Finds the bytes of a storage and verifies checksum and size; the checksum once per
+ * storage. */
 static int find_storage(struct reader *r, const char *name, const struct ck_pickle_storage *s,
                         const struct ck_zip_entry **out)
 {
     char key[160];
     if (s->key_size > sizeof key - 8 || memchr(s->key, 0, s->key_size))
-        return fail_tensor(r, name, "lies in a storage whose name cannot be");
+        return fail_tensor(r, name, "has an invalid storage name");
     snprintf(key, sizeof key, "%s%.*s", r->checked ? "data/" : "", (int)s->key_size, s->key);
     const struct ck_zip_entry *e = ck_zip_find(&r->storage, r->prefix, r->prefix_size, key);
     if (!e)
-        return ck_fail(COKE_EFORMAT, "%s: tensor '%s' lies in storage '%s', which is missing",
-                       r->path, name, key);
+        return ck_fail(COKE_EFORMAT, "%s: tensor '%s': its storage '%s' is missing", r->path,
+                       name, key);
     if (r->checked && !r->checked[e - r->storage.entry]) {
         CK_RETURN_IF(ck_zip_check(&r->storage, e));
         r->checked[e - r->storage.entry] = 1;
@@ -123,13 +128,13 @@ static int find_storage(struct reader *r, const char *name, const struct ck_pick
     if (s->elements < 0 || (uint64_t)s->elements > e->size / ck_dtype_size(s->dtype) ||
         (size_t)s->elements * ck_dtype_size(s->dtype) != e->size)
         return ck_fail(COKE_EFORMAT,
-                       "%s: tensor '%s': its storage has %zu bytes, not %lld numbers %s",
+                       "%s: tensor '%s': its storage has %zu bytes, not %lld elements of %s",
                        r->path, name, e->size, (long long)s->elements, ck_dtype_name(s->dtype));
     *out = e;
     return COKE_OK;
 }
 
-/* Every element lies in the storage; *elements: how many there are. */
+/* Returns 0 unless every element lies within the storage; *elements is their number. */
 static int check_extent(const struct ck_pickle_tensor *t, int64_t *elements)
 {
     int64_t last = t->offset, bytes, step;
@@ -153,6 +158,7 @@ static int is_contiguous(const struct ck_pickle_tensor *t)
     return 1;
 }
 
+/* Copies n elements at the strides of t to `to`, in C order. */
 static void gather(const struct ck_pickle_tensor *t, const unsigned char *from, int64_t n,
                    unsigned char *to)
 {
@@ -170,8 +176,8 @@ static void gather(const struct ck_pickle_tensor *t, const unsigned char *from, 
     }
 }
 
-/* A copy in C order. All copies together are no larger than the file: more can only be asked
- * for by numbers that stand for several. */
+/* Makes a copy in C order, owned by the backing. All copies together may not exceed the file's
+ * size: only strides that repeat elements could ask for more. */
 static int copy_scattered(struct reader *r, const char *name, const struct ck_pickle_tensor *t,
                           const unsigned char *from, int64_t n, const void **out)
 {
@@ -198,9 +204,8 @@ static int add_tensor(struct reader *r, const char *name, int32_t node, struct c
     CK_RETURN_IF(ck_pickle_tensor(&r->pickle, node, &t));
     CK_RETURN_IF(find_storage(r, name, &t.storage, &e));
     if (!check_extent(&t, &n))
-        return ck_fail(COKE_EFORMAT,
-                       "%s: tensor '%s' lies outside of its storage of %lld numbers", r->path,
-                       name, (long long)t.storage.elements);
+        return ck_fail(COKE_EFORMAT, "%s: tensor '%s' exceeds its storage of %lld elements",
+                       r->path, name, (long long)t.storage.elements);
     const unsigned char *from = e->data + (size_t)t.offset * ck_dtype_size(t.storage.dtype);
     const void *data = from;
     if (n && !is_contiguous(&t))
@@ -223,7 +228,17 @@ static int is_dict(const struct ck_pickle *p, int32_t node)
     return node >= 0 && p->node[node].kind == CK_PICKLE_DICT;
 }
 
-/* The dict of weights: the whole file's, or one in it under a usual name. */
+/* DINO saves two networks side by side: their names get these prefixes. */
+static const char *const pair[] = {"teacher", "student"};
+enum { PAIR = sizeof pair / sizeof pair[0] };
+
+static int32_t find_one_of_pair(const struct ck_pickle *p, int i)
+{
+    int32_t dict = is_dict(p, p->root) ? ck_pickle_get(p, p->root, pair[i]) : -1;
+    return is_dict(p, dict) && has_tensors(p, dict) ? dict : -1;
+}
+
+/* Finds the dict of weights: the whole object, or a member under one of the usual names. */
 static int find_weights(const struct reader *r, int32_t *out)
 {
     static const char *const usual[] = {"state_dict", "model_state_dict", "model", "net"};
@@ -237,22 +252,25 @@ static int find_weights(const struct reader *r, int32_t *out)
             return COKE_OK;
     }
     return ck_fail(COKE_EFORMAT,
-                   "%s: no dict of tensors, neither the whole nor under state_dict, "
-                   "model_state_dict, model or net",
+                   "%s: no dict of tensors, neither at the top level nor under state_dict, "
+                   "model_state_dict, model, net, teacher or student",
                    r->path);
 }
 
-static int read_name(const struct reader *r, int32_t node, char **out)
+/* prefix: NULL, or a word that comes before the name, with a dot. */
+static int read_name(const struct reader *r, int32_t node, const char *prefix, char **out)
 {
-    size_t n;
+    size_t n, before = prefix ? strlen(prefix) + 1 : 0;
     const char *text = ck_pickle_text(&r->pickle, node, &n);
     if (!text || memchr(text, 0, n))
-        return ck_fail(COKE_EFORMAT, "%s: the name of a tensor is no text", r->path);
-    *out = ck_alloc_array(n + 1, 1);
+        return ck_fail(COKE_EFORMAT, "%s: the name of a tensor is not text", r->path);
+    *out = ck_alloc_array(before + n + 1, 1);
     if (!*out)
         return COKE_ENOMEM;
-    memcpy(*out, text, n);
-    (*out)[n] = 0;
+    if (prefix)
+        snprintf(*out, before + 1, "%s.", prefix);
+    memcpy(*out + before, text, n);
+    (*out)[before + n] = 0;
     return COKE_OK;
 }
 
@@ -261,6 +279,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Names must be unique. Sorted first: a search per tensor would take quadratic time. */
 static int check_names(const struct reader *r, const struct ck_state *s)
 {
     int rc = COKE_OK;
@@ -272,7 +291,25 @@ static int check_names(const struct reader *r, const struct ck_state *s)
     qsort(name, (size_t)s->ntensors, sizeof *name, by_text);
     for (int i = 1; i < s->ntensors && !rc; i++)
         if (strcmp(name[i - 1], name[i]) == 0)
-            rc = fail_tensor(r, name[i], "is there twice");
+            rc = fail_tensor(r, name[i], "occurs twice");
+    ck_free(name);
+    return rc;
+}
+
+static int read_dict(struct reader *r, int32_t dict, const char *prefix, struct ck_state *out)
+{
+    char *name = NULL;
+    int rc = COKE_OK;
+    const struct ck_pickle *p = &r->pickle;
+    for (int32_t i = p->node[dict].first; i >= 0; i = p->item[i].next) {
+        if (p->node[p->item[i].value].kind != CK_PICKLE_TENSOR)
+            continue;
+        CK_TRY(read_name(r, p->item[i].key, prefix, &name));
+        CK_TRY(add_tensor(r, name, p->item[i].value, out));
+        ck_free(name);
+        name = NULL;
+    }
+done:
     ck_free(name);
     return rc;
 }
@@ -280,22 +317,18 @@ static int check_names(const struct reader *r, const struct ck_state *s)
 static int read_weights(struct reader *r, struct ck_state *out)
 {
     int32_t dict = -1;
-    char *name = NULL;
-    int rc = COKE_OK;
-    CK_TRY(find_weights(r, &dict));
-    const struct ck_pickle *p = &r->pickle;
-    for (int32_t i = p->node[dict].first; i >= 0; i = p->item[i].next) {
-        if (p->node[p->item[i].value].kind != CK_PICKLE_TENSOR)
-            continue;
-        CK_TRY(read_name(r, p->item[i].key, &name));
-        CK_TRY(add_tensor(r, name, p->item[i].value, out));
-        ck_free(name);
-        name = NULL;
+    int found = 0;
+    for (int i = 0; i < PAIR; i++) {
+        dict = find_one_of_pair(&r->pickle, i);
+        found |= dict >= 0;
+        if (dict >= 0)
+            CK_RETURN_IF(read_dict(r, dict, pair[i], out));
     }
-    CK_TRY(check_names(r, out));
-done:
-    ck_free(name);
-    return rc;
+    if (!found) {
+        CK_RETURN_IF(find_weights(r, &dict));
+        CK_RETURN_IF(read_dict(r, dict, NULL, out));
+    }
+    return check_names(r, out);
 }
 
 int ck_torch_read(const char *path, struct ck_map *map, struct ck_state *out)

@@ -1,5 +1,5 @@
 /* torch_write.c - writes files that torch.load reads: a zip archive of a pickle and the bytes
- * of every tensor. The pickle has no floats in it, so that weights_only takes it. */
+ * of every tensor. The pickle contains no floats, so weights_only=True accepts it. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/vec.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A pickle being written; the first failure is kept. */
+/* A pickle being written; `status` keeps the first failure, and later puts do nothing. */
 struct pickle {
     unsigned char *data;
     size_t n;
@@ -72,6 +72,7 @@ static void put_shape(struct pickle *p, const struct ck_tensor *t)
     put_op(p, 't');
 }
 
+/* Strides in elements of a contiguous tensor in C order. */
 static void put_strides(struct pickle *p, const struct ck_tensor *t)
 {
     int64_t stride[CK_MAX_DIMS], step = 1;

@@ -1,21 +1,22 @@
-/* vecs.c - .fvecs and .bvecs: records of an int32 dimension d and d elements. */
+/* vecs.c - .fvecs and .bvecs: per record an int32 dimension d and d elements. */
 #include "io/vecs.h"
 #include "core/error.h"
+#include "core/text.h"
 
 #include <string.h>
-#include <strings.h>
 
-enum { HEAD = 4 };
+enum { HEAD = 4 }; /* bytes of the dimension */
 
 int ck_vecs_is_name(const char *path, enum ck_dtype *dtype)
 {
     size_t n = strlen(path);
     const char *end = n < 6 ? "" : path + n - 6;
-    int is_f = strcasecmp(end, ".fvecs") == 0, is_b = strcasecmp(end, ".bvecs") == 0;
+    int is_f = ck_text_same(end, ".fvecs"), is_b = ck_text_same(end, ".bvecs");
     *dtype = is_b ? CK_U8 : CK_F32;
     return is_f || is_b;
 }
 
+/* memcpy, because records of bytes leave d unaligned. */
 static int32_t load_d(const unsigned char *p)
 {
     int32_t d;
@@ -23,6 +24,8 @@ static int32_t load_d(const unsigned char *p)
     return d;
 }
 
+/* Checks the first and the last record only; ck_vecs_row checks the others when they are
+ * read. */
 int ck_vecs_parse(struct ck_vecs *out, const char *name, enum ck_dtype dtype,
                   const unsigned char *data, size_t size)
 {

@@ -1,4 +1,4 @@
-/* weights.c - tensors from a file of either kind: safetensors, or what torch.save wrote. */
+/* weights.c - reads tensors from a safetensors or torch.save file. */
 #include "io/weights.h"
 #include "core/error.h"
 #include "io/safetensors.h"
@@ -9,9 +9,13 @@ int ck_weights_read(const char *path, struct ck_state *out)
     struct ck_map map = {0};
     int rc = COKE_OK;
     *out = (struct ck_state){0};
-    CK_TRY(ck_map_open(&map, path));
-    CK_TRY(ck_torch_is_file(&map) ? ck_torch_read(path, &map, out)
-                                  : ck_safetensors_read(path, out));
+    CK_TRY(ck_map_load(&map, path));
+    if (ck_torch_is_file(&map)) {
+        CK_TRY(ck_torch_read(path, &map, out));
+    } else {
+        ck_map_release(&map); /* before it is read once more */
+        CK_TRY(ck_safetensors_read(path, out));
+    }
 done:
     ck_map_release(&map);
     return rc;

@@ -1,10 +1,11 @@
-/* weights.h - tensors from a file of either kind: safetensors, or what torch.save wrote. */
+/* weights.h - reads tensors from a safetensors or torch.save file. */
 #ifndef CK_WEIGHTS_H
 #define CK_WEIGHTS_H
 
 #include "core/state.h"
 
-/* What the file is, is seen from its first bytes. Overwrites *out. */
+/* Detects the format by the first bytes. Overwrites *out; the caller releases it with
+ * ck_state_release, which also frees the file's map. */
 int ck_weights_read(const char *path, struct ck_state *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* zip.c - reads zip archives whose entries are stored.
  *
- * The directory at the end of the file counts; the header before each entry must agree with it.
- * The layout is that of PKWARE's APPNOTE.TXT. */
+ * The directory at the end of the file is authoritative; the local header before each entry
+ * must agree with it. All offsets are validated against the file before use. Layout: PKWARE's
+ * APPNOTE.TXT. */
 #include "io/zip.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -23,7 +24,7 @@ enum {
     END_SIZE = 22,
     END64_SIZE = 56,
     LOCATOR64_SIZE = 20,
-    COMMENT_MOST = 65535,
+    COMMENT_MAX = 65535,
     EXTRA64 = 1, /* the extra field with sizes beyond 32 bits */
     ENCRYPTED = 1,
 };
@@ -33,11 +34,12 @@ struct bytes {
     uint64_t n;
 };
 
-/* Where the directory says it is. */
+/* Position and size of the directory, in bytes. */
 struct directory {
     uint64_t entries, size, offset;
 };
 
+/* Little-endian; the caller checks the bounds. */
 static uint64_t get(const unsigned char *p, int bytes)
 {
     uint64_t x = 0;
@@ -48,13 +50,13 @@ static uint64_t get(const unsigned char *p, int bytes)
 
 /* ---- the directory's place ---- */
 
-/* The last END whose comment reaches to the end of the file, or NULL. */
+/* The last END record whose comment extends to the end of the file, or NULL. */
 static const unsigned char *find_end(struct bytes b)
 {
     if (b.n < END_SIZE)
         return NULL;
     const unsigned char *p = b.at + b.n - END_SIZE;
-    for (uint64_t comment = 0; comment <= COMMENT_MOST; comment++, p--) {
+    for (uint64_t comment = 0; comment <= COMMENT_MAX; comment++, p--) {
         if (get(p, 4) == END && get(p + 20, 2) == comment)
             return p;
         if (p == b.at)
@@ -63,7 +65,8 @@ static const unsigned char *find_end(struct bytes b)
     return NULL;
 }
 
-/* Over 4 GB the numbers stand in a record of their own; *until: where that record begins. */
+/* Archives of more than 4 GB store the numbers in a zip64 record; *until: where that record
+ * begins. */
 static int read_end64(const char *path, struct bytes b, const unsigned char **until,
                       struct directory *d)
 {
@@ -88,8 +91,8 @@ static int find_directory(const char *path, struct bytes b, struct directory *d)
     const unsigned char *end = find_end(b);
     if (!end)
         return ck_fail(COKE_EFORMAT,
-                       "%s: a zip archive without its directory, which stands at the end: cut "
-                       "short?",
+                       "%s: zip archive without a directory at its end: "
+                       "truncated?",
                        path);
     d->entries = get(end + 10, 2);
     d->size = get(end + 12, 4);
@@ -111,7 +114,7 @@ static int find_directory(const char *path, struct bytes b, struct directory *d)
 
 /* ---- entries ---- */
 
-/* An entry's numbers; those that are all ones stand in the extra field, in this order. */
+/* An entry's numbers; those that are all ones are in the extra field, in this order. */
 struct numbers {
     uint64_t size, packed, offset;
 };
@@ -149,7 +152,7 @@ static int fail_entry(const struct ck_zip *z, const struct ck_zip_entry *e, cons
     return ck_fail(COKE_EFORMAT, "%s: entry '%.*s' %s", z->path, n, e->name, words);
 }
 
-/* The header that stands before the bytes, and the place of the bytes, below `limit`. */
+/* Checks the local header and locates the entry's data, which must end below `limit`. */
 static int locate(const struct ck_zip *z, struct ck_zip_entry *e, struct bytes b,
                   const struct numbers *n, uint64_t limit)
 {
@@ -161,19 +164,19 @@ static int locate(const struct ck_zip *z, struct ck_zip_entry *e, struct bytes b
     if (before > limit - n->offset || n->packed > limit - n->offset - before)
         return fail_entry(z, e, "reaches beyond the archive");
     if (name != e->name_size || memcmp(p + LOCAL_SIZE, e->name, e->name_size) != 0)
-        return fail_entry(z, e, "has another name in the directory than before its bytes");
+        return fail_entry(z, e, "has a different name in its local header");
     e->data = p + before;
     e->size = n->packed;
     return COKE_OK;
 }
 
-/* The directory's entry at p, with `room` bytes left of it; *used: its length. */
+/* Reads the directory entry at p; `room` bytes of the directory are left. *used: its length. */
 static int read_entry(const struct ck_zip *z, struct ck_zip_entry *e, struct bytes b,
                       const unsigned char *p, uint64_t room, uint64_t limit, uint64_t *used)
 {
     if (room < CENTRAL_SIZE || get(p, 4) != CENTRAL)
         return ck_fail(COKE_EFORMAT,
-                       "%s: damaged: the directory has fewer entries than it says", z->path);
+                       "%s: damaged: the directory has fewer entries than it claims", z->path);
     uint64_t name = get(p + 28, 2), extra = get(p + 30, 2);
     *used = CENTRAL_SIZE + name + extra + get(p + 32, 2);
     if (*used > room)
@@ -184,7 +187,7 @@ static int read_entry(const struct ck_zip *z, struct ck_zip_entry *e, struct byt
     e->crc = (uint32_t)get(p + 16, 4);
     struct numbers n = {get(p + 24, 4), get(p + 20, 4), get(p + 42, 4)};
     if (!read_extra64((struct bytes){p + CENTRAL_SIZE + name, extra}, &n))
-        return fail_entry(z, e, "lacks its numbers of 64 bits");
+        return fail_entry(z, e, "lacks its 64-bit sizes");
     if (get(p + 8, 2) & ENCRYPTED)
         return fail_entry(z, e, "is encrypted");
     e->stored = get(p + 10, 2) == 0 && n.size == n.packed;
@@ -205,7 +208,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
 }
 
-/* A header of LOCAL_SIZE bytes stands between two entries, so also empty ones differ. */
+/* No two entries may overlap or have the same name. A local header of LOCAL_SIZE bytes
+ * separates entries, so even empty ones differ in position. */
 static int check_places(struct ck_zip *z)
 {
     qsort(z->entry, (size_t)z->n, sizeof *z->entry, by_place);
@@ -216,7 +220,7 @@ static int check_places(struct ck_zip *z)
     qsort(z->entry, (size_t)z->n, sizeof *z->entry, by_name);
     for (int i = 1; i < z->n; i++)
         if (by_name(&z->entry[i - 1], &z->entry[i]) == 0)
-            return fail_entry(z, &z->entry[i], "is there twice");
+            return fail_entry(z, &z->entry[i], "occurs twice");
     return COKE_OK;
 }
 
@@ -278,7 +282,7 @@ int ck_zip_check(const struct ck_zip *z, const struct ck_zip_entry *e)
 {
     if (!e->stored)
         return fail_entry(z, e,
-                          "is compressed; torch.save stores it as it is, and so does "
+                          "is compressed; torch.save stores entries uncompressed, as does "
                           "'zip -0'");
     uint32_t crc = (uint32_t)crc32_z(0, e->data, e->size);
     return crc == e->crc ? COKE_OK

@@ -1,4 +1,4 @@
-/* zip.h - zip archives as torch.save makes them: entries that are stored, not compressed. */
+/* zip.h - zip archives as torch.save writes them: entries are stored, not compressed. */
 #ifndef CK_ZIP_H
 #define CK_ZIP_H
 
@@ -9,35 +9,37 @@
 /* ---- reading: an archive in memory ---- */
 
 struct ck_zip_entry {
-    const char *name; /* in the archive, without a final zero */
+    const char *name; /* points into the archive, not zero-terminated */
     size_t name_size;
     const unsigned char *data;
-    size_t size; /* in the archive */
+    size_t size; /* bytes in the archive */
     uint32_t crc;
     int stored; /* not compressed */
 };
 
 struct ck_zip {
-    const char *path;           /* for sentences; borrowed, as the bytes are */
+    const char *path;           /* for messages; borrowed, and so are the archive's bytes */
     struct ck_zip_entry *entry; /* sorted by name */
     int n;
 };
 
-/* Entries lie within the archive, do not overlap and have different names: else, and where one
- * is encrypted, COKE_EFORMAT. */
+/* Reads the directory. COKE_EFORMAT unless all entries lie within the archive, do not overlap,
+ * have different names and are not encrypted. Checksums are verified by ck_zip_check, per
+ * entry. */
 int ck_zip_init(struct ck_zip *z, const char *path, const unsigned char *data, size_t size);
 void ck_zip_release(struct ck_zip *z);
 
-/* The entry PREFIX + NAME, or NULL. */
+/* The entry named PREFIX + NAME, or NULL; valid until ck_zip_release. */
 const struct ck_zip_entry *ck_zip_find(const struct ck_zip *z, const char *prefix,
                                        size_t prefix_size, const char *name);
-/* COKE_EFORMAT if the entry's bytes are compressed, or not those that were written. */
+/* COKE_EFORMAT if the entry is compressed or its checksum does not match. */
 int ck_zip_check(const struct ck_zip *z, const struct ck_zip_entry *e);
 
 /* ---- writing ---- */
 
-/* Each entry's bytes begin at a multiple of 64, as torch has it. Archives and entries are below
- * 4 GB: more is COKE_EUSAGE. */
+/* An archive being written: initialize with zeros and set `file` (borrowed). Each entry's data
+ * begin at a multiple of 64 bytes, as in torch's files. Archives and entries are limited to 4
+ * GB: more is COKE_EUSAGE. */
 struct ck_zip_out {
     struct ck_writer *file;
     uint64_t at; /* bytes written */
@@ -47,7 +49,7 @@ struct ck_zip_out {
 };
 
 int ck_zip_add(struct ck_zip_out *z, const char *name, const void *data, size_t size);
-int ck_zip_end(struct ck_zip_out *z); /* the directory */
+int ck_zip_end(struct ck_zip_out *z); /* writes the directory */
 void ck_zip_out_release(struct ck_zip_out *z);
 
 #endif

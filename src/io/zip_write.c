@@ -1,4 +1,5 @@
-/* zip_write.c - writes zip archives whose entries are stored, each at a multiple of 64. */
+/* zip_write.c - writes zip archives whose entries are stored, each at a multiple of 64
+ * bytes. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/vec.h"
@@ -8,9 +9,10 @@
 #include <zlib.h>
 
 enum { ALIGN = 64, LOCAL_SIZE = 30, CENTRAL_SIZE = 46, END_SIZE = 22, EXTRA_HEAD = 4 };
-/* Version 2.0; UTF-8 names; the first day that a zip can name; torch's id of padding, "FB". */
+/* Version 2.0; UTF-8 names; the earliest date of the format; torch's id of padding, "FB". */
 enum { VERSION = 20, UTF8 = 0x800, DAY_ONE = 0x21, PADDING_ID = 0x4246 };
 
+/* An entry that was written, for the directory; name is owned. */
 struct ck_zip_made {
     char *name;
     uint64_t offset, size;
@@ -30,13 +32,13 @@ static int write_bytes(struct ck_zip_out *z, const void *data, size_t n)
     return ck_writer_write(z->file, data, n);
 }
 
-/* What the header before an entry and the directory have in common, from the version on. */
+/* Fields that local header and directory share, from the version on. */
 static unsigned char *put_common(unsigned char *p, const struct ck_zip_made *m, size_t extra)
 {
     p = put(p, VERSION, 2);
     p = put(p, UTF8, 2);
     p = put(p, 0, 2); /* stored */
-    p = put(p, 0, 2); /* no clock in our files */
+    p = put(p, 0, 2); /* time: none, so that equal contents give equal bytes */
     p = put(p, DAY_ONE, 2);
     p = put(p, m->crc, 4);
     p = put(p, m->size, 4);
@@ -61,10 +63,9 @@ int ck_zip_add(struct ck_zip_out *z, const char *name, const void *data, size_t 
     unsigned char head[LOCAL_SIZE + EXTRA_HEAD + ALIGN], *p = head;
     size_t length = strlen(name);
     if (z->at + size > UINT32_MAX - (1 << 20) || z->n == UINT16_MAX)
-        return ck_fail(
-            COKE_EUSAGE,
-            "%s: archives of more than 4 GB are not written; safetensors may be larger",
-            z->file->path);
+        return ck_fail(COKE_EUSAGE,
+                       "%s: archives are limited to 4 GB; safetensors files may be larger",
+                       z->file->path);
     size_t extra =
         EXTRA_HEAD + (ALIGN - (z->at + LOCAL_SIZE + length + EXTRA_HEAD) % ALIGN) % ALIGN;
     struct ck_zip_made m = {(char *)(uintptr_t)name, z->at, size,

@@ -1,6 +1,7 @@
 /* gemm.c - products of f32 matrices, computed by oneDNN. */
 #include "kernels/gemm.h"
 #include "core/error.h"
+#include "core/mem.h"
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -12,10 +13,14 @@ static void scale(int64_t m, int64_t n, float beta, float *c, int64_t ldc)
             c[i * ldc + j] = beta != 0 ? beta * c[i * ldc + j] : 0;
 }
 
+/* The first product makes oneDNN generate 6 MB of code; a failure to do so crashes it. */
+enum { ROOM = 16 << 20 };
+
 /* dnnl_sgemm is row-major, unlike the sgemm of BLAS. */
 int ck_gemm(int64_t m, int64_t n, int64_t k, float alpha, struct ck_matrix a,
             struct ck_matrix b, float beta, float *c, int64_t ldc)
 {
+    CK_RETURN_IF(ck_mem_check_room(ROOM));
     dnnl_status_t status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n,
                                       k, alpha, a.data, a.ld, b.data, b.ld, beta, c, ldc);
     if (status == dnnl_success && k == 0)

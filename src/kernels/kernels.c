@@ -61,7 +61,7 @@ const struct ck_kernels *ck_kernels_named(const char *name)
     return NULL;
 }
 
-const char *coke_isa(void)
+const char *ck_isa(void)
 {
     return ck_kernels()->name;
 }

@@ -102,6 +102,7 @@ struct ck_kernels {
 /* The best version this CPU supports, or the one named by COKE_ISA; chosen on the first call,
  * from any thread. */
 const struct ck_kernels *ck_kernels(void);
+const char *ck_isa(void); /* the name of that version */
 /* A version by name; NULL if unknown or not runnable here. */
 const struct ck_kernels *ck_kernels_named(const char *name);
 /* NULL-terminated list of the versions that run on this CPU, reference first. Static

@@ -161,12 +161,12 @@ static void forget(void)
 int ck_tuning_open(const char *path)
 {
     int rc = COKE_OK;
-    struct ck_map map = {NULL, 0};
+    struct ck_map map = {0};
     forget();
     if (!path)
         return COKE_OK;
     if (access(path, F_OK) == 0) {
-        CK_TRY(ck_map_open(&map, path));
+        CK_TRY(ck_map_load(&map, path));
         CK_TRY(read_text(path, (const char *)map.data, map.size));
     }
     tuning.path = ck_strdup(path);

@@ -58,9 +58,13 @@ static int fail_dnn(const char *what, dnnl_status_t s)
                                                  : "failed");
 }
 
+/* oneDNN generates code for each primitive, and crashes if it gets no memory for it. */
+enum { ROOM = 16 << 20 };
+
 /* Every function that creates something calls this first; thread-safe. */
 static int engine_up(void)
 {
+    CK_RETURN_IF(ck_mem_check_room(ROOM));
     call_once(&cpu.once, start);
     return cpu.status ? fail_dnn("starting", cpu.status) : COKE_OK;
 }

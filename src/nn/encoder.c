@@ -1,76 +1,41 @@
 /* encoder.c - builds encoders from their options, and saves the options with them. */
 #include "nn/encoder.h"
 #include "core/error.h"
+#include "core/mem.h"
 #include "core/option.h"
 #include "nn/mlp.h"
 #include "nn/resnet.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define ROW(type_, field_, name_, def_, min_, max_, choices_, help_)                           \
-    CK_OPT(type_, struct coke_encoder_options, field_, name_, def_, min_, max_, choices_, help_)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_CHOICE, arch, "arch", COKE_RESNET18, 0, 2, "resnet18|resnet34|resnet50",
-        "the network"),
-    ROW(COKE_OPT_CHOICE, stem, "stem", COKE_STEM_IMAGENET, 0, 1, "imagenet|cifar",
-        "first layers: 7x7 stride 2 and max pool, or 3x3 for small images"),
-    ROW(COKE_OPT_FLOAT, width, "width", 1, 0.015625, 16, NULL, "factor on all channels"),
-    ROW(COKE_OPT_INT, channels, "channels", 3, 1, 1024, NULL, "channels of the images"),
-    ROW(COKE_OPT_CHOICE, head, "head", COKE_PROJECTOR_MLP3, 0, 3, "none|linear|mlp2|mlp3",
-        "what projects the features"),
-    ROW(COKE_OPT_INT, hidden, "hidden", 0, 0, 65536, "auto",
-        "width of the MLPs (auto: that of the features)"),
-    ROW(COKE_OPT_INT, dim, "dim", 128, 1, 65536, NULL, "numbers in a projection"),
-    ROW(COKE_OPT_FLAG, predictor, "predictor", 1, 0, 1, NULL,
-        "a prediction MLP behind the projection"),
-    ROW(COKE_OPT_FLAG, zero_residual, "zero-residual", 0, 0, 1, NULL,
-        "residual blocks begin as identities: features that change less with the view"),
-    ROW(COKE_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL, "of the first weights"),
-};
-
-const struct coke_option_table *coke_encoder_option_table(void)
-{
-    static const struct coke_option_table table = {rows, sizeof rows / sizeof *rows,
-                                                   sizeof(struct coke_encoder_options)};
-    return &table;
-}
-
-struct coke_encoder_options coke_encoder_options_default(void)
-{
-    struct coke_encoder_options o;
-    coke_options_default(coke_encoder_option_table(), &o);
-    return o;
-}
-
-/* Returns the last node or a status; outputs that the options exclude stay -1. */
 static int build(struct coke_encoder *e)
 {
-    const struct coke_encoder_options *o = &e->o;
+    const struct ck_encoder_options *o = &e->o;
     struct ck_resnet_options r = {(enum ck_arch)o->arch, (enum ck_stem)o->stem, o->width,
                                   o->channels};
     int features = ck_resnet_build(&e->net, &r), raw, last;
     if (features < 0)
         return features;
     ck_net_tap(&e->net, features, "avgpool");
-    e->node[COKE_FEATURES] = last = features;
-    if (o->head == COKE_PROJECTOR_NONE)
+    e->node[COKE_OUTPUT_FEATURES] = last = features;
+    if (o->projector == CK_PROJECTOR_NONE)
         return last;
     int64_t hidden = o->hidden ? o->hidden : e->net.node[features].channels;
-    raw = ck_projection_build(&e->net, "fc", features, (enum ck_projector)o->head, hidden,
+    raw = ck_projection_build(&e->net, "fc", features, (enum ck_projector)o->projector, hidden,
                               o->dim);
-    e->node[COKE_LOGITS] = raw;
-    e->node[COKE_PROJ] = last = ck_net_unit(&e->net, raw);
+    e->node[COKE_OUTPUT_LOGITS] = raw;
+    e->node[COKE_OUTPUT_PROJ] = last = ck_net_unit(&e->net, raw);
     if (o->predictor && last >= 0)
-        e->node[COKE_PRED] = last =
+        e->node[COKE_OUTPUT_PRED] = last =
             ck_net_unit(&e->net, ck_prediction_build(&e->net, "predictor", raw, hidden));
     return last;
 }
 
 /* Sets the scale of every block's last batch norm to 0, so that blocks start as identities. */
-static void zero_residuals(struct ck_net *net, enum coke_arch arch)
+static void zero_residuals(struct ck_net *net, enum ck_arch arch)
 {
-    const char *last = arch == COKE_RESNET50 ? ".bn3.weight" : ".bn2.weight";
+    const char *last = arch == CK_RESNET50 ? ".bn3.weight" : ".bn2.weight";
     for (int i = 0; i < net->nparams; i++) {
         struct ck_param *p = &net->param[i];
         if (strncmp(p->name, "layer", 5) == 0 && strstr(p->name, last))
@@ -78,15 +43,16 @@ static void zero_residuals(struct ck_net *net, enum coke_arch arch)
     }
 }
 
-int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o)
+int ck_encoder_init(struct coke_encoder *e, const struct ck_encoder_options *o)
 {
     int rc = COKE_OK;
     memset(e, 0, sizeof *e);
-    for (int i = 0; i < COKE_OUTPUTS; i++)
+    for (int i = 0; i < CK_OUTPUTS; i++)
         e->node[i] = -1;
-    CK_TRY(ck_options_check(coke_encoder_option_table(), o));
-    if (o->head == COKE_PROJECTOR_NONE && o->predictor)
-        CK_FAIL(COKE_EUSAGE, "predictor: there is no projection to predict from (head none)");
+    CK_TRY(ck_options_check(ck_encoder_option_table(), o));
+    if (o->projector == CK_PROJECTOR_NONE && o->predictor)
+        CK_FAIL(COKE_EUSAGE,
+                "predictor: there is no projection to predict from (projector none)");
     e->o = *o;
     int last = build(e);
     if (last < 0) {
@@ -95,7 +61,7 @@ int ck_encoder_init(struct coke_encoder *e, const struct coke_encoder_options *o
     }
     ck_net_init(&e->net, (uint64_t)o->seed);
     if (o->zero_residual)
-        zero_residuals(&e->net, (enum coke_arch)o->arch);
+        zero_residuals(&e->net, (enum ck_arch)o->arch);
 done:
     if (rc)
         ck_encoder_release(e);
@@ -111,13 +77,13 @@ void ck_encoder_release(struct coke_encoder *e)
 
 #define PREFIX "encoder."
 
-int ck_encoder_save_options(const struct coke_encoder_options *o, struct ck_state *s)
+int ck_encoder_save_options(const struct ck_encoder_options *o, struct ck_state *s)
 {
-    const struct coke_option_table *t = coke_encoder_option_table();
+    const struct ck_option_table *t = ck_encoder_option_table();
     for (int i = 0; i < t->n; i++) {
         char key[64], value[64];
         snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
-        CK_RETURN_IF(coke_options_get(t, o, t->row[i].name, value, sizeof value));
+        CK_RETURN_IF(ck_options_get(t, o, t->row[i].name, value, sizeof value));
         CK_RETURN_IF(ck_state_add_meta(s, key, value));
     }
     return COKE_OK;
@@ -129,23 +95,56 @@ int ck_encoder_save(const struct coke_encoder *e, struct ck_state *s)
     return rc ? rc : ck_net_save(&e->net, s);
 }
 
-int ck_encoder_options_from(struct coke_encoder_options *o, const struct ck_state *s,
+int ck_encoder_options_from(struct ck_encoder_options *o, const struct ck_state *s,
                             const char *source)
 {
-    const struct coke_option_table *t = coke_encoder_option_table();
-    coke_options_default(t, o);
-    for (int i = 0; i < t->n; i++) {
-        char key[64];
-        snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
-        const char *value = ck_state_meta(s, key);
-        if (!value)
-            return ck_fail(COKE_EFORMAT,
-                           "%s: its metadata have no %s; it was not saved as an encoder; "
-                           "import weights of other programs first",
-                           source, key);
-        int rc = coke_options_set(t, o, t->row[i].name, value);
-        if (rc)
-            return ck_fail_prefix(COKE_EFORMAT, "%s: ", source);
-    }
+    int found = ck_options_from_meta(ck_encoder_option_table(), o, s, PREFIX);
+    if (found < 0)
+        return ck_fail_prefix(COKE_EFORMAT, "%s: ", source);
+    if (found == 0)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: its metadata has no options " PREFIX "*; it was not saved as an "
+                       "encoder; import weights of other programs first",
+                       source);
     return COKE_OK;
+}
+
+/* ---- on the heap, and by name ---- */
+
+int ck_encoder_new(struct coke_encoder **out, const struct ck_encoder_options *options)
+{
+    struct coke_encoder *e = ck_alloc_array(1, sizeof *e);
+    *out = NULL;
+    if (!e)
+        return COKE_ENOMEM;
+    int rc = ck_encoder_init(e, options);
+    if (rc)
+        ck_free(e);
+    else
+        *out = e;
+    return rc;
+}
+
+void ck_encoder_free(struct coke_encoder *e)
+{
+    if (e)
+        ck_encoder_release(e);
+    ck_free(e);
+}
+
+const struct ck_param *ck_encoder_find(const struct coke_encoder *e, const char *name)
+{
+    for (int i = 0; i < e->net.nparams; i++)
+        if (strcmp(e->net.param[i].name, name) == 0)
+            return &e->net.param[i];
+    for (int i = 0; i < e->net.nbuffers; i++)
+        if (strcmp(e->net.buffer[i].name, name) == 0)
+            return &e->net.buffer[i];
+    return NULL;
+}
+
+void ck_encoder_touch(struct coke_encoder *e)
+{
+    for (int i = 0; i < e->net.nparams; i++)
+        e->net.param[i].version++;
 }

@@ -6,9 +6,12 @@
 #include "core/mem.h"
 #include "io/convert.h"
 #include "nn/foreign.h"
+#include "nn/mlp.h"
+#include "nn/resnet.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PREFIX = 128, CANDIDATES = 8 };
@@ -20,11 +23,13 @@ struct load {
     const struct ck_foreign_options *o;
     char prefix[PREFIX];  /* what precedes conv1.weight */
     char sibling[PREFIX]; /* what precedes predictor.0.weight in the authors' files */
-    struct ck_state own;  /* the tensors under our names */
+    int child;            /* the children have numbers, and layer1 this one; 0 = names */
+    char renamed[2 * PREFIX];
+    struct ck_state own; /* the tensors under our names */
     /* [nconverted] f32 copies that `own` borrows */
     void **converted;
     int nconverted;
-    struct coke_encoder_options e;
+    struct ck_encoder_options e;
 };
 
 static int begins(const char *text, const char *with)
@@ -42,11 +47,49 @@ static int ends(const char *text, const char *with)
 
 static const char first_block[] = "layer1.0.conv1.weight";
 
+/* Where the blocks of layer1 can be in an nn.Sequential of a ResNet's children (lightly): behind
+ * convolution and norm, with or without ReLU and max pool between. */
+enum { FIRST_CHILD = 2, LAST_CHILD = 4 };
+
+static int has_tensor(const struct ck_state *s, const char *prefix, const char *name)
+{
+    char whole[PREFIX + 64];
+    snprintf(whole, sizeof whole, "%s%s", prefix, name);
+    return ck_state_find(s, whole) != NULL;
+}
+
+/* The place of layer1 among numbered children behind this prefix; 0 = they have names. */
+static int find_child(const struct ck_state *s, const char *prefix)
+{
+    char name[32];
+    if (has_tensor(s, prefix, "conv1.weight") || !has_tensor(s, prefix, "0.weight"))
+        return 0;
+    for (int child = FIRST_CHILD; child <= LAST_CHILD; child++) {
+        snprintf(name, sizeof name, "%d.0.conv1.weight", child);
+        if (has_tensor(s, prefix, name))
+            return child;
+    }
+    return 0;
+}
+
 static int has_stem(const struct ck_state *s, const char *prefix)
 {
-    char name[PREFIX + 16];
-    snprintf(name, sizeof name, "%sconv1.weight", prefix);
-    return ck_state_find(s, name) != NULL;
+    return has_tensor(s, prefix, "conv1.weight") || find_child(s, prefix);
+}
+
+/* The length of what precedes a ResNet's names in the name of a first block; -1 = none. */
+static int prefix_length(const char *name)
+{
+    char child[32];
+    size_t n = strlen(name);
+    if (ends(name, first_block))
+        return (int)(n - strlen(first_block));
+    for (int c = FIRST_CHILD; c <= LAST_CHILD; c++) {
+        int m = snprintf(child, sizeof child, "%d.0.conv1.weight", c);
+        if (ends(name, child) && (n == (size_t)m || name[n - (size_t)m - 1] == '.'))
+            return (int)n - m;
+    }
+    return -1;
 }
 
 /* Lists everything that precedes a ResNet's names. */
@@ -54,23 +97,32 @@ static int list_prefixes(const struct ck_state *s, char out[CANDIDATES][PREFIX])
 {
     int n = 0;
     for (int i = 0; i < s->ntensors && n < CANDIDATES; i++) {
-        const char *name = s->tensor[i].name;
-        size_t size = strlen(name) - (ends(name, first_block) ? strlen(first_block) : 0);
-        if (!ends(name, first_block) || size >= PREFIX)
+        int size = prefix_length(s->tensor[i].name), known = 0;
+        if (size < 0 || size >= PREFIX)
             continue;
-        snprintf(out[n], PREFIX, "%.*s", (int)size, name);
-        n += has_stem(s, out[n]);
+        snprintf(out[n], PREFIX, "%.*s", size, s->tensor[i].name);
+        for (int j = 0; j < n; j++)
+            known |= strcmp(out[j], out[n]) == 0;
+        n += !known && has_stem(s, out[n]);
     }
     return n;
 }
 
-/* Chooses, of several networks in one file (MoCo's has two), the trained one. */
+/* Chooses, of several networks in one file, the trained one (MoCo's query, solo-learn's
+ * backbone), or the one that its authors evaluate (DINO's teacher). */
 static int choose_prefix(struct load *l)
 {
-    static const char *const usual[] = {
-        "",           "module.",  "module.encoder.", "module.encoder_q.",
-        "encoder_q.", "encoder.", "backbone.",       "module.backbone.",
-        "model."};
+    static const char *const usual[] = {"",
+                                        "module.",
+                                        "module.encoder.",
+                                        "module.encoder_q.",
+                                        "encoder_q.",
+                                        "encoder.",
+                                        "backbone.",
+                                        "module.backbone.",
+                                        "teacher.backbone.",
+                                        "teacher.module.backbone.",
+                                        "model."};
     char found[CANDIDATES][PREFIX];
     int n = list_prefixes(l->s, found);
     if (n == 0)
@@ -104,6 +156,7 @@ static int set_prefix(struct load *l)
     } else {
         CK_RETURN_IF(choose_prefix(l));
     }
+    l->child = find_child(l->s, l->prefix);
     if (ends(l->prefix, "encoder."))
         snprintf(l->sibling, PREFIX, "%.*spredictor.",
                  (int)(strlen(l->prefix) - strlen("encoder.")), l->prefix);
@@ -118,14 +171,39 @@ static int is_backbone(const char *name)
            begins(name, "layer2.") || begins(name, "layer3.") || begins(name, "layer4.");
 }
 
-/* coke's name for a tensor, or NULL if it is left out. */
-static const char *own_name(const struct load *l, const char *name)
+/* The name of a numbered child's tensor: "0.weight" is conv1.weight, "4.1.shortcut.0.weight" is
+ * layer1.1.downsample.0.weight. The buffer is l->renamed. */
+static const char *rename_child(struct load *l, const char *name)
+{
+    static const char shortcut[] = "shortcut.";
+    char *dot, *end = l->renamed + sizeof l->renamed;
+    long child = strtol(name, &dot, 10), layer = child - l->child + 1;
+    if (dot == name || *dot != '.' || (child > 1 && (layer < 1 || layer > 4)))
+        return NULL;
+    char *to = l->renamed;
+    if (child < 2)
+        to += snprintf(to, sizeof l->renamed, "%s", child ? "bn1" : "conv1");
+    else
+        to += snprintf(to, sizeof l->renamed, "layer%ld", layer);
+    const char *old = strstr(dot, shortcut);
+    if (old)
+        snprintf(to, (size_t)(end - to), "%.*sdownsample.%s", (int)(old - dot), dot,
+                 old + strlen(shortcut));
+    else
+        snprintf(to, (size_t)(end - to), "%s", dot);
+    return l->renamed;
+}
+
+/* coke's name for a tensor, valid until the next call, or NULL if it is left out. */
+static const char *own_name(struct load *l, const char *name)
 {
     const char *own = NULL;
     if (begins(name, l->prefix))
         own = name + strlen(l->prefix);
     else if (l->sibling[0] && begins(name, l->sibling))
         own = name + strlen(l->sibling) - strlen("predictor.");
+    if (own && l->child)
+        own = rename_child(l, own);
     if (own && l->o->ignore && begins(own, l->o->ignore))
         return NULL;
     return own && (l->o->heads || is_backbone(own)) ? own : NULL;
@@ -206,10 +284,10 @@ static int find_arch(struct load *l)
 {
     static const struct {
         int blocks[4], bottleneck;
-        enum coke_arch arch;
-    } archs[] = {{{2, 2, 2, 2}, 0, COKE_RESNET18},
-                 {{3, 4, 6, 3}, 0, COKE_RESNET34},
-                 {{3, 4, 6, 3}, 1, COKE_RESNET50}};
+        enum ck_arch arch;
+    } archs[] = {{{2, 2, 2, 2}, 0, CK_RESNET18},
+                 {{3, 4, 6, 3}, 0, CK_RESNET34},
+                 {{3, 4, 6, 3}, 1, CK_RESNET50}};
     int bottleneck = ck_state_find(&l->own, "layer1.0.conv3.weight") != NULL, blocks[4];
     for (int i = 0; i < 4; i++)
         blocks[i] = count_blocks(l, i + 1);
@@ -235,7 +313,7 @@ static int find_backbone(struct load *l)
         return ck_fail(COKE_EFORMAT,
                        "%s: %sconv1 is %lld x %lld; 7 x 7 and 3 x 3 are supported", l->path,
                        l->prefix, (long long)stem->shape[2], (long long)stem->shape[3]);
-    l->e.stem = stem->shape[2] == 7 ? COKE_STEM_IMAGENET : COKE_STEM_CIFAR;
+    l->e.stem = stem->shape[2] == 7 ? CK_STEM_IMAGENET : CK_STEM_CIFAR;
     l->e.channels = stem->shape[1];
     l->e.width = (double)planes / 64;
     CK_RETURN_IF(find_arch(l));
@@ -251,21 +329,21 @@ static int has(const struct load *l, const char *name)
 static int find_projector(struct load *l, int64_t features)
 {
     const struct ck_tensor *t;
-    l->e.head = has(l, "fc.weight")     ? COKE_PROJECTOR_LINEAR
-                : has(l, "fc.7.weight") ? COKE_PROJECTOR_MLP3
-                : has(l, "fc.0.weight") ? COKE_PROJECTOR_MLP2
-                                        : COKE_PROJECTOR_NONE;
-    if (l->e.head == COKE_PROJECTOR_NONE)
+    l->e.projector = has(l, "fc.weight")     ? CK_PROJECTOR_LINEAR
+                     : has(l, "fc.7.weight") ? CK_PROJECTOR_MLP3
+                     : has(l, "fc.0.weight") ? CK_PROJECTOR_MLP2
+                                             : CK_PROJECTOR_NONE;
+    if (l->e.projector == CK_PROJECTOR_NONE)
         return COKE_OK;
-    const char *last = l->e.head == COKE_PROJECTOR_LINEAR ? "fc.weight"
-                       : l->e.head == COKE_PROJECTOR_MLP2 ? "fc.2.weight"
-                                                          : "fc.6.weight";
-    if (l->e.head != COKE_PROJECTOR_LINEAR) {
+    const char *last = l->e.projector == CK_PROJECTOR_LINEAR ? "fc.weight"
+                       : l->e.projector == CK_PROJECTOR_MLP2 ? "fc.2.weight"
+                                                             : "fc.6.weight";
+    if (l->e.projector != CK_PROJECTOR_LINEAR) {
         CK_RETURN_IF(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
         l->e.hidden = t->shape[0];
     }
     int64_t hidden = l->e.hidden;
-    if (l->e.head == COKE_PROJECTOR_MLP3)
+    if (l->e.projector == CK_PROJECTOR_MLP3)
         CK_RETURN_IF(need(l, "fc.3.weight", 2, (int64_t[2]){hidden, hidden}, NULL));
     CK_RETURN_IF(need(l, last, 2, (int64_t[2]){0, hidden ? hidden : features}, &t));
     l->e.dim = t->shape[0];
@@ -285,10 +363,10 @@ static int find_predictor(struct load *l)
 
 static int find_options(struct load *l)
 {
-    l->e = coke_encoder_options_default();
+    l->e = ck_encoder_options_default();
     CK_RETURN_IF(find_backbone(l));
     int64_t planes = llround(64 * l->e.width);
-    CK_RETURN_IF(find_projector(l, (l->e.arch == COKE_RESNET50 ? 32 : 8) * planes));
+    CK_RETURN_IF(find_projector(l, (l->e.arch == CK_RESNET50 ? 32 : 8) * planes));
     return find_predictor(l);
 }
 
@@ -307,7 +385,7 @@ static void group_of(const struct load *l, const char *name, char out[PREFIX])
 }
 
 /* Writes the note: groups of names instead of hundreds of tensors. */
-static void note_left_out(const struct load *l, char note[CK_FOREIGN_NOTE])
+static void note_left_out(struct load *l, char note[CK_FOREIGN_NOTE])
 {
     char group[PREFIX], list[CK_FOREIGN_NOTE - 128] = "";
     int n = 0;

@@ -1,7 +1,7 @@
 /* foreign_save.c - saves an encoder's tensors under the names that other programs expect. */
 #include "nn/foreign.h"
 
-#include "coke.h"
+#include "coke/types.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "kernels/gemm.h"
 #include "nn/plan_ops.h"
 
-#include "coke.h"
+#include "coke/types.h"
 
 #include <string.h>
 

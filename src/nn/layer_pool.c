@@ -2,7 +2,7 @@
 #include "kernels/pool.h"
 #include "nn/plan_ops.h"
 
-#include "coke.h"
+#include "coke/types.h"
 
 static struct ck_pool_shape shape_of(const struct ck_op *op)
 {

@@ -1,8 +1,8 @@
-/* loss.c - computes the discrimination loss of a batch and its gradient, 48 instances at a
+/* loss.c - computes the discrimination loss of a batch and its gradient, 48 images at a
  * time.
  *
- * A block of instances is a task: it runs all heads and views and writes the gradients of its
- * own instances only. Losses are stored per block and added in order, so that the result does
+ * A block of images is a task: it runs all heads and views and writes the gradients of its
+ * own images only. Losses are stored per block and added in order, so that the result does
  * not depend on the number of threads. */
 #include "nn/loss.h"
 #include "nn/loss_check.h"
@@ -30,7 +30,7 @@ struct soft {
     float own[ROWS];  /* score of the label */
 };
 
-/* One worker's memory for a block of instances. */
+/* One worker's memory for a block of images. */
 struct scratch {
     float *xt;                /* [dim][48] */
     float *s;                 /* [CHUNK][48] scores, then their exponentials */
@@ -49,7 +49,7 @@ struct ck_loss {
     struct scratch *scratch; /* [workers] */
     float *floats;           /* their floats ... */
     double *doubles;         /* ... and doubles, [workers][dim] */
-    double *loss;            /* [blocks][heads] sums over the instances */
+    double *loss;            /* [blocks][heads] sums over the images */
     int64_t *hits;           /* [blocks][heads] */
     int64_t bytes;
 };
@@ -68,17 +68,11 @@ struct block {
     const struct step *st;
     struct scratch *w;
     int h;
-    int64_t first, n;    /* instances first .. first + n - 1 */
+    int64_t first, n;    /* images first .. first + n - 1 */
     int32_t label[ROWS]; /* the label of largest weight */
-    double loss;         /* sums over the instances */
+    double loss;         /* sums over the images */
     int64_t hits;
 };
-
-struct ck_loss_options ck_loss_options_default(void)
-{
-    return (struct ck_loss_options){
-        .temperature = 0.1, .alpha = 0.2, .beta = 0.5, .large_weight = 0.5};
-}
 
 /* ---- memory ---- */
 
@@ -229,7 +223,7 @@ static void find_labels(struct block *b)
     }
 }
 
-/* target [dim] = the weighted centers of the instance's own labels; returns their total weight,
+/* target [dim] = the weighted centers of the image's own labels; returns their total weight,
  * 1 up to rounding. */
 static double own_target(const struct block *b, int64_t r, double *target)
 {

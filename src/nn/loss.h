@@ -11,19 +11,11 @@
 #define CK_LOSS_H
 
 #include "core/targets.h"
-
-struct ck_loss_options {
-    double temperature;
-    double alpha;        /* weight of the label in the target, the rest is q; with >= 2 views */
-    double beta;         /* weight of pred; the rest is proj's */
-    double large_weight; /* weight of the two large views; the rest is the small ones' */
-};
-
-struct ck_loss_options ck_loss_options_default(void);
+#include "nn/nn_options.h"
 
 struct ck_loss_shape {
     int views;     /* 1; 2; or 2 large ones, then the small ones */
-    int64_t max_n; /* maximum instances in a batch */
+    int64_t max_n; /* maximum images in a batch */
     int dim;
     int heads;
     const int64_t *k; /* [heads] number of centers; copied */
@@ -54,7 +46,7 @@ struct ck_loss_output {
     float *grad_pred;  /* the same, if there is a pred */
     double loss;       /* mean over the heads */
     double *head_loss; /* [heads] */
-    /* [heads], or NULL: fraction of the instances, over all trained views, to whose pred (proj
+    /* [heads], or NULL: fraction of the images, over all trained views, to whose pred (proj
      * if beta is 0) no center is nearer than that of the label (of largest weight). */
     double *accuracy;
 };
@@ -62,7 +54,7 @@ struct ck_loss_output {
 /* The same bytes for any number of threads and any instruction set, except the last digits of
  * the loss, which depend on the C library's log(). Labels out of range and vectors that are not
  * finite fail with a message; the gradients are then undefined. One thread at a time may use l;
- * the work is split over the OpenMP team by blocks of instances. */
+ * the work is split over the OpenMP team by blocks of images. */
 int ck_loss_step(struct ck_loss *l, const struct ck_loss_input *in, struct ck_loss_output *out);
 
 #endif

@@ -26,7 +26,7 @@ int ck_loss_check_setup(const struct ck_loss_shape *shape, const struct ck_loss_
     CK_RETURN_IF(check_fraction("large_weight", o->large_weight));
     if (shape->views < 1 || shape->dim < 1 || shape->heads < 1 || shape->max_n < 1)
         return ck_fail(COKE_EUSAGE,
-                       "invalid loss: %d views, %d dimensions, %d heads and %lld instances",
+                       "invalid loss: %d views, %d dimensions, %d heads and %lld images",
                        shape->views, shape->dim, shape->heads, (long long)shape->max_n);
     for (int h = 0; h < shape->heads; h++)
         if (shape->k[h] < 1 || shape->k[h] > INT32_MAX)
@@ -88,7 +88,7 @@ static int check_vectors(const struct ck_loss_shape *shape, const char *what, co
     int64_t all = shape->views * n * shape->dim, i = first_bad(x, all);
     if (i == all)
         return COKE_OK;
-    return ck_fail(COKE_ENUMERIC, "%s of view %lld, instance %lld is not finite", what,
+    return ck_fail(COKE_ENUMERIC, "%s of view %lld, image %lld is not finite", what,
                    (long long)(i / (n * shape->dim)), (long long)(i / shape->dim % n));
 }
 
@@ -107,7 +107,7 @@ static int check_label(int h, int64_t i, int32_t label, int64_t k)
 {
     if (label >= 0 && label < k)
         return COKE_OK;
-    return ck_fail(COKE_EUSAGE, "head %d, instance %lld: label %d is not within 0..%lld", h,
+    return ck_fail(COKE_EUSAGE, "head %d, image %lld: label %d is not within 0..%lld", h,
                    (long long)i, label, (long long)k - 1);
 }
 
@@ -117,15 +117,15 @@ static int check_pairs(int h, int64_t i, const int32_t *label, const float *weig
     double sum = 0;
     for (int j = 0; j < slots; j++) {
         if (!(weight[j] >= 0))
-            return ck_fail(COKE_EUSAGE, "head %d, instance %lld: invalid weight %g of label %d",
-                           h, (long long)i, (double)weight[j], label[j]);
+            return ck_fail(COKE_EUSAGE, "head %d, image %lld: invalid weight %g of label %d", h,
+                           (long long)i, (double)weight[j], label[j]);
         if (weight[j] > 0)
             CK_RETURN_IF(check_label(h, i, label[j], k));
         sum += (double)weight[j];
     }
     if (!(fabs(sum - 1) <= 1e-3))
-        return ck_fail(COKE_EUSAGE, "head %d, instance %lld: the weights sum to %g, not to 1",
-                       h, (long long)i, sum);
+        return ck_fail(COKE_EUSAGE, "head %d, image %lld: the weights sum to %g, not to 1", h,
+                       (long long)i, sum);
     return COKE_OK;
 }
 
@@ -133,8 +133,8 @@ static int check_targets(int h, const struct ck_targets *t, int64_t n, int64_t k
 {
     if (t->n != n || t->slots < 1 || (!t->weight && t->slots != 1))
         return ck_fail(COKE_EUSAGE,
-                       "head %d: targets of %lld instances with %d slots for a batch of %lld",
-                       h, (long long)t->n, t->slots, (long long)n);
+                       "head %d: targets of %lld images with %d slots for a batch of %lld", h,
+                       (long long)t->n, t->slots, (long long)n);
     for (int64_t i = 0; i < n; i++) {
         if (t->weight)
             CK_RETURN_IF(check_pairs(h, i, t->label + i * t->slots, t->weight + i * t->slots,
@@ -148,12 +148,14 @@ static int check_targets(int h, const struct ck_targets *t, int64_t n, int64_t k
 int ck_loss_check_input(const struct ck_loss_shape *shape, const struct ck_loss_input *in)
 {
     if (in->n < 1 || in->n > shape->max_n)
-        return ck_fail(COKE_EUSAGE, "batch of %lld instances is not within 1..%lld",
+        return ck_fail(COKE_EUSAGE, "batch of %lld images is not within 1..%lld",
                        (long long)in->n, (long long)shape->max_n);
     CK_RETURN_IF(check_vectors(shape, "proj", in->proj, in->n));
     if (in->pred)
         CK_RETURN_IF(check_vectors(shape, "pred", in->pred, in->n));
     for (int h = 0; h < shape->heads; h++) {
+        if (!in->centers[h])
+            return ck_fail(COKE_EUSAGE, "head %d: the centers are NULL", h);
         CK_RETURN_IF(check_targets(h, &in->targets[h], in->n, shape->k[h]));
         CK_RETURN_IF(check_centers(h, in->centers[h], shape->k[h], shape->dim));
     }

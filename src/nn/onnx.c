@@ -317,7 +317,7 @@ static void fill_model(struct ck_proto *p, const void *message)
     const struct model *m = message;
     ck_proto_int(p, 1, IR_VERSION);
     ck_proto_text(p, 2, "coke");
-    ck_proto_text(p, 3, coke_version());
+    ck_proto_text(p, 3, COKE_VERSION);
     ck_proto_message(p, 7, fill_graph, m);
     ck_proto_message(p, 8, fill_opset, NULL);
     for (int i = 0; i < m->meta->nmeta; i++)
@@ -346,10 +346,10 @@ int ck_onnx_write_to(struct ck_writer *w, const struct coke_encoder *e, int head
     m.needed = ck_calloc_array((size_t)e->net.nnodes, 1);
     if (!m.needed)
         return COKE_ENOMEM;
-    m.output[m.noutputs] = e->node[COKE_FEATURES];
+    m.output[m.noutputs] = e->node[COKE_OUTPUT_FEATURES];
     m.output_name[m.noutputs++] = "features";
-    if (heads && e->node[COKE_PROJ] >= 0) {
-        m.output[m.noutputs] = e->node[COKE_PROJ];
+    if (heads && e->node[COKE_OUTPUT_PROJ] >= 0) {
+        m.output[m.noutputs] = e->node[COKE_OUTPUT_PROJ];
         m.output_name[m.noutputs++] = "projection";
     }
     mark_needed(&m);

@@ -29,7 +29,7 @@ struct piece {
 };
 
 /* How the second sweep updates a parameter. */
-struct recipe {
+struct rule {
     float *momentum; /* [size] */
     float multiple;  /* multiplies the learning rate */
     float decay;
@@ -42,19 +42,13 @@ struct ck_optimizer {
     /* [n], borrowed */
     struct ck_param *param;
     int n;
-    struct recipe *recipe; /* [n] */
-    float *momentum;       /* of all parameters, concatenated; owned */
+    struct rule *rule; /* [n] */
+    float *momentum;   /* of all parameters, concatenated; owned */
     int64_t total;
     struct piece *piece;
     int64_t pieces;
     float rate, grad_scale; /* of the current step */
 };
-
-struct ck_optimizer_options ck_optimizer_options_default(void)
-{
-    return (struct ck_optimizer_options){
-        .kind = CK_LARS, .momentum = 0.9, .weight_decay = 1e-6, .trust = 0.001};
-}
 
 /* ---- memory ---- */
 
@@ -91,15 +85,15 @@ static void point_to_momentum(struct ck_optimizer *o)
     float *at = o->momentum;
     for (int i = 0; i < o->n; i++)
         if (o->param[i].grad) {
-            o->recipe[i].momentum = at;
+            o->rule[i].momentum = at;
             at += o->param[i].size;
         }
 }
 
-static void set_recipes(struct ck_optimizer *o)
+static void set_rules(struct ck_optimizer *o)
 {
     for (int i = 0; i < o->n; i++) {
-        struct recipe *r = &o->recipe[i];
+        struct rule *r = &o->rule[i];
         r->multiple = r->trust = 1;
         r->scaled = o->o.kind == CK_LARS && o->param[i].ndim >= 2;
         r->decay = o->o.kind == CK_SGD || r->scaled ? (float)o->o.weight_decay : 0;
@@ -123,12 +117,12 @@ int ck_optimizer_new(struct ck_optimizer **out, struct ck_param *param, int n,
         o->pieces += pieces_of(&param[i]);
         o->total += param[i].grad ? param[i].size : 0;
     }
-    o->recipe = ck_calloc_array((size_t)n, sizeof *o->recipe);
+    o->rule = ck_calloc_array((size_t)n, sizeof *o->rule);
     o->momentum = ck_calloc_array((size_t)o->total, sizeof *o->momentum);
     o->piece = ck_calloc_array((size_t)o->pieces, sizeof *o->piece);
-    if (!o->recipe || !o->momentum || !o->piece)
+    if (!o->rule || !o->momentum || !o->piece)
         CK_LEAVE(COKE_ENOMEM);
-    set_recipes(o);
+    set_rules(o);
     cut_pieces(o);
     point_to_momentum(o);
     *out = o;
@@ -142,7 +136,7 @@ void ck_optimizer_free(struct ck_optimizer *o)
 {
     if (!o)
         return;
-    ck_free(o->recipe);
+    ck_free(o->rule);
     ck_free(o->momentum);
     ck_free(o->piece);
     ck_free(o);
@@ -155,7 +149,7 @@ int ck_optimizer_set_rate(struct ck_optimizer *o, const char *name, double multi
                        name, multiple);
     for (int i = 0; i < o->n; i++)
         if (strcmp(o->param[i].name, name) == 0 && o->param[i].grad) {
-            o->recipe[i].multiple = (float)multiple;
+            o->rule[i].multiple = (float)multiple;
             return COKE_OK;
         }
     return ck_fail(COKE_EUSAGE, "no parameter %s to learn", name);
@@ -209,7 +203,7 @@ static void measure_piece(void *arg, int64_t index, int worker)
 {
     struct ck_optimizer *o = arg;
     struct piece *c = &o->piece[index];
-    const struct recipe *r = &o->recipe[c->param];
+    const struct rule *r = &o->rule[c->param];
     const float *g = o->param[c->param].grad + c->from;
     (void)worker;
     c->bad = 0;
@@ -245,10 +239,10 @@ static void set_trust(struct ck_optimizer *o)
             square += o->piece[i].square;
             change += o->piece[i].change;
         }
-        int usual = o->recipe[param].scaled && square > 0 && change > 0;
+        int usual = o->rule[param].scaled && square > 0 && change > 0;
         double trust = usual ? o->o.trust * sqrt(square) / sqrt(change) : 1;
         /* An infinite factor would turn the zeros of a tiny gradient into NaN. */
-        o->recipe[param].trust = trust < FLT_MAX ? (float)trust : FLT_MAX;
+        o->rule[param].trust = trust < FLT_MAX ? (float)trust : FLT_MAX;
     }
 }
 
@@ -257,7 +251,7 @@ static void move_piece(void *arg, int64_t index, int worker)
 {
     const struct ck_optimizer *o = arg;
     const struct piece *c = &o->piece[index];
-    const struct recipe *r = &o->recipe[c->param];
+    const struct rule *r = &o->rule[c->param];
     float *restrict p = o->param[c->param].value + c->from;
     float *restrict m = r->momentum + c->from;
     const float *restrict g = o->param[c->param].grad + c->from;
@@ -303,7 +297,7 @@ int ck_optimizer_save(const struct ck_optimizer *o, struct ck_state *s)
         if (!p->grad)
             continue;
         tensor_name(name, p);
-        CK_RETURN_IF(ck_state_add(s, name, CK_F32, p->ndim, p->shape, o->recipe[i].momentum));
+        CK_RETURN_IF(ck_state_add(s, name, CK_F32, p->ndim, p->shape, o->rule[i].momentum));
     }
     return COKE_OK;
 }
@@ -334,7 +328,7 @@ int ck_optimizer_load(struct ck_optimizer *o, const struct ck_state *s)
             continue;
         tensor_name(name, p);
         CK_TRY(ck_state_copy(s, name, CK_F32, p->ndim, p->shape,
-                             fresh + (o->recipe[i].momentum - o->momentum)));
+                             fresh + (o->rule[i].momentum - o->momentum)));
     }
     old = o->momentum;
     o->momentum = fresh;

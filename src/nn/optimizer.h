@@ -3,6 +3,7 @@
 #define CK_OPTIMIZER_H
 
 #include "core/state.h"
+#include "nn/nn_options.h"
 #include "nn/param.h"
 
 enum ck_optimizer_kind {
@@ -12,15 +13,6 @@ enum ck_optimizer_kind {
     CK_SGD, /* dp = grad + decay * p for all tensors, as in PyTorch */
 };
 /* Both: momentum = options.momentum * momentum + dp; p -= rate * momentum. */
-
-struct ck_optimizer_options {
-    enum ck_optimizer_kind kind;
-    double momentum;
-    double weight_decay;
-    double trust; /* LARS only */
-};
-
-struct ck_optimizer_options ck_optimizer_options_default(void);
 
 struct ck_optimizer;
 

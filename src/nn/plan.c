@@ -27,47 +27,70 @@ static int check_request(const struct ck_net *net, const struct ck_plan_request 
         return ck_fail(COKE_EUSAGE,
                        "bf16: this CPU lacks the instructions (AVX-512 BF16 or AMX); "
                        "use f32");
-    if (r->nwant < 1 || r->nwant > CK_PLAN_NODES || r->nseed > CK_PLAN_NODES)
+    if (r->nwant < 1 || r->nwant > CK_PLAN_NODES || r->ngrad > CK_PLAN_NODES)
         return ck_fail(COKE_EUSAGE, "a plan can return 1..%d nodes, not %d", CK_PLAN_NODES,
                        r->nwant);
-    for (int i = 0; i < r->nwant + r->nseed; i++) {
-        int node = i < r->nwant ? r->want[i] : r->seed[i - r->nwant];
+    for (int i = 0; i < r->nwant + r->ngrad; i++) {
+        int node = i < r->nwant ? r->want[i] : r->grad[i - r->nwant];
         if (node < 0 || node >= net->nnodes)
             return ck_fail(COKE_EUSAGE, "node %d does not exist", node);
     }
-    for (int i = 0; i < r->nseed; i++) {
+    for (int i = 0; i < r->ngrad; i++) {
         int asked = 0, before = 0;
         for (int j = 0; j < r->nwant; j++)
-            asked |= r->want[j] == r->seed[i];
+            asked |= r->want[j] == r->grad[i];
         for (int j = 0; j < i; j++)
-            before |= r->seed[j] == r->seed[i];
+            before |= r->grad[j] == r->grad[i];
         if (!asked || before)
-            return ck_fail(COKE_EUSAGE, "node %d %s", r->seed[i],
-                           before ? "has two seeds" : "has a seed but is not wanted");
+            return ck_fail(COKE_EUSAGE, "node %d %s", r->grad[i],
+                           before ? "has two gradients" : "has a gradient but is not wanted");
     }
     return COKE_OK;
 }
 
-/* Building may have measured convolutions, so the tuning file is saved here. */
-int ck_plan_new(struct ck_plan **out, struct ck_net *net, const struct ck_plan_request *r)
+/* Everything but the arena and scratch. *out is NULL after a failure. */
+static int compile(struct ck_plan **out, struct ck_net *net, const struct ck_plan_request *r)
 {
-    int rc = COKE_OK;
-    struct ck_plan *p = NULL;
     *out = NULL;
-    CK_TRY(check_request(net, r));
-    p = ck_calloc_array(1, sizeof *p);
+    CK_RETURN_IF(check_request(net, r));
+    struct ck_plan *p = ck_calloc_array(1, sizeof *p);
     if (!p)
         return COKE_ENOMEM;
     p->net = net;
     p->r = *r;
     p->threads = ck_threads();
-    CK_TRY(ck_plan_build(p));
+    int rc = ck_plan_build(p);
+    if (rc)
+        ck_plan_free(p);
+    else
+        *out = p;
+    return rc;
+}
+
+/* Building may have measured convolutions, so the tuning file is saved here. */
+int ck_plan_new(struct ck_plan **out, struct ck_net *net, const struct ck_plan_request *r)
+{
+    struct ck_plan *p;
+    int rc = COKE_OK;
+    *out = NULL;
+    CK_RETURN_IF(compile(&p, net, r));
+    CK_TRY(ck_plan_allocate(p));
     CK_TRY(ck_tuning_save());
     *out = p;
     p = NULL;
 done:
     ck_plan_free(p);
     return rc;
+}
+
+int ck_plan_measure(struct ck_net *net, const struct ck_plan_request *r, size_t *bytes)
+{
+    struct ck_plan *p;
+    *bytes = 0;
+    CK_RETURN_IF(compile(&p, net, r));
+    *bytes = ck_plan_bytes(p);
+    ck_plan_free(p);
+    return COKE_OK;
 }
 
 void ck_plan_free(struct ck_plan *p)
@@ -150,8 +173,7 @@ int ck_plan_read(const struct ck_plan *p, int node, float *out)
 {
     const struct ck_value *v = &p->value[node];
     if (!v->wanted || !p->ran)
-        return ck_fail(COKE_EUSAGE, "node %d cannot be read: the plan was not asked for it",
-                       node);
+        return ck_fail(COKE_EUSAGE, "node %d cannot be read: it was not requested", node);
     return convert(p, v, ck_buffer_data(p, v->buffer), out, 0);
 }
 
@@ -204,12 +226,12 @@ done:
     return rc;
 }
 
-static int take_seeds(struct ck_plan *p, const float *const *seed)
+static int take_gradients(struct ck_plan *p, const float *const *grad)
 {
-    for (int i = 0; i < p->r.nseed; i++) {
-        const struct ck_value *v = &p->value[p->r.seed[i]];
-        /* plan_build.c registers the seeds first, so grad[0] is their buffer. */
-        int rc = convert(p, v, ck_buffer_data(p, v->grad[0]), (float *)(uintptr_t)seed[i], 1);
+    for (int i = 0; i < p->r.ngrad; i++) {
+        const struct ck_value *v = &p->value[p->r.grad[i]];
+        /* plan_build.c registers these gradients first, so grad[0] is their buffer. */
+        int rc = convert(p, v, ck_buffer_data(p, v->grad[0]), (float *)(uintptr_t)grad[i], 1);
         if (rc)
             return rc;
     }
@@ -250,14 +272,14 @@ static int announce(const struct ck_plan *p, const struct ck_node *node)
     return p->hook.ready(p->hook.arg, node->param, node->kind == CK_LAYER_CONV ? 1 : 2);
 }
 
-int ck_plan_backward(struct ck_plan *p, const float *const *seed)
+int ck_plan_backward(struct ck_plan *p, const float *const *grad)
 {
     if (!p->r.backward || !p->fresh)
         return ck_fail(COKE_EUSAGE, "cannot run the backward pass without %s",
                        p->r.backward ? "a forward pass before it" : "a plan made for it");
     CK_RETURN_IF(check_threads(p));
     p->fresh = 0; /* gradients overwrite activations */
-    CK_RETURN_IF(take_seeds(p, seed));
+    CK_RETURN_IF(take_gradients(p, grad));
     for (int i = p->nops - 1; i >= 0; i--) {
         struct ck_op *op = &p->op[i];
         if (!op->ndout)

@@ -6,7 +6,7 @@
  *     ck_net_zero_grad(net);
  *     for each view v:  ck_plan_forward(plan[v], images[v]);
  *     ... loss from ck_plan_vector(plan[v], node) ...
- *     for each view v:  ck_plan_backward(plan[v], seeds);       adds to the gradients of net
+ *     for each view v:  ck_plan_backward(plan[v], gradients);   adds to the gradients of net
  *
  * A plan holds the activations of its last forward pass: views that are in flight at the same
  * time need a plan each. One thread at a time may use the plans of a network; each layer
@@ -30,8 +30,8 @@ struct ck_plan_request {
     int recompute;  /* recompute normalised images in the backward pass, to save memory */
     int want[CK_PLAN_NODES]; /* nodes to read after the forward pass */
     int nwant;
-    int seed[CK_PLAN_NODES]; /* those of them whose gradients the caller provides */
-    int nseed;
+    int grad[CK_PLAN_NODES]; /* those of them whose gradients the caller provides */
+    int ngrad;
 };
 
 struct ck_plan_request ck_plan_request_default(void);
@@ -40,6 +40,8 @@ struct ck_plan_request ck_plan_request_default(void);
  * current number of threads and runs on no more than that. */
 int ck_plan_new(struct ck_plan **out, struct ck_net *net, const struct ck_plan_request *r);
 void ck_plan_free(struct ck_plan *p);
+/* ck_plan_bytes of the plan that the request would make, without allocating them. */
+int ck_plan_measure(struct ck_net *net, const struct ck_plan_request *r, size_t *bytes);
 
 /* All-reduce over the processes of a group: adds v [n] in place, in the same order everywhere.
  * Called from the thread that runs the plan. */
@@ -74,9 +76,11 @@ const float *ck_plan_vector(const struct ck_plan *p, int node);
 int ck_plan_read(const struct ck_plan *p, int node, float *out);
 int64_t ck_plan_elements(const struct ck_plan *p, int node); /* elements of that array */
 
-/* seed [nseed]: gradients in the order of the request, laid out like ck_plan_read's output;
+/* grad [ngrad]: gradients in the order of the request, laid out like ck_plan_read's output;
  * borrowed. Once per forward pass: gradients overwrite activations. */
-int ck_plan_backward(struct ck_plan *p, const float *const *seed);
+int ck_plan_backward(struct ck_plan *p, const float *const *grad);
+/* Copies the gradient of the images, out [n][channels][h][w], after a backward pass.
+ * COKE_EUSAGE unless the request had input_grad. */
 int ck_plan_read_input_grad(const struct ck_plan *p, float *out);
 
 /* ---- costs ---- */

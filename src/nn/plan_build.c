@@ -1,7 +1,7 @@
 /* plan_build.c - compiles a network: shapes, fusion, lifetimes, arena.
  *
  * Runs once per plan, on one thread. Every op is described by the buffers it reads and writes
- * and the steps in which they are live; no memory exists until allocate() has placed them
+ * and the steps in which they are live; no memory exists until ck_plan_allocate
  * all. */
 #include "nn/plan_build.h"
 #include "core/error.h"
@@ -365,11 +365,11 @@ int ck_plan_pass_grad(struct ck_op *op, int which, int buffer)
     return add_grad(&op->plan->value[op->in[which]], buffer);
 }
 
-/* Must come first: take_seeds() in plan.c relies on grad[0] being the seed. */
-static int seed_grads(struct ck_plan *p)
+/* Must come first: take_gradients() in plan.c fills grad[0]. */
+static int give_grads(struct ck_plan *p)
 {
-    for (int i = 0; i < p->r.nseed; i++) {
-        struct ck_value *y = &p->value[p->r.seed[i]];
+    for (int i = 0; i < p->r.ngrad; i++) {
+        struct ck_value *y = &p->value[p->r.grad[i]];
         int b =
             ck_plan_buffer(p, y->bytes, p->nops, ck_plan_backward_step(&p->op[y->producer]));
         int rc = b < 0 ? b : add_grad(y, b);
@@ -388,7 +388,7 @@ static int needs_backward(const struct ck_op *op)
  * prepared. */
 static int buffer_grads(struct ck_plan *p)
 {
-    CK_RETURN_IF(seed_grads(p));
+    CK_RETURN_IF(give_grads(p));
     for (int i = p->nops - 1; i >= 0; i--) {
         struct ck_op *op = &p->op[i];
         struct ck_value *y = &p->value[op->out];
@@ -447,8 +447,8 @@ static int save_all(struct ck_plan *p)
 
 /* ---- driver ---- */
 
-/* One scratch serves all ops, because they run one after another. */
-static int allocate(struct ck_plan *p)
+/* Sets the offsets of the buffers in an arena that does not exist yet. One scratch serves all ops, because they run one after another. */
+static int lay_out(struct ck_plan *p)
 {
     struct ck_span *span = ck_alloc_array((size_t)p->nbuffers, sizeof *span);
     if (!span)
@@ -456,19 +456,26 @@ static int allocate(struct ck_plan *p)
     for (int i = 0; i < p->nbuffers; i++)
         span[i] = p->buffer[i].span;
     p->arena_bytes = ck_arena_lay_out(span, p->nbuffers);
+    for (int i = 0; i < p->nbuffers; i++)
+        p->buffer[i].span.offset = span[i].offset;
     for (int i = 0; i < p->nops; i++)
         if (p->op[i].scratch > p->scratch_bytes)
             p->scratch_bytes = p->op[i].scratch;
-    p->arena = p->arena_bytes ? ck_alloc_array(p->arena_bytes, 1) : NULL;
-    p->scratch = ck_alloc_array(p->scratch_bytes + 64, 1);
-    if (p->arena && p->scratch) {
-        ck_mem_large_pages(p->arena, p->arena_bytes);
-        ck_mem_large_pages(p->scratch, p->scratch_bytes);
-    }
-    for (int i = 0; i < p->nbuffers && p->arena; i++)
-        p->buffer[i].data = p->arena + span[i].offset;
     ck_free(span);
-    return p->arena && p->scratch ? COKE_OK : COKE_ENOMEM;
+    return p->arena_bytes ? COKE_OK : COKE_ENOMEM;
+}
+
+int ck_plan_allocate(struct ck_plan *p)
+{
+    p->arena = ck_alloc_array(p->arena_bytes, 1);
+    p->scratch = ck_alloc_array(p->scratch_bytes + 64, 1);
+    if (!p->arena || !p->scratch)
+        return COKE_ENOMEM;
+    ck_mem_large_pages(p->arena, p->arena_bytes);
+    ck_mem_large_pages(p->scratch, p->scratch_bytes);
+    for (int i = 0; i < p->nbuffers; i++)
+        p->buffer[i].data = p->arena + p->buffer[i].span.offset;
+    return COKE_OK;
 }
 
 int ck_plan_build(struct ck_plan *p)
@@ -490,5 +497,5 @@ int ck_plan_build(struct ck_plan *p)
         CK_RETURN_IF(save_all(p));
     }
     ck_plan_defer(p);
-    return allocate(p);
+    return lay_out(p);
 }

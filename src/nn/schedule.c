@@ -6,7 +6,7 @@
 
 int64_t ck_schedule_default_warmup(int64_t epochs)
 {
-    int64_t tenth = (epochs - 1) / 10;
+    int64_t tenth = epochs / 10 - (epochs % 10 == 0);
     return tenth < 1 ? 1 : tenth > 10 ? 10 : tenth;
 }
 
@@ -20,11 +20,11 @@ int ck_schedule_init(struct ck_schedule *s, double rate, int64_t epochs, int64_t
     if (steps < 1)
         return ck_fail(COKE_EUSAGE, "%lld steps per epoch: at least 1 is needed",
                        (long long)steps);
-    if (epochs <= warmup + 1)
+    if (epochs < 2 || epochs - 1 <= warmup)
         return ck_fail(COKE_EUSAGE,
                        "%lld epochs: epoch 0 and %lld of warm-up leave none to train; at least "
-                       "%lld are needed",
-                       (long long)epochs, (long long)warmup, (long long)warmup + 2);
+                       "%llu are needed",
+                       (long long)epochs, (long long)warmup, (unsigned long long)warmup + 2);
     *s = (struct ck_schedule){.rate = rate, .epochs = epochs, .warmup = warmup, .steps = steps};
     return COKE_OK;
 }
@@ -39,4 +39,19 @@ double ck_schedule_rate(const struct ck_schedule *s, int64_t epoch, int64_t step
     if (epoch <= s->warmup)
         return s->rate * fmax(1, c - n) / ((double)s->warmup * n);
     return s->rate / 2 * (1 + cos(M_PI * (c - first) / ((double)s->epochs * n - first)));
+}
+
+int ck_schedule_rate_at(double rate, int64_t epochs, int64_t warmup, int64_t steps,
+                        int64_t epoch, int64_t step, double *out)
+{
+    struct ck_schedule s = {0};
+    if (warmup < -1)
+        return ck_fail(COKE_EUSAGE, "%lld epochs of warm-up; -1 is the default",
+                       (long long)warmup);
+    CK_RETURN_IF(ck_schedule_init(&s, rate, epochs, warmup, steps));
+    if (epoch < 0 || epoch >= epochs || step < 0 || step >= steps)
+        return ck_fail(COKE_EUSAGE, "schedule: epoch %lld of %lld, step %lld of %lld",
+                       (long long)epoch, (long long)epochs, (long long)step, (long long)steps);
+    *out = ck_schedule_rate(&s, epoch, step);
+    return COKE_OK;
 }

@@ -1,10 +1,10 @@
-/* chart.c - curves as SVG that need no script; with one, they tell their values. */
+/* chart.c - line charts and histograms as SVG. */
 #include "report/chart.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* The drawing, in its own units. */
+/* The drawing in SVG units: size, and margins for the axes. A curve has at most MAX_POINTS. */
 enum {
     WIDTH = 360,
     HEIGHT = 214,
@@ -12,13 +12,16 @@ enum {
     RIGHT = 8,
     TOP = 8,
     BOTTOM = 38,
-    MOST_POINTS = 1500
+    MAX_POINTS = 1500
 };
 
+/* Ranges of the data that the drawing shows. */
 struct frame {
     double x0, x1, y0, y1;
+    double y_step; /* between ticks; y0 and y1 are multiples of it */
 };
 
+/* Data to SVG units. */
 static double px(const struct frame *f, double x)
 {
     return LEFT + (x - f->x0) / (f->x1 - f->x0) * (WIDTH - LEFT - RIGHT);
@@ -31,13 +34,14 @@ static double py(const struct frame *f, double y)
 
 /* ---- axes ---- */
 
-/* 1, 2 or 5 times a power of ten, so that about `wanted` of them make up range. */
+/* A tick distance of 1, 2 or 5 times a power of ten that divides range into about `wanted`. */
 static double nice_step(double range, int wanted)
 {
-    double raw = range / wanted, power = pow(10, floor(log10(raw))), share = raw / power;
-    return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
+    double raw = range / wanted, power = pow(10, floor(log10(raw))), fraction = raw / power;
+    return power * (fraction <= 1 ? 1 : fraction <= 2 ? 2 : fraction <= 5 ? 5 : 10);
 }
 
+/* Extends the frame to a point; unknown ones are ignored. */
 static void widen(struct frame *f, double x, double y)
 {
     if (!isfinite(x) || !isfinite(y))
@@ -48,43 +52,49 @@ static void widen(struct frame *f, double x, double y)
     f->y1 = fmax(f->y1, y);
 }
 
-/* No range is empty, and the ends of y are round. */
+/* A curve that varies by less than this fraction is flat: the numbers beside the axis have no
+ * room for more digits. */
+#define FLAT 1e-4
+
+/* Makes both ranges non-empty and rounds the y range to whole ticks. */
 static void settle(struct frame *f)
 {
     if (!(f->x0 <= f->x1))
-        *f = (struct frame){0, 1, 0, 1};
+        *f = (struct frame){0, 1, 0, 1, 0};
     if (f->x1 - f->x0 <= 0)
         f->x1 = f->x0 + 1;
-    if (f->y1 - f->y0 <= 1e-12 * (fabs(f->y0) + fabs(f->y1)) || f->y1 <= f->y0) {
+    if (f->y1 - f->y0 <= FLAT * (fabs(f->y0) + fabs(f->y1)) || f->y1 <= f->y0) {
         double room = f->y1 != 0 ? fabs(f->y1) / 2 : 1;
         f->y0 = f->y0 < 0 || f->y0 > 0 ? f->y0 - room : 0;
         f->y1 += room;
     }
-    double step = nice_step(f->y1 - f->y0, 4);
+    double step = f->y_step = nice_step(f->y1 - f->y0, 4);
     f->y0 = floor(f->y0 / step + 1e-9) * step;
     f->y1 = ceil(f->y1 / step - 1e-9) * step;
 }
 
-static void write_tick_text(struct ck_html *h, double v, double step)
+/* With as many digits as two ticks need to differ. max: the largest number on the axis. */
+static void write_tick_text(struct ck_html *h, double v, double step, double max)
 {
+    int digits = 1 + (int)ceil(log10(fmax(max / step, 1)));
     if (fabs(v) < step * 1e-6)
         v = 0;
     if (step >= 1e6 || (step < 1e-4 && step > 0))
-        ck_html_format(h, "%.3g", v);
+        ck_html_format(h, "%.*g", digits < 3 ? 3 : digits, v);
     else
         ck_html_format(h, "%.*f", step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9), v);
 }
 
+/* whole_x, whole_y: the axis counts something, so ticks are integers. */
 static void write_axes(struct ck_html *h, const struct frame *f, const char *x_name,
                        int whole_x, int whole_y)
 {
-    double step = nice_step(f->y1 - f->y0, 4);
-    step = whole_y && step < 1 ? 1 : step;
+    double step = whole_y && f->y_step < 1 ? 1 : f->y_step;
     ck_html_put(h, "<g class=\"axis\">");
     for (double v = f->y0; v <= f->y1 + step / 2; v += step) {
         ck_html_format(h, "<path d=\"M%d %.1fH%d\"/><text class=\"y\" x=\"%d\" y=\"%.1f\">",
                        LEFT, py(f, v), WIDTH - RIGHT, LEFT - 7, py(f, v) + 4.5);
-        write_tick_text(h, v, step);
+        write_tick_text(h, v, step, fmax(fabs(f->y0), fabs(f->y1)));
         ck_html_put(h, "</text>");
     }
     step = nice_step(f->x1 - f->x0, 6);
@@ -92,7 +102,7 @@ static void write_axes(struct ck_html *h, const struct frame *f, const char *x_n
     for (double v = ceil(f->x0 / step) * step; v <= f->x1 + step * 1e-6; v += step) {
         ck_html_format(h, "<text class=\"x\" x=\"%.1f\" y=\"%d\">", px(f, v),
                        HEIGHT - BOTTOM + 17);
-        write_tick_text(h, v, step);
+        write_tick_text(h, v, step, fmax(fabs(f->x0), fabs(f->x1)));
         ck_html_put(h, "</text>");
     }
     ck_html_format(h, "<text class=\"name\" x=\"%d\" y=\"%d\">", WIDTH - RIGHT, HEIGHT - 3);
@@ -102,13 +112,13 @@ static void write_axes(struct ck_html *h, const struct frame *f, const char *x_n
 
 /* ---- curves ---- */
 
-/* Of a long curve only every stride-th point is drawn. */
+/* Only every stride-th point of a long curve is drawn. */
 static int64_t stride_of(const struct ck_curve *c)
 {
-    return (c->n + MOST_POINTS - 1) / MOST_POINTS > 1 ? (c->n + MOST_POINTS - 1) / MOST_POINTS
-                                                      : 1;
+    return (c->n + MAX_POINTS - 1) / MAX_POINTS > 1 ? (c->n + MAX_POINTS - 1) / MAX_POINTS : 1;
 }
 
+/* A path over gaps: unknown points are skipped. */
 static void write_points(struct ck_html *h, const struct frame *f, const struct ck_curve *c)
 {
     int64_t stride = stride_of(c);
@@ -119,7 +129,7 @@ static void write_points(struct ck_html *h, const struct frame *f, const struct 
                            py(f, c->y[i]));
 }
 
-/* Few points, and points with gaps between them, are marked. */
+/* Marks the points of a line if they are few, so that single ones and gaps are visible. */
 static void write_marks(struct ck_html *h, const struct frame *f, const struct ck_curve *c)
 {
     int64_t known = 0;
@@ -133,6 +143,7 @@ static void write_marks(struct ck_html *h, const struct frame *f, const struct c
                            c->color, px(f, c->x[i]), py(f, c->y[i]));
 }
 
+/* Along the upper edge, then back along the lower one. */
 static void write_band(struct ck_html *h, const struct frame *f, const struct ck_curve *c)
 {
     int64_t stride = stride_of(c);
@@ -161,7 +172,7 @@ static void write_curve(struct ck_html *h, const struct frame *f, const struct c
     write_marks(h, f, c);
 }
 
-/* The first and the last number of a curve that are known. */
+/* Indexes of the first and the last known value; 0 if there is none. */
 static int find_ends(const struct ck_curve *c, int64_t *first, int64_t *last)
 {
     *first = *last = -1;
@@ -182,7 +193,8 @@ int ck_chart_has_data(const struct ck_chart *c)
     return 0;
 }
 
-static void write_words(struct ck_html *h, const struct ck_chart *c)
+/* The chart as a sentence, for screen readers. */
+static void write_summary(struct ck_html *h, const struct ck_chart *c)
 {
     int64_t first, last;
     ck_html_text(h, c->title);
@@ -211,6 +223,7 @@ static void write_legend(struct ck_html *h, const struct ck_chart *c)
     ck_html_put(h, "</span>");
 }
 
+/* Every stride-th of v [n]; NaN becomes null. */
 static void put_numbers(struct ck_json *j, const char *key, const double *v, int64_t n,
                         int64_t stride, int digits)
 {
@@ -220,6 +233,7 @@ static void put_numbers(struct ck_json *j, const char *key, const double *v, int
     ck_json_end(j);
 }
 
+/* The points that are drawn, not the whole curve. */
 static void put_curve(struct ck_json *j, const struct ck_curve *c)
 {
     int64_t stride = stride_of(c);
@@ -234,7 +248,7 @@ static void put_curve(struct ck_json *j, const struct ck_curve *c)
     ck_json_end(j);
 }
 
-/* For the script: the frame, and the numbers of each curve. */
+/* JSON for makeChart in report.js: the frame, the drawing area, and the points. */
 static void write_data(struct ck_html *h, const struct ck_chart *c, const struct frame *f)
 {
     const double frame[] = {f->x0, f->x1, f->y0, f->y1};
@@ -253,9 +267,10 @@ static void write_data(struct ck_html *h, const struct ck_chart *c, const struct
     ck_html_put(h, "</script>");
 }
 
+/* The frame that contains all curves, with the wishes of the chart for the y axis. */
 static struct frame frame_of(const struct ck_chart *c)
 {
-    struct frame f = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+    struct frame f = {INFINITY, -INFINITY, INFINITY, -INFINITY, 0};
     for (int i = 0; i < c->curves; i++)
         for (int64_t j = 0; j < c->curve[i].n; j++) {
             widen(&f, c->curve[i].x[j], c->curve[i].y[j]);
@@ -292,7 +307,7 @@ void ck_chart_write(struct ck_html *h, const struct ck_chart *c)
     write_caption(h, c->title, c->about);
     ck_html_format(h, "<svg viewBox=\"0 0 %d %d\" role=\"img\" tabindex=\"0\" aria-label=\"",
                    WIDTH, HEIGHT);
-    write_words(h, c);
+    write_summary(h, c);
     ck_html_put(h, "\">");
     write_axes(h, &f, c->x_name, 1, 0);
     for (int i = 0; i < c->curves; i++)
@@ -305,6 +320,7 @@ void ck_chart_write(struct ck_html *h, const struct ck_chart *c)
 
 /* ---- bars ---- */
 
+/* The vertical mark of a histogram. */
 static void write_bound(struct ck_html *h, const struct frame *f, const struct ck_bars *b)
 {
     if (!isfinite(b->bound))
@@ -317,7 +333,7 @@ static void write_bound(struct ck_html *h, const struct frame *f, const struct c
 
 void ck_bars_write(struct ck_html *h, const struct ck_bars *b)
 {
-    struct frame f = {b->low, b->high, 0, 1};
+    struct frame f = {b->low, b->high, 0, 1, 0};
     double width = (b->high - b->low) / b->n;
     for (int i = 0; i < b->n; i++)
         f.y1 = fmax(f.y1, (double)b->count[i]);

@@ -1,4 +1,5 @@
-/* chart.h - curves as SVG that need no script; with one, they tell their values. */
+/* chart.h - line charts and histograms as SVG. They need no script; report.js adds the values
+ * under the pointer from JSON that is written beside each chart. */
 #ifndef CK_CHART_H
 #define CK_CHART_H
 
@@ -6,37 +7,38 @@
 
 enum ck_curve_look {
     CK_CURVE_LINE,
-    CK_CURVE_FAINT,  /* thin and pale: the numbers behind another line */
-    CK_CURVE_DASHED, /* a bound */
+    CK_CURVE_FAINT,  /* thin and pale: raw values behind another line */
+    CK_CURVE_DASHED, /* a limit */
     CK_CURVE_BAND    /* filled down to `low` */
 };
 
+/* Borrows its arrays until ck_chart_write returns. */
 struct ck_curve {
     const char *name;
     enum ck_curve_look look;
-    int color; /* 1.. : the page's colours for lines */
+    int color; /* 1..4: classes s1.. and f1.. of report.css */
     int64_t n;
-    const double *x, *y; /* [n]; y NaN = not known there */
-    const double *low;   /* [n] of a band */
+    const double *x, *y; /* [n]; y NaN = unknown */
+    const double *low;   /* [n] lower edge of a band, else NULL */
 };
 
 enum { CK_CHART_CURVES = 6 };
 
 struct ck_chart {
     const char *title;
-    const char *about; /* what one should see in it, or NULL */
+    const char *about; /* explanation below the title, or NULL */
     const char *x_name;
     int curves;
     struct ck_curve curve[CK_CHART_CURVES];
-    int from_zero; /* the axis begins at 0 */
-    int unit;      /* it goes from 0 to 1 */
+    int from_zero; /* the y axis starts at 0 */
+    int unit;      /* the y axis covers at least 0..1 */
 };
 
-/* Are there at least two numbers to draw a line between, or one to mark? */
+/* Does any curve have a known value? */
 int ck_chart_has_data(const struct ck_chart *c);
 void ck_chart_write(struct ck_html *h, const struct ck_chart *c);
 
-/* Bars over equal parts of low..high, with a mark at `bound` (NaN = none). */
+/* A histogram with n bins of equal width over low..high, and a mark at `bound` (NaN = none). */
 struct ck_bars {
     const char *title, *about, *x_name, *y_name;
     int n;

@@ -1,7 +1,8 @@
-/* html.c - a page being written: what comes from data goes in escaped. */
+/* html.c - writes an HTML file; text from data is escaped. */
 #include "report/html.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,12 +41,13 @@ void ck_html_format(struct ck_html *h, const char *fmt, ...)
     char text[1024];
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, args);
+    int n = ck_format_list(text, sizeof text, fmt, args);
     va_end(args);
     if (n > 0)
         ck_html_bytes(h, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
+/* Writes in pieces of 4096, a multiple of 4, so that no group is split. */
 void ck_html_base64(struct ck_html *h, const unsigned char *data, size_t n)
 {
     static const char digit[] =
@@ -69,44 +71,17 @@ void ck_html_base64(struct ck_html *h, const unsigned char *data, size_t n)
 
 /* ---- text ---- */
 
-enum { REPLACEMENT = 0xfffd };
-
-/* The character at *s, which moves on. */
-static uint32_t next_character(const unsigned char **s)
-{
-    const unsigned char *p = *s;
-    int more = p[0] < 0x80 ? 0 : p[0] < 0xc2 ? -1 : p[0] < 0xe0 ? 1 : p[0] < 0xf0 ? 2 : 3;
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    *s = p + 1;
-    if (more < 0 || p[0] > 0xf4)
-        return REPLACEMENT;
-    uint32_t c = more ? p[0] & (0x3fu >> more) : p[0];
-    for (int i = 1; i <= more; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return REPLACEMENT;
-        c = c << 6 | (p[i] & 0x3fu);
-    }
-    if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return REPLACEMENT;
-    *s = p + 1 + more;
-    return c;
-}
-
-/* What stands for a character that should not act. */
-static uint32_t tame(uint32_t c)
+/* Replaces characters that act instead of being shown. */
+static uint32_t defuse(uint32_t c)
 {
     if (c < 0x20)
         return 0x2400 + c;
     if (c == 0x7f)
         return 0x2421;
-    int turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
-                c == 0x200f || c == 0x61c;
-    int breaks = c == 0x2028 || c == 0x2029 || c == 0x85;
-    return turns || breaks || (c >= 0x80 && c < 0xa0) || c == 0xfffe || c == 0xffff
-               ? REPLACEMENT
-               : c;
+    return ck_text_acts(c) ? CK_TEXT_INVALID : c;
 }
 
+/* Encodes c as UTF-8; returns its bytes. */
 static size_t encode(uint32_t c, char out[4])
 {
     if (c < 0x80) {
@@ -120,6 +95,7 @@ static size_t encode(uint32_t c, char out[4])
     return n;
 }
 
+/* The entity for characters that are special in HTML, else NULL. */
 static const char *entity(uint32_t c)
 {
     switch (c) {
@@ -150,26 +126,24 @@ static void put_character(struct ck_html *h, uint32_t c)
 
 void ck_html_text(struct ck_html *h, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    while (*s)
-        put_character(h, tame(next_character(&s)));
+    while (*text)
+        put_character(h, defuse(ck_text_next(&text)));
 }
 
-/* From Hangul on most letters are about twice as wide. */
+/* Columns: from Hangul on most letters are about twice as wide. */
 static int width_of(uint32_t c)
 {
-    return c >= 0x1100 && !(c >= 0x1e00 && c < 0x2e80) && c != 0xfffd ? 2 : 1;
+    return c >= 0x1100 && !(c >= 0x1e00 && c < 0x2e80) && c != CK_TEXT_INVALID ? 2 : 1;
 }
 
-void ck_html_short_text(struct ck_html *h, const char *text, int most)
+void ck_html_short_text(struct ck_html *h, const char *text, int max)
 {
-    const unsigned char *s = (const unsigned char *)text;
     int width = 0;
-    while (*s)
-        width += width_of(tame(next_character(&s)));
-    int cut = width > most, room = cut ? most - 1 : most;
-    for (s = (const unsigned char *)text; *s;) {
-        uint32_t c = tame(next_character(&s));
+    for (const char *s = text; *s;)
+        width += width_of(defuse(ck_text_next(&s)));
+    int cut = width > max, room = cut ? max - 1 : max;
+    for (const char *s = text; *s;) {
+        uint32_t c = defuse(ck_text_next(&s));
         room -= width_of(c);
         if (room < 0)
             break;
@@ -191,6 +165,7 @@ void ck_html_url(struct ck_html *h, const char *text)
 
 /* ---- JSON ---- */
 
+/* Sink of ck_json: called whenever it has text. */
 static int write_json(void *arg, const char *bytes, size_t n)
 {
     struct ck_html *h = arg;
@@ -209,18 +184,18 @@ void ck_html_json_end(struct ck_html *h, struct ck_json *j)
     h->status = h->status ? h->status : rc;
 }
 
+/* Replaces first, because ck_json escapes but does not replace. */
 void ck_html_json_text(struct ck_json *j, const char *key, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    char *tamed = ck_alloc_array(strlen(text) + 1, 3); /* a byte becomes three at most */
+    char *shown = ck_alloc_array(strlen(text) + 1, 3); /* a byte becomes at most three */
     size_t n = 0;
-    if (!tamed) {
+    if (!shown) {
         j->status = j->status ? j->status : COKE_ENOMEM;
         return;
     }
-    while (*s)
-        n += encode(tame(next_character(&s)), tamed + n);
-    tamed[n] = 0;
-    ck_json_put_text(j, key, tamed);
-    ck_free(tamed);
+    while (*text)
+        n += encode(defuse(ck_text_next(&text)), shown + n);
+    shown[n] = 0;
+    ck_json_put_text(j, key, shown);
+    ck_free(shown);
 }

@@ -1,7 +1,11 @@
-/* page.c - the page: what was run, key figures, curves, each clustering, options. */
+/* page.c - writes the page: header, key figures, curves, each head, options.
+ *
+ * The functions write to h in page order. They ignore write errors, which h keeps; only memory
+ * errors are returned. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/stats.h"
+#include "core/text.h"
 #include "data/fetch.h"
 #include "report/page_parts.h"
 
@@ -12,9 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More heads than this are counted instead of listed. */
+/* With more heads than this the range of k is shown instead of every k. */
 enum { FEW_HEADS = 4 };
 
+/* Groups of three digits from 10 000 on, separated by U+202F. */
 void ck_page_count(struct ck_html *h, int64_t n)
 {
     if (n < 0) {
@@ -41,8 +46,9 @@ void ck_page_real(struct ck_html *h, double v, int decimals)
         ck_html_put(h, "\xe2\x80\x93");
 }
 
-/* ---- style ---- */
+/* ---- document head ---- */
 
+/* One CSS class per sheet; tiles select their part by --x and --y (see report.css). */
 static void write_sheets(struct ck_html *h, const struct ck_report *r, const char *images_dir)
 {
     for (int64_t i = 0; i < r->sheets.sheets; i++) {
@@ -58,6 +64,7 @@ static void write_sheets(struct ck_html *h, const struct ck_report *r, const cha
     }
 }
 
+/* Part of `path` after the last slash, unless that is empty. */
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -70,7 +77,7 @@ static void write_begin(struct ck_html *h, const struct ck_report *r)
                    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
                    "<meta name=\"color-scheme\" content=\"light dark\">"
                    "<meta name=\"generator\" content=\"coke ");
-    ck_html_text(h, coke_version());
+    ck_html_text(h, COKE_VERSION);
     ck_html_put(h, "\"><link rel=\"icon\" href=\"data:,\"><title>");
     ck_html_text(h, base_name(r->source));
     ck_html_put(h, " \xc2\xb7 CoKe report</title>\n<style>\n");
@@ -82,6 +89,7 @@ static void write_begin(struct ck_html *h, const struct ck_report *r)
 
 /* ---- header ---- */
 
+/* A term and its value; empty values are skipped. */
 static void write_fact(struct ck_html *h, const char *key, const char *value)
 {
     if (!value[0])
@@ -93,6 +101,7 @@ static void write_fact(struct ck_html *h, const char *key, const char *value)
     ck_html_put(h, "</dd></div>");
 }
 
+/* The badge of a training: complete or in progress. */
 static void write_state(struct ck_html *h, const struct ck_report *r)
 {
     if (!r->is_run)
@@ -108,6 +117,7 @@ static void write_state(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "</span>");
 }
 
+/* Empty if the duration is unknown or not plausible. */
 static void duration_text(double seconds, char *out, size_t size)
 {
     out[0] = 0;
@@ -115,20 +125,21 @@ static void duration_text(double seconds, char *out, size_t size)
         return;
     int s = (int)(seconds + 0.5);
     if (s < 60)
-        snprintf(out, size, "%.1f s", seconds);
+        ck_format(out, size, "%.1f s", seconds);
     else if (s < 3600)
         snprintf(out, size, "%d min %d s", s / 60, s % 60);
     else
         snprintf(out, size, "%d h %d min", s / 3600, s / 60 % 60);
 }
 
+/* Title and facts: where the files are, data set, encoder, time, version. */
 static void write_header(struct ck_html *h, const struct ck_report *r)
 {
     char time[64], speed[64] = "";
     duration_text(r->seconds, time, sizeof time);
     if (isfinite(r->speed))
-        snprintf(speed, sizeof speed, "%.0f %s a second", r->speed,
-                 r->is_run ? "images" : "rows");
+        ck_format(speed, sizeof speed, "%.0f %s per second", r->speed,
+                  r->is_run ? "images" : "rows");
     ck_html_put(h, "<a class=\"skip\" href=\"#heads\">To the clusters</a>"
                    "<header class=\"top\"><div><p class=\"kind\">");
     ck_html_put(h, r->is_run ? "CoKe training" : "CoKe clustering");
@@ -146,12 +157,13 @@ static void write_header(struct ck_html *h, const struct ck_report *r)
         write_fact(h, "weights", base_name(r->weights));
     write_fact(h, "time", time);
     write_fact(h, "speed", speed);
-    write_fact(h, "version", coke_version());
+    write_fact(h, "version", COKE_VERSION);
     ck_html_put(h, "</dl>\n");
 }
 
 /* ---- key figures ---- */
 
+/* Leaves the <dd> open for the value; the caller closes it. */
 static void begin_figure(struct ck_html *h, const char *name, const char *title)
 {
     ck_html_put(h, "<div title=\"");
@@ -161,6 +173,7 @@ static void begin_figure(struct ck_html *h, const char *name, const char *title)
     ck_html_put(h, "</dt><dd>");
 }
 
+/* Unknown figures are left out. */
 static void write_real_figure(struct ck_html *h, const char *name, const char *title, double v)
 {
     if (!isfinite(v))
@@ -169,7 +182,7 @@ static void write_real_figure(struct ck_html *h, const char *name, const char *t
     ck_html_format(h, "%.3f</dd></div>", v);
 }
 
-/* The last number of a column that is known. */
+/* The last known number of a column, NaN if there is none. */
 static double last_of(const struct ck_table *t, int column)
 {
     for (int64_t i = t->rows - 1; i >= 0; i--)
@@ -178,25 +191,27 @@ static double last_of(const struct ck_table *t, int column)
     return (double)NAN;
 }
 
+/* The smallest cluster, the lowest min size, and the number of clusters below theirs. */
 static void write_size_figure(struct ck_html *h, const struct ck_report_head *head)
 {
-    int64_t low = head->size[0], below = 0, least = head->min_size[0];
+    int64_t low = head->size[0], below = 0, min = head->min_size[0];
     for (int64_t c = 0; c < head->k; c++) {
         low = head->size[c] < low ? head->size[c] : low;
-        least = head->min_size[c] < least ? head->min_size[c] : least;
+        min = head->min_size[c] < min ? head->min_size[c] : min;
         below += head->size[c] < head->min_size[c];
     }
-    begin_figure(h, "smallest", "members of the smallest cluster, and the least size");
+    begin_figure(h, "smallest", "members of the smallest cluster, and the min size");
     ck_page_count(h, low);
-    ck_html_put(h, " <small>bound ");
-    ck_page_count(h, least);
+    ck_html_put(h, " <small>min size ");
+    ck_page_count(h, min);
     if (below)
         ck_html_format(h, ", %lld below", (long long)below);
     ck_html_put(h, "</small></dd></div>");
 }
 
-/* Of a run in its first epoch, or rows that a clustering left out. */
-static void write_unlabelled(struct ck_html *h, const struct ck_report *r)
+/* Rows without a label: images of a run in its first epoch, or rows that a clustering
+ * skipped. */
+static void write_unlabeled(struct ck_html *h, const struct ck_report *r)
 {
     const struct ck_report_head *head = &r->head[r->first];
     int64_t n = r->n;
@@ -207,9 +222,23 @@ static void write_unlabelled(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "<p class=\"about\">");
     ck_page_count(h, n);
     ck_html_put(h, r->is_run ? " images are in no cluster yet.</p>\n"
-                             : " rows are in no cluster: they were left out.</p>\n");
+                             : " rows are in no cluster: they were skipped.</p>\n");
 }
 
+static void write_warnings(struct ck_html *h, const struct ck_report *r)
+{
+    if (r->warnings.n == 0)
+        return;
+    ck_html_put(h, "<ul class=\"warnings\">");
+    for (int64_t i = 0; i < r->warnings.n; i++) {
+        ck_html_put(h, "<li>");
+        ck_html_text(h, ck_names_get(&r->warnings, i));
+        ck_html_put(h, "</li>");
+    }
+    ck_html_put(h, "</ul>\n");
+}
+
+/* Of the head that is shown first. */
 static void write_figures(struct ck_html *h, const struct ck_report *r)
 {
     const struct ck_report_head *head = &r->head[r->first];
@@ -224,13 +253,13 @@ static void write_figures(struct ck_html *h, const struct ck_report *r)
             ck_page_count(h, r->head[i].k);
         }
     } else {
-        int64_t least = r->head[0].k, most = least;
+        int64_t min = r->head[0].k, max = min;
         for (int i = 1; i < r->heads; i++) {
-            least = r->head[i].k < least ? r->head[i].k : least;
-            most = r->head[i].k > most ? r->head[i].k : most;
+            min = r->head[i].k < min ? r->head[i].k : min;
+            max = r->head[i].k > max ? r->head[i].k : max;
         }
-        ck_html_format(h, "%lld\u2013%lld <small>%d heads</small>", (long long)least,
-                       (long long)most, r->heads);
+        ck_html_format(h, "%lld\u2013%lld <small>%d heads</small>", (long long)min,
+                       (long long)max, r->heads);
     }
     ck_html_put(h, "</dd></div>");
     if (r->epoch >= 0) {
@@ -240,12 +269,12 @@ static void write_figures(struct ck_html *h, const struct ck_report *r)
             ck_html_format(h, " <small>of %lld</small>", (long long)r->epochs);
         ck_html_put(h, "</dd></div>");
     }
-    write_real_figure(h, "k-NN", "accuracy on images held out, votes of 20 neighbours",
+    write_real_figure(h, "k-NN", "accuracy by votes of the 20 nearest other images",
                       last_of(&r->history, CK_EPOCH_KNN20));
     if (head->count) {
         write_real_figure(h, "ACC", "labels against classes, best one-to-one matching",
                           head->agreement.accuracy);
-        write_real_figure(h, "NMI", "normalised mutual information of labels and classes",
+        write_real_figure(h, "NMI", "normalized mutual information of labels and classes",
                           head->agreement.nmi);
         write_real_figure(h, "ARI", "adjusted Rand index of labels and classes",
                           head->agreement.ari);
@@ -258,6 +287,8 @@ static void write_figures(struct ck_html *h, const struct ck_report *r)
 
 /* ---- heads ---- */
 
+/* One row of the summary table. The last column is the fraction of new labels of a training, or
+ * the gap of a clustering. */
 static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
 {
     const struct ck_report_head *head = &r->head[i];
@@ -294,16 +325,16 @@ static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
 static int write_head_table(struct ck_html *h, const struct ck_report *r)
 {
     ck_html_put(h, "<div class=\"wide\"><table class=\"summary\"><thead><tr><th>clusters</th>"
-                   "<th>smallest</th><th>median</th><th>largest</th><th>below bound</th>");
+                   "<th>smallest</th><th>median</th><th>largest</th><th>below min</th>");
     if (r->head[0].count)
         ck_html_put(h,
                     "<th title=\"best one-to-one matching\">ACC</th><th title=\"every cluster "
-                    "stands for its most frequent class\">many-to-one</th><th>NMI</th>"
+                    "counts as its most frequent class\">many-to-one</th><th>NMI</th>"
                     "<th>ARI</th>");
     ck_html_put(h, "<th title=\"mean cosine to the center of the label\">similarity</th>");
     ck_html_put(h, r->is_run ? "<th title=\"in the last epoch\">labels new, %</th>"
-                             : "<th title=\"no assignment with these sizes is better by more "
-                               "than this in all\">gap</th>");
+                             : "<th title=\"no assignment with these sizes has a total "
+                               "that is better by more than this\">gap</th>");
     ck_html_put(h, "</tr></thead><tbody>");
     for (int i = 0; i < r->heads; i++)
         CK_RETURN_IF(write_head_line(h, r, i));
@@ -311,6 +342,7 @@ static int write_head_table(struct ck_html *h, const struct ck_report *r)
     return COKE_OK;
 }
 
+/* The section of one head; report.js shows one section at a time. */
 static int write_head(struct ck_html *h, const struct ck_report *r, int i)
 {
     const struct ck_report_head *head = &r->head[i];
@@ -332,6 +364,7 @@ static int write_head(struct ck_html *h, const struct ck_report *r, int i)
 
 /* ---- options ---- */
 
+/* n: key, value, key, value, ... */
 static void write_pairs(struct ck_html *h, const struct ck_names *n)
 {
     ck_html_put(h, "<dl class=\"pairs\">");
@@ -355,16 +388,17 @@ static void write_options(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "</section>\n");
 }
 
-/* ---- all of it ---- */
+/* ---- the whole page ---- */
 
-/* Pictures come after all that can be read without them; the browser meets them last. */
+/* The sheets come last, so that the browser can show the text before it has loaded them. */
 static int write_page(struct ck_html *h, const struct ck_report *r, const char *images_dir)
 {
     write_begin(h, r);
     write_header(h, r);
     ck_html_put(h, "<main>");
     write_figures(h, r);
-    write_unlabelled(h, r);
+    write_warnings(h, r);
+    write_unlabeled(h, r);
     CK_RETURN_IF(write_head_table(h, r));
     ck_page_curves(h, r);
     ck_html_put(h, "<div id=\"heads\" tabindex=\"-1\">");
@@ -385,10 +419,11 @@ static int write_page(struct ck_html *h, const struct ck_report *r, const char *
 
 /* ---- the folder beside the page ---- */
 
+/* What write_folder has created, so that undo_folder can remove it. */
 struct folder {
     char path[CK_REPORT_PATH];
-    int made;        /* by us */
-    int64_t written; /* sheets */
+    int made;        /* created by this call */
+    int64_t written; /* number of sheets */
 };
 
 static const char *sheet_path(const struct folder *f, int64_t i, char *path, size_t size)
@@ -397,6 +432,7 @@ static const char *sheet_path(const struct folder *f, int64_t i, char *path, siz
     return path;
 }
 
+/* The folder is a sibling of the page. */
 static int name_folder(const struct ck_page_target *to, struct folder *f)
 {
     const char *slash = strrchr(to->page, '/');
@@ -431,7 +467,7 @@ done:
     return rc;
 }
 
-/* Sheets of an earlier report that had more of them go, too. */
+/* Writes the sheets; with force also removes surplus sheets of an earlier, larger report. */
 static int write_folder(const struct ck_report *r, const struct ck_page_target *to,
                         struct folder *f)
 {
@@ -449,7 +485,7 @@ static int write_folder(const struct ck_report *r, const struct ck_page_target *
     return COKE_OK;
 }
 
-/* Without a page its pictures are of no use. */
+/* Removes the sheets if the page failed. With force they may have replaced older ones: kept. */
 static void undo_folder(const struct folder *f, int force)
 {
     char path[CK_REPORT_PATH + 64];
@@ -459,6 +495,7 @@ static void undo_folder(const struct folder *f, int force)
         rmdir(f->path);
 }
 
+/* The page is committed last: an existing page always has its pictures. */
 int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
                   struct coke_report_summary *out)
 {

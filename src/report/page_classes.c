@@ -1,5 +1,5 @@
-/* page_classes.c - clusters against true classes: a matrix where it can be seen, else a table.
- */
+/* page_classes.c - clusters against true classes: as a matrix if it is small enough to read,
+ * else as a table with a row per class. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/fetch.h"
@@ -7,16 +7,18 @@
 
 #include <stdlib.h>
 
-/* A matrix beyond these is a table of classes. */
-enum { MOST_CELLS = 12000, MOST_CLUSTERS = 400, MOST_CLASSES = 200, MOST_NUMBERS = 14 };
-enum { NAMES = 100, TOP = 26, MATRIX = 520 };
-/* Letters of a class name that fit beside the matrix; its cells tell the whole name. */
+/* Limits of the matrix; beyond them the table is written. MAX_NUMBERS: rows and columns up to
+ * which cells show their counts. */
+enum { MAX_CELLS = 12000, MAX_CLUSTERS = 400, MAX_CLASSES = 200, MAX_NUMBERS = 14 };
+enum { NAMES = 100, TOP = 26, MATRIX = 520 }; /* SVG units: margins and width */
+/* Letters of a class name that fit beside the matrix; tool tips show the whole name. */
 enum { NAME_LETTERS = 13, FINE_LETTERS = 24 };
 
+/* A column of the matrix: a cluster and the class that it is sorted by. */
 struct column {
-    int64_t cluster, count;
+    int64_t cluster, count; /* count: images of that class in the cluster */
     int32_t class;
-    int matched;
+    int matched; /* the class is the cluster's match, not only its most frequent one */
 };
 
 static int compare(const void *a, const void *b)
@@ -31,7 +33,8 @@ static int compare(const void *a, const void *b)
     return x->cluster < y->cluster ? -1 : x->cluster > y->cluster;
 }
 
-/* Every cluster beside the class that it is matched with, or else that it has most of. */
+/* Sorts the clusters by matched class, else by most frequent class; empty clusters are last.
+ * *out belongs to the caller. */
 static int order_columns(const struct ck_report *r, const struct ck_report_head *head,
                          struct column **out)
 {
@@ -50,6 +53,7 @@ static int order_columns(const struct ck_report *r, const struct ck_report_head 
     return COKE_OK;
 }
 
+/* Images of a class over all clusters. */
 static int64_t class_size(const struct ck_report_head *head, int32_t class)
 {
     int64_t n = 0;
@@ -62,44 +66,47 @@ static int64_t class_size(const struct ck_report_head *head, int32_t class)
 
 struct matrix {
     double width, height; /* of a cell */
-    int numbers;          /* cells say their counts */
-    double most;          /* the largest share of a class in a cluster */
+    int numbers;          /* cells show their counts */
+    double max;           /* the largest fraction of a class in a cluster */
 };
 
+/* A cell with its tool tip; data-c is the cluster that report.js opens on a click. */
 static void write_cell(struct ck_html *h, const struct ck_report *r, const struct matrix *m,
                        int32_t class, int64_t column, const struct column *c, int64_t count,
                        int64_t size)
 {
-    double share = (double)count / (double)size, x = NAMES + (double)column * m->width;
+    double fraction = (double)count / (double)size, x = NAMES + (double)column * m->width;
     double y = TOP + class * m->height;
     ck_html_format(h,
                    "<g data-c=\"%lld\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                    "height=\"%.1f\" fill-opacity=\"%.3f\"><title>",
                    (long long)c->cluster, x, y, m->width, m->height,
-                   0.06 + 0.94 * share / m->most);
+                   0.06 + 0.94 * fraction / m->max);
     ck_html_text(h, r->data->set->class_name[class]);
     ck_html_format(h, " in cluster %lld: %lld (%.1f %%)</title></rect>", (long long)c->cluster,
-                   (long long)count, 100 * share);
+                   (long long)count, 100 * fraction);
     if (m->numbers)
         ck_html_format(h, "<text x=\"%.1f\" y=\"%.1f\"%s>%lld</text>", x + m->width / 2,
-                       y + m->height / 2 + 4, share > 0.5 * m->most ? " class=\"on\"" : "",
+                       y + m->height / 2 + 4, fraction > 0.5 * m->max ? " class=\"on\"" : "",
                        (long long)count);
     ck_html_put(h, "</g>");
 }
 
-static double largest_share(const struct ck_report *r, const struct ck_report_head *head)
+/* Scales the colors; never 0. */
+static double largest_fraction(const struct ck_report *r, const struct ck_report_head *head)
 {
-    double most = 1e-9;
+    double max = 1e-9;
     for (int32_t class = 0; class < r->classes; class ++) {
         int64_t size = class_size(head, class);
         for (int64_t c = 0; c < head->k && size > 0; c++) {
-            double share = (double)head->count[class * head->k + c] / (double)size;
-            most = share > most ? share : most;
+            double fraction = (double)head->count[class * head->k + c] / (double)size;
+            max = fraction > max ? fraction : max;
         }
     }
-    return most;
+    return max;
 }
 
+/* One row of the matrix: the class name and its non-empty cells. */
 static void write_class(struct ck_html *h, const struct ck_report *r,
                         const struct ck_report_head *head, const struct column *order,
                         const struct matrix *m, int32_t class)
@@ -117,13 +124,14 @@ static void write_class(struct ck_html *h, const struct ck_report *r,
     }
 }
 
+/* Cell size follows the number of clusters and classes; cluster numbers only if they fit. */
 static void write_matrix(struct ck_html *h, const struct ck_report *r,
                          const struct ck_report_head *head, const struct column *order)
 {
     struct matrix m = {.width = (double)MATRIX / (double)head->k,
-                       .numbers = head->k <= MOST_NUMBERS && r->classes <= MOST_NUMBERS};
+                       .numbers = head->k <= MAX_NUMBERS && r->classes <= MAX_NUMBERS};
     m.width = m.width > 52 ? 52 : m.width;
-    m.most = largest_share(r, head);
+    m.max = largest_fraction(r, head);
     m.height = r->classes <= 30 ? 24 : r->classes <= 100 ? 14 : 8;
     double width = NAMES + (double)head->k * m.width + 4;
     double height = TOP + r->classes * m.height + 4;
@@ -146,7 +154,8 @@ static void write_matrix(struct ck_html *h, const struct ck_report *r,
 
 /* ---- the table ---- */
 
-/* Images of a class in clusters whose most frequent class is another one: which most? */
+/* A class: images, clusters that it is the most frequent class of, the fraction of its images
+ * in them, and the class it is most confused with. other [classes] is scratch. */
 static void write_class_line(struct ck_html *h, const struct ck_report *r,
                              const struct ck_report_head *head, int32_t class, int64_t *other)
 {
@@ -184,10 +193,9 @@ static int write_table(struct ck_html *h, const struct ck_report *r,
     int64_t *other = ck_alloc_array((size_t)r->classes, sizeof *other);
     if (!other)
         return COKE_ENOMEM;
-    ck_html_put(h,
-                "<div class=\"wide scroll\" tabindex=\"0\"><table><thead><tr><th>class</th>"
-                "<th>images</th><th>clusters of its own</th><th>images in them</th><th>most of "
-                "the others with</th></tr></thead><tbody>");
+    ck_html_put(h, "<div class=\"wide scroll\" tabindex=\"0\"><table><thead><tr><th>class</th>"
+                   "<th>images</th><th>own clusters</th><th>images in them</th><th>most "
+                   "confused with</th></tr></thead><tbody>");
     for (int32_t c = 0; c < r->classes; c++)
         write_class_line(h, r, head, c, other);
     ck_html_put(h, "</tbody></table></div>");
@@ -195,6 +203,7 @@ static int write_table(struct ck_html *h, const struct ck_report *r,
     return COKE_OK;
 }
 
+/* Needs the table of classes; without it the page has no such part. */
 int ck_page_classes(struct ck_html *h, const struct ck_report *r,
                     const struct ck_report_head *head)
 {
@@ -205,12 +214,12 @@ int ck_page_classes(struct ck_html *h, const struct ck_report *r,
         return COKE_OK;
     for (int64_t i = 0; i < head->k * r->classes; i++)
         cells += head->count[i] > 0;
-    int small = cells <= MOST_CELLS && head->k <= MOST_CLUSTERS && r->classes <= MOST_CLASSES;
+    int small = cells <= MAX_CELLS && head->k <= MAX_CLUSTERS && r->classes <= MAX_CLASSES;
     ck_html_put(h, "<div><h3>Clusters and classes</h3><p class=\"about\">");
     ck_html_put(
-        h, small ? "Rows are classes, columns clusters, each beside the class that it is "
-                   "matched with. The stronger a colour, the larger the share of the class."
-                 : "A cluster belongs to the class that it has most of.");
+        h, small ? "Rows are classes, columns are clusters, sorted by the class that they are "
+                   "matched with. The stronger the color, the larger the fraction of the class."
+                 : "A cluster belongs to its most frequent class.");
     ck_html_put(h, "</p>");
     if (small)
         CK_TRY(order_columns(r, head, &order));

@@ -1,4 +1,6 @@
-/* page_clusters.c - the rows of the cluster browser. */
+/* page_clusters.c - the cluster browser: one row per cluster with its numbers and members.
+ *
+ * Works without a script; report.js adds sorting, search and the detail view. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/fetch.h"
@@ -6,7 +8,8 @@
 
 #include <stdlib.h>
 
-/* From so many rows on, a browser draws only those that are seen. */
+/* NAME: bytes of a row name. With more than MANY rows, CSS makes the browser render only
+ * visible ones. */
 enum { NAME = 300, MANY = 150 };
 
 const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_report_head *head,
@@ -17,6 +20,7 @@ const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_repo
     return r->data->set->class_name[head->major[c]];
 }
 
+/* A member: a tile of its sheet, or a number if there are no pictures. */
 static void write_item(struct ck_html *h, const struct ck_report *r, int64_t image)
 {
     char name[NAME];
@@ -34,6 +38,7 @@ static void write_item(struct ck_html *h, const struct ck_report *r, int64_t ima
     ck_html_put(h, "\"></i>");
 }
 
+/* The nearest members of cluster c, or random ones if there are no vectors. */
 static void write_items(struct ck_html *h, const struct ck_report *r,
                         const struct ck_report_head *head, int64_t c)
 {
@@ -48,11 +53,12 @@ static void write_items(struct ck_html *h, const struct ck_report *r,
     ck_html_put(h, "</span>");
 }
 
-static double share(int64_t part, int64_t whole)
+static double percent(int64_t part, int64_t whole)
 {
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* A row; its bar is relative to the largest cluster, with a mark at the min size. */
 static void write_row(struct ck_html *h, const struct ck_report *r, int index, int64_t c,
                       int64_t largest)
 {
@@ -66,7 +72,7 @@ static void write_row(struct ck_html *h, const struct ck_report *r, int index, i
                    "</span><span role=\"cell\" class=\"size%s\"><span>%lld</span><i "
                    "style=\"--w:%.1f%%;--b:%.1f%%\"></i></span>",
                    small ? " small" : "", (long long)head->size[c],
-                   share(head->size[c], largest), share(head->min_size[c], largest));
+                   percent(head->size[c], largest), percent(head->min_size[c], largest));
     if (head->count) {
         ck_html_put(h, "<span role=\"cell\" class=\"num\">");
         ck_page_real(h, head->purity[c], 2);
@@ -81,6 +87,7 @@ static void write_row(struct ck_html *h, const struct ck_report *r, int index, i
     ck_html_put(h, "</div>\n");
 }
 
+/* data-sort names the key that report.js sorts by. */
 static void write_header(struct ck_html *h, const struct ck_report *r,
                          const struct ck_report_head *head)
 {
@@ -91,17 +98,19 @@ static void write_header(struct ck_html *h, const struct ck_report *r,
                 "aria-sort=\"descending\">size</span>");
     if (head->count)
         ck_html_put(
-            h, "<span role=\"columnheader\" data-sort=\"purity\" class=\"num\" title=\"share "
-               "of the most frequent class\">purity</span>");
+            h,
+            "<span role=\"columnheader\" data-sort=\"purity\" class=\"num\" title=\"fraction "
+            "of the most frequent class\">purity</span>");
     if (r->x)
         ck_html_put(
             h, "<span role=\"columnheader\" data-sort=\"tight\" class=\"num\" title=\"mean "
                "cosine of the members to the center\">tightness</span>");
     ck_html_put(h, "<span role=\"columnheader\" class=\"items\">");
-    ck_html_put(h, r->x ? "nearest to the center" : "members at random");
+    ck_html_put(h, r->x ? "nearest to the center" : "random members");
     ck_html_put(h, "</span></div>\n");
 }
 
+/* Sort key of a row: by size, largest first. */
 struct place {
     int64_t size, cluster;
 };
@@ -114,6 +123,7 @@ static int compare(const void *a, const void *b)
     return x->cluster < y->cluster ? -1 : x->cluster > y->cluster;
 }
 
+/* Rows by size, largest first; classes of the table tell CSS which columns exist. */
 int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int index)
 {
     const struct ck_report_head *head = &r->head[index];

@@ -1,4 +1,6 @@
-/* page_curves.c - how a training went, as curves. */
+/* page_curves.c - charts of a training over its epochs, and histograms of the final clusters.
+ *
+ * Curves borrow the columns of the report's tables. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "report/chart.h"
@@ -6,6 +8,7 @@
 
 #include <math.h>
 
+/* Columns x and y of t as a curve; an empty table gives an empty curve. */
 static struct ck_curve curve(const char *name, enum ck_curve_look look, int color,
                              const struct ck_table *t, int x, int y)
 {
@@ -23,11 +26,11 @@ static void write_if_any(struct ck_html *h, const struct ck_chart *c)
         ck_chart_write(h, c);
 }
 
+/* The loss per epoch over the loss of single steps. */
 static void write_loss(struct ck_html *h, const struct ck_report *r)
 {
-    struct ck_chart c = {.title = "Loss",
-                         .about = "mean of an epoch, and single steps behind it",
-                         .x_name = "epoch"};
+    struct ck_chart c = {
+        .title = "Loss", .about = "epoch means, with single steps in pale", .x_name = "epoch"};
     if (r->steps.rows)
         c.curve[c.curves++] =
             curve("step", CK_CURVE_FAINT, 1, &r->steps, CK_STEP_EPOCH, CK_STEP_LOSS);
@@ -37,10 +40,11 @@ static void write_loss(struct ck_html *h, const struct ck_report *r)
     write_if_any(h, &c);
 }
 
+/* The rate per step, or per epoch if steps were not recorded. */
 static void write_rate(struct ck_html *h, const struct ck_report *r)
 {
     struct ck_chart c = {.title = "Learning rate",
-                         .about = "a warm-up, then half a cosine",
+                         .about = "warm-up, then a cosine schedule",
                          .x_name = "epoch",
                          .from_zero = 1};
     if (r->steps.rows)
@@ -55,7 +59,7 @@ static void write_rate(struct ck_html *h, const struct ck_report *r)
 void ck_page_curves(struct ck_html *h, const struct ck_report *r)
 {
     struct ck_chart knn = {.title = "k-NN accuracy",
-                           .about = "on images held out, by votes of 20 and 200 neighbours",
+                           .about = "by votes of the 20 and 200 nearest other images",
                            .x_name = "epoch",
                            .unit = 1,
                            .curves = 2};
@@ -85,7 +89,7 @@ void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head)
     if (!t->rows)
         return;
     struct ck_chart sizes = {.title = "Cluster sizes over the epochs",
-                             .about = "smallest to largest, the median, and the least size",
+                             .about = "smallest to largest, the median, and the min size",
                              .x_name = "epoch",
                              .from_zero = 1,
                              .curves = 3};
@@ -93,10 +97,10 @@ void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head)
         curve("smallest to largest", CK_CURVE_BAND, 1, t, CK_HEAD_EPOCH, CK_HEAD_MAX);
     sizes.curve[0].low = t->column[CK_HEAD_MIN];
     sizes.curve[1] = curve("median", CK_CURVE_LINE, 1, t, CK_HEAD_EPOCH, CK_HEAD_MEDIAN);
-    sizes.curve[2] = curve("bound", CK_CURVE_DASHED, 2, t, CK_HEAD_EPOCH, CK_HEAD_BOUND);
+    sizes.curve[2] = curve("min size", CK_CURVE_DASHED, 2, t, CK_HEAD_EPOCH, CK_HEAD_BOUND);
     ck_chart_write(h, &sizes);
     struct ck_chart duals = {.title = "Dual variables",
-                             .about = "what small clusters get on top of their similarities",
+                             .about = "added to the similarities of small clusters",
                              .x_name = "epoch",
                              .from_zero = 1,
                              .curves = 1};
@@ -105,7 +109,7 @@ void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head)
     duals.curve[0].low = t->column[CK_HEAD_DUAL_MIN];
     write_if_any(h, &duals);
     struct ck_chart changed = {.title = "Label change",
-                               .about = "share of the images whose cluster is new",
+                               .about = "fraction of the images that changed their cluster",
                                .x_name = "epoch",
                                .unit = 1,
                                .curves = 1};
@@ -113,10 +117,11 @@ void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head)
     write_if_any(h, &changed);
 }
 
-/* ---- how the clusters are now ---- */
+/* ---- histograms of the final clusters ---- */
 
-enum { BARS = 30 };
+enum { BARS = 30 }; /* bins of a histogram, at most */
 
+/* The mark is drawn only if all clusters have the same min size. */
 void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
 {
     int64_t count[BARS] = {0}, low = head->size[0], high = head->size[0];
@@ -126,7 +131,7 @@ void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
         high = head->size[c] > high ? head->size[c] : high;
         same = same && head->min_size[c] == head->min_size[0];
     }
-    /* Whole numbers in every bar. */
+    /* Bins of a whole number of sizes, so that none is favored by rounding. */
     int64_t width = (high - low) / BARS + 1, bars = (high - low) / width + 1;
     for (int64_t c = 0; c < head->k; c++)
         count[(head->size[c] - low) / width]++;
@@ -139,11 +144,11 @@ void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head)
                         .low = (double)low,
                         .high = (double)(low + bars * width),
                         .bound = same ? (double)head->min_size[0] : (double)NAN,
-                        .bound_name = "bound"};
+                        .bound_name = "min size"};
     ck_bars_write(h, &b);
 }
 
-/* Numbers that are not known are left out. */
+/* A histogram of value [n]; unknown values (NaN) are skipped. */
 static void write_spread(struct ck_html *h, const char *title, const char *about,
                          const double *value, int64_t n)
 {
@@ -182,12 +187,12 @@ int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head)
         return COKE_ENOMEM;
     for (int64_t c = 0; c < head->k; c++)
         dual[c] = (double)head->dual[c];
-    write_spread(h, "Dual variables", "what clusters get on top of their similarities", dual,
+    write_spread(h, "Dual variables", "added to the similarities of each cluster", dual,
                  head->k);
     write_spread(h, "Tightness", "mean cosine of the members to their center",
                  head->look.tightness, head->k);
     if (head->purity)
-        write_spread(h, "Purity", "share of the most frequent class", head->purity, head->k);
+        write_spread(h, "Purity", "fraction of the most frequent class", head->purity, head->k);
     ck_free(dual);
     return COKE_OK;
 }

@@ -1,8 +1,12 @@
-/* page_data.c - what the page's script works with, as JSON. */
+/* page_data.c - the data of report.js, as one JSON document in the page.
+ *
+ * Private to the page: keys may change together with report.js. Lists of pairs are flat arrays
+ * to keep the page small. A place is an index into "names", and the tile number on the
+ * sheets. */
 #include "data/fetch.h"
 #include "report/page_parts.h"
 
-enum { NAME = 300, TOP_CLASSES = 6 };
+enum { NAME = 300, TOP_CLASSES = 6 }; /* bytes of a row name; classes listed per cluster */
 
 /* ---- lists ---- */
 
@@ -30,7 +34,7 @@ static void put_duals(struct ck_json *j, const struct ck_report_head *head)
     ck_json_end(j);
 }
 
-/* For each cluster [place, value, place, value, ...]: value is a similarity or a margin. */
+/* Per cluster [place, value, place, value, ...]: value is a similarity or a margin. */
 static void put_members(struct ck_json *j, const struct ck_report *r, const char *key,
                         const struct ck_exemplar *list, int64_t k, int shown, int margin)
 {
@@ -47,7 +51,7 @@ static void put_members(struct ck_json *j, const struct ck_report *r, const char
     ck_json_end(j);
 }
 
-/* For each cluster [neighbour, similarity, neighbour, similarity, ...]. */
+/* Per cluster [neighbor, similarity, neighbor, similarity, ...], nearest first. */
 static void put_near(struct ck_json *j, const struct ck_exemplars *e)
 {
     ck_json_begin_array(j, "near");
@@ -65,27 +69,28 @@ static void put_near(struct ck_json *j, const struct ck_exemplars *e)
 
 /* ---- classes ---- */
 
-/* The most frequent classes of cluster c, [class, images, class, images, ...]. */
+/* The most frequent classes of cluster c: [class, images, class, images, ...]. Selects them one
+ * by one: `bound` and `after` are count and number of the class chosen before. */
 static void put_top(struct ck_json *j, const struct ck_report *r,
                     const struct ck_report_head *head, int64_t c)
 {
     int64_t bound = INT64_MAX, after = -1;
     ck_json_begin_array(j, NULL);
     for (int t = 0; t < TOP_CLASSES; t++) {
-        int64_t best = -1, most = 0;
+        int64_t best = -1, max = 0;
         for (int32_t i = 0; i < r->classes; i++) {
             int64_t n = head->count[i * head->k + c];
             int later = n < bound || (n == bound && i > after);
-            if (later && n > most) {
-                most = n;
+            if (later && n > max) {
+                max = n;
                 best = i;
             }
         }
         if (best < 0)
             break;
         ck_json_put_int(j, NULL, best);
-        ck_json_put_int(j, NULL, most);
-        bound = most;
+        ck_json_put_int(j, NULL, max);
+        bound = max;
         after = best;
     }
     ck_json_end(j);
@@ -107,7 +112,7 @@ static void put_classes(struct ck_json *j, const struct ck_report *r,
 
 /* ---- heads ---- */
 
-/* The cluster of each dot of the map. */
+/* The cluster of each dot of the map, in the order of the page's "dots". */
 static void put_dot_labels(struct ck_json *j, const struct ck_report *r,
                            const struct ck_report_head *head)
 {
@@ -124,7 +129,7 @@ static void put_head(struct ck_json *j, const struct ck_report *r,
     ck_json_begin_object(j, NULL);
     ck_json_put_int(j, "k", head->k);
     put_ints(j, "size", head->size, head->k);
-    put_ints(j, "least", head->min_size, head->k);
+    put_ints(j, "min", head->min_size, head->k);
     put_duals(j, head);
     if (r->x) {
         put_reals(j, "tight", e->tightness, head->k);
@@ -142,6 +147,7 @@ static void put_head(struct ck_json *j, const struct ck_report *r,
 
 /* ---- items ---- */
 
+/* Names of all shown rows, by place. */
 static void put_names(struct ck_json *j, const struct ck_report *r)
 {
     char name[NAME];
@@ -153,6 +159,7 @@ static void put_names(struct ck_json *j, const struct ck_report *r)
     ck_json_end(j);
 }
 
+/* True classes by place, and the class names. */
 static void put_truth(struct ck_json *j, const struct ck_report *r)
 {
     ck_json_begin_array(j, "truth");
@@ -165,7 +172,7 @@ static void put_truth(struct ck_json *j, const struct ck_report *r)
     ck_json_end(j);
 }
 
-/* [x, y, place, row, ...] */
+/* [x, y, place, row, ...] in SVG units; place -1 = without a picture. */
 static void put_dots(struct ck_json *j, const struct ck_report *r)
 {
     struct ck_map_frame f = ck_page_map_frame(r);
@@ -193,7 +200,7 @@ static void put_items(struct ck_html *h, struct ck_json *j, const struct ck_repo
     }
 }
 
-/* A line per part, for people who look at the page's source. */
+/* Puts line breaks between the parts, for readers of the page's source. */
 void ck_page_data(struct ck_html *h, const struct ck_report *r)
 {
     struct ck_json j;

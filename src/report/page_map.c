@@ -1,4 +1,7 @@
-/* page_map.c - the plane of the centers and of a sample of the rows. */
+/* page_map.c - the map: centers and a sample of the rows, projected to two dimensions by PCA.
+ *
+ * All heads share the coordinates (report.c) and the frame, so that their maps are
+ * comparable. */
 #include "core/error.h"
 #include "core/mem.h"
 #include "data/fetch.h"
@@ -6,8 +9,9 @@
 
 #include <math.h>
 
-enum { MARGIN = 26, MOST_NUMBERS = 120 };
+enum { MARGIN = 26, MAX_NUMBERS = 120 }; /* SVG units; centers up to which they are numbered */
 
+/* Extends box {x0, x1, y0, y1} to spot [n][2]. */
 static void widen(const float *spot, int64_t n, double box[4])
 {
     for (int64_t i = 0; i < n; i++) {
@@ -21,6 +25,7 @@ static void widen(const float *spot, int64_t n, double box[4])
     }
 }
 
+/* One scale for both axes, so that distances are not distorted; y points up. */
 struct ck_map_frame ck_page_map_frame(const struct ck_report *r)
 {
     double box[4] = {INFINITY, -INFINITY, INFINITY, -INFINITY};
@@ -32,17 +37,18 @@ struct ck_map_frame ck_page_map_frame(const struct ck_report *r)
         fmin((CK_MAP_WIDTH - 2 * MARGIN) / width, (CK_MAP_HEIGHT - 2 * MARGIN) / height);
     if (!isfinite(scale) || !(box[0] <= box[1]))
         return (struct ck_map_frame){1, CK_MAP_WIDTH / 2, CK_MAP_HEIGHT / 2};
-    scale = fmin(scale, 1e6); /* all in one place */
+    scale = fmin(scale, 1e6); /* if all points coincide */
     return (struct ck_map_frame){scale, CK_MAP_WIDTH / 2.0 - scale * (box[0] + box[1]) / 2,
                                  CK_MAP_HEIGHT / 2.0 + scale * (box[2] + box[3]) / 2};
 }
 
-/* Angles of the colour wheel that stay apart for any number of groups. */
+/* Hues by the golden angle, which keeps them apart for any number of groups. */
 static int hue(int64_t group)
 {
     return (int)fmod((double)group * 137.508 + 210, 360);
 }
 
+/* Opens an element in the color of a group; negative = no group. */
 static void write_color(struct ck_html *h, const char *element, int64_t group)
 {
     if (group < 0)
@@ -51,7 +57,7 @@ static void write_color(struct ck_html *h, const char *element, int64_t group)
         ck_html_format(h, "<%s style=\"--hue:%d\"", element, hue(group));
 }
 
-/* What a dot's colour says: its class, or where these are not known its cluster. */
+/* The color of a dot: its class, or its cluster if classes are unknown. */
 static int64_t group_of(const struct ck_report *r, const struct ck_report_head *head,
                         int64_t dot)
 {
@@ -59,7 +65,8 @@ static int64_t group_of(const struct ck_report *r, const struct ck_report_head *
     return head->count ? r->truth[i] : head->label[i];
 }
 
-/* A group of dots is one path of lines without length, whose round ends are the dots. */
+/* One path per group, made of zero-length lines whose round caps are the dots: much smaller
+ * than an element per dot. */
 static int write_dots(struct ck_html *h, const struct ck_report *r,
                       const struct ck_report_head *head, const struct ck_map_frame *f)
 {
@@ -86,29 +93,31 @@ static int write_dots(struct ck_html *h, const struct ck_report *r,
     return COKE_OK;
 }
 
+/* Circles whose area follows the cluster size; report.js finds them by data-c. */
 static void write_centers(struct ck_html *h, const struct ck_report *r,
                           const struct ck_report_head *head, const struct ck_map_frame *f)
 {
-    double mean = (double)r->n / (double)head->k, most = head->k > 1000  ? 3
-                                                         : head->k > 200 ? 5
-                                                                         : 9;
+    double mean = (double)r->n / (double)head->k, max = head->k > 1000  ? 3
+                                                        : head->k > 200 ? 5
+                                                                        : 9;
     ck_html_put(h, "<g class=\"centers\">");
     for (int64_t c = 0; c < head->k; c++) {
         int64_t group = head->count ? head->major[c] : c;
-        double radius = most * sqrt(fmin((double)head->size[c] / mean, 4) / 2) + 1;
+        double radius = max * sqrt(fmin((double)head->size[c] / mean, 4) / 2) + 1;
         write_color(h, "circle", group);
         ck_html_format(h, " data-c=\"%lld\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>", (long long)c,
                        f->left + f->scale * (double)head->spot[2 * c],
                        f->top - f->scale * (double)head->spot[2 * c + 1], radius);
     }
-    for (int64_t c = 0; c < head->k && head->k <= MOST_NUMBERS; c++)
+    for (int64_t c = 0; c < head->k && head->k <= MAX_NUMBERS; c++)
         ck_html_format(h, "<text x=\"%.1f\" y=\"%.1f\">%lld</text>",
                        f->left + f->scale * (double)head->spot[2 * c],
-                       f->top - f->scale * (double)head->spot[2 * c + 1] - most - 4,
+                       f->top - f->scale * (double)head->spot[2 * c + 1] - max - 4,
                        (long long)c);
     ck_html_put(h, "</g>");
 }
 
+/* The colors of the classes, if they are few. */
 static void write_legend(struct ck_html *h, const struct ck_report *r,
                          const struct ck_report_head *head)
 {
@@ -126,8 +135,8 @@ static void write_legend(struct ck_html *h, const struct ck_report *r,
 int ck_page_map(struct ck_html *h, const struct ck_report *r, const struct ck_report_head *head)
 {
     struct ck_map_frame f = ck_page_map_frame(r);
-    ck_html_put(h,
-                "<div><h3>Map</h3><p class=\"about\">The two directions of most spread (PCA: ");
+    ck_html_put(
+        h, "<div><h3>Map</h3><p class=\"about\">The two directions of largest variance (PCA: ");
     ck_html_format(h, "%.0f %% and %.0f %% of it). Circles are centers, by size",
                    100 * r->shown[0], 100 * r->shown[1]);
     if (r->dots) {
@@ -135,7 +144,7 @@ int ck_page_map(struct ck_html *h, const struct ck_report *r, const struct ck_re
         ck_page_count(h, r->dots);
         ck_html_put(h, r->is_run || r->data ? " images" : " rows");
     }
-    ck_html_put(h, head->count ? "; colours are classes." : "; colours are clusters.");
+    ck_html_put(h, head->count ? "; colors are classes." : "; colors are clusters.");
     ck_html_put(
         h, "<span class=\"js\"> Click a circle for its cluster; wheel or + and - zoom, drag "
            "or arrows move, 0 resets.</span></p>");

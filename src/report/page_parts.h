@@ -1,47 +1,49 @@
-/* page_parts.h - the parts of a page, each in a file of its own. */
+/* page_parts.h - the parts of a page, one file each. Called by page.c only.
+ *
+ * They write to h and read r; write errors stay in h, other errors are returned. */
 #ifndef CK_PAGE_PARTS_H
 #define CK_PAGE_PARTS_H
 
 #include "report/html.h"
 #include "report/report.h"
 
-enum { CK_MAP_WIDTH = 640, CK_MAP_HEIGHT = 460 };
+enum { CK_MAP_WIDTH = 640, CK_MAP_HEIGHT = 460 }; /* SVG units */
 
-/* page_curves.c */
+/* page_curves.c: charts of the training, of one head, and the histogram of its sizes. */
 void ck_page_curves(struct ck_html *h, const struct ck_report *r);
 void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head);
 void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head);
-/* Of a clustering, which has no history. */
+/* Histograms of duals, tightness and purity, for a clustering, which has no history. */
 int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head);
 
-/* page_classes.c: clusters against true classes. */
+/* page_classes.c: clusters against true classes; nothing if they are unknown. */
 int ck_page_classes(struct ck_html *h, const struct ck_report *r,
                     const struct ck_report_head *head);
 
-/* page_map.c: the plane of the centers and of a sample. */
+/* page_map.c: the map of the centers and a sample of the rows. */
 int ck_page_map(struct ck_html *h, const struct ck_report *r,
                 const struct ck_report_head *head);
-/* Where a point of the plane lies in the drawing. */
+/* Transforms map coordinates to SVG units. */
 struct ck_map_frame {
     double scale, left, top; /* x * scale + left, top - y * scale */
 };
 struct ck_map_frame ck_page_map_frame(const struct ck_report *r);
 
-/* page_clusters.c: the rows of the browser. */
+/* page_clusters.c: the cluster browser of head `index`. */
 int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int index);
-/* "cat", or "" where classes are not known. */
+/* Most frequent class of cluster c; "" if unknown. Borrowed from r. */
 const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_report_head *head,
                                  int64_t c);
 
-/* page_data.c: what the script works with. */
+/* page_data.c: the JSON for report.js. */
 void ck_page_data(struct ck_html *h, const struct ck_report *r);
 
-/* A number for people: thousands apart. */
+/* page.c: an integer with thousands separated by thin spaces. */
 void ck_page_count(struct ck_html *h, int64_t n);
-/* With this many decimals; NaN is a dash. */
+/* A number with `decimals` decimals; NaN becomes a dash. */
 void ck_page_real(struct ck_html *h, double v, int decimals);
 
-/* Made from report.css and report.js when the library is built. */
+/* Generated from report.css and report.js at build time (cmake/embed.cmake). */
 extern const unsigned char ck_report_css[], ck_report_js[];
 extern const size_t ck_report_css_size, ck_report_js_size;
 

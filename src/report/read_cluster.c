@@ -1,4 +1,6 @@
-/* read_cluster.c - the files of a clustering of vectors. */
+/* read_cluster.c - reads the output folder of a clustering: summary.json, labels and models.
+ *
+ * The files are untrusted: every number is validated before it sizes an allocation. */
 #include "report/report.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -11,15 +13,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256 }; /* rows read at a time */
 
 /* ---- summary.json ---- */
 
+/* State of add_option: a list and the first failure. */
 struct names {
     struct ck_names *list;
     int status;
 };
 
+/* Called by ck_record_each per option. */
 static void add_option(void *arg, const char *key, const char *value)
 {
     struct names *n = arg;
@@ -29,6 +33,7 @@ static void add_option(void *arg, const char *key, const char *value)
         n->status = ck_names_add(n->list, value, strlen(value));
 }
 
+/* Called by ck_record_read; doc is valid only during the call. */
 static int take_summary(void *arg, struct ck_record doc)
 {
     struct ck_report *r = arg;
@@ -62,7 +67,7 @@ static int take_summary(void *arg, struct ck_record doc)
 
 /* ---- labels and models ---- */
 
-/* labels.npy, or labels-h0-k10.npy of several clusterings. */
+/* labels.npy, or labels-h0-k10.npy if there are several heads. */
 static void name_file(const struct ck_report *r, int h, const char *stem, const char *end,
                       char *path, size_t size)
 {
@@ -73,6 +78,7 @@ static void name_file(const struct ck_report *r, int h, const char *stem, const 
                  end);
 }
 
+/* Reads labels [n] of head h. count_sizes checks their range later. */
 static int read_labels(struct ck_report *r, int h)
 {
     char path[CK_REPORT_PATH + 64];
@@ -80,11 +86,10 @@ static int read_labels(struct ck_report *r, int h)
     struct ck_npy npy;
     int rc = COKE_OK;
     name_file(r, h, "labels", "npy", path, sizeof path);
-    CK_TRY(ck_map_open(&map, path));
+    CK_TRY(ck_map_load(&map, path));
     CK_TRY(ck_npy_parse(&npy, path, map.data, map.size));
     if (npy.dtype != CK_I32 || npy.ndim != 1 || npy.shape[0] != r->n)
-        CK_FAIL(COKE_EFORMAT,
-                "%s: not int32 labels of the %lld rows that summary.json tells of", path,
+        CK_FAIL(COKE_EFORMAT, "%s: not int32 labels of the %lld rows of summary.json", path,
                 (long long)r->n);
     r->head[h].label = ck_alloc_array((size_t)r->n, sizeof(int32_t));
     if (!r->head[h].label)
@@ -95,6 +100,7 @@ done:
     return rc;
 }
 
+/* Reads centers, duals and min sizes of head h. */
 static int read_model(struct ck_report *r, int h)
 {
     char path[CK_REPORT_PATH + 64];
@@ -124,7 +130,7 @@ done:
 
 /* ---- vectors ---- */
 
-/* Rows are used by direction; those without one stay zero. */
+/* Scales x to unit length; a row that is zero or not finite becomes zero. */
 static void normalize(float *x, int dim)
 {
     double sum = 0;
@@ -135,6 +141,7 @@ static void normalize(float *x, int dim)
         x[j] = scale > 0 ? (float)((double)x[j] * scale) : 0;
 }
 
+/* Reads the sampled rows from the user's vector files into r->x. */
 static int read_vectors(struct ck_report *r, const struct ck_report_request *q)
 {
     struct coke_rows *rows = NULL;
@@ -158,6 +165,8 @@ done:
     return rc;
 }
 
+/* Members and map need the vectors, which the folder does not contain: the user may name
+ * them. */
 int ck_report_read_cluster(struct ck_report *r, const struct ck_report_request *q)
 {
     char path[CK_REPORT_PATH + 64];

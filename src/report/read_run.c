@@ -1,11 +1,15 @@
-/* read_run.c - the files of a training, also of one that still runs. */
+/* read_run.c - reads the run folder of a training, also of one that is still running.
+ *
+ * The checkpoint gives options, labels and centers, the encoder of the checkpoint the
+ * projections of the sampled images, metrics.jsonl and timing.jsonl the curves. */
 #include "report/report.h"
-#include "cluster/kmeans.h"
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "eval/features.h"
 #include "io/record.h"
+#include "train/run_heads.h"
 #include "train/run_use.h"
 
 #include <math.h>
@@ -13,10 +17,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BATCH = 64 };
+enum { BATCH = 64 }; /* images per call of the encoder */
 
 /* ---- metrics.jsonl and timing.jsonl ---- */
 
+/* Missing keys become NaN, which the page shows as unknown. */
 static int take_head(struct ck_table *t, struct ck_record r, double epoch)
 {
     double row[CK_HEAD_COLUMNS];
@@ -31,6 +36,15 @@ static int take_head(struct ck_table *t, struct ck_record r, double epoch)
     return ck_table_add(t, row, CK_HEAD_COLUMNS);
 }
 
+static int take_warnings(struct ck_report *r, struct ck_record line)
+{
+    for (int64_t i = 0; i < ck_record_count(line, "warnings"); i++) {
+        const char *text = ck_record_text(ck_record_item(line, "warnings", i), "text");
+        CK_RETURN_IF(ck_names_add(&r->warnings, text, strlen(text)));
+    }
+    return COKE_OK;
+}
+
 static int take_epoch(struct ck_report *r, struct ck_record line)
 {
     double row[CK_EPOCH_COLUMNS];
@@ -43,12 +57,14 @@ static int take_epoch(struct ck_report *r, struct ck_record line)
     row[CK_EPOCH_NMI] = ck_record_number(line, "nmi");
     row[CK_EPOCH_ARI] = ck_record_number(line, "ari");
     CK_RETURN_IF(ck_table_add(&r->history, row, CK_EPOCH_COLUMNS));
+    CK_RETURN_IF(take_warnings(r, line));
     for (int h = 0; h < r->heads; h++)
         CK_RETURN_IF(take_head(&r->head[h].history, ck_record_item(line, "heads", h),
                                row[CK_EPOCH_EPOCH]));
     return COKE_OK;
 }
 
+/* Called per line of metrics.jsonl: lines with heads are epochs, the others single steps. */
 static int take_metrics(void *arg, struct ck_record line)
 {
     struct ck_report *r = arg;
@@ -62,6 +78,7 @@ static int take_metrics(void *arg, struct ck_record line)
     return ck_table_add(&r->steps, row, CK_STEP_COLUMNS);
 }
 
+/* Sums the seconds of all epochs; the speed is that of the last one. */
 static int take_timing(void *arg, struct ck_record line)
 {
     struct ck_report *r = arg;
@@ -72,7 +89,8 @@ static int take_timing(void *arg, struct ck_record line)
     return COKE_OK;
 }
 
-/* Runs of a library user, and those that have just begun, may lack a file. */
+/* A missing file is not an error: runs that just started, or written by a library user, may
+ * lack it. */
 static int read_lines(struct ck_report *r, const char *name,
                       int (*take)(void *arg, struct ck_record line))
 {
@@ -82,27 +100,38 @@ static int read_lines(struct ck_report *r, const char *name,
     return stat(path, &st) == 0 ? ck_record_read_lines(path, take, r) : COKE_OK;
 }
 
-/* Steps become places in their epoch: 3.5 is in the middle of epoch 3. */
-static void place_steps(struct ck_table *t)
+/* Times are not worth failing for: earlier versions appended to half a line of a killed run. */
+static int read_timing(struct ck_report *r, const struct ck_report_request *q)
 {
-    double most = 0;
-    for (int64_t i = 0; i < t->rows; i++)
-        most = fmax(most, t->column[CK_STEP_STEP][i]);
-    for (int64_t i = 0; i < t->rows; i++)
-        t->column[CK_STEP_EPOCH][i] += t->column[CK_STEP_STEP][i] / (most + 1) - 0.5;
+    int rc = read_lines(r, "timing.jsonl", take_timing);
+    if (rc != COKE_EFORMAT)
+        return rc;
+    ck_warn(q->callbacks, "%s; the times of the report are incomplete", ck_last_error());
+    return COKE_OK;
 }
 
-/* ---- what the checkpoint says ---- */
-
-static int take_options(struct ck_report *r, const struct coke_train_options *o)
+/* Turns epoch and step into a position on the epoch axis, from epoch - 0.5 to epoch + 0.5. */
+static void place_steps(struct ck_table *t)
 {
-    const struct coke_option_table *t = coke_train_option_table();
-    struct coke_train_options plain = coke_train_options_default();
+    double max = 0;
+    for (int64_t i = 0; i < t->rows; i++)
+        max = fmax(max, t->column[CK_STEP_STEP][i]);
+    for (int64_t i = 0; i < t->rows; i++)
+        t->column[CK_STEP_EPOCH][i] += t->column[CK_STEP_STEP][i] / (max + 1) - 0.5;
+}
+
+/* ---- the checkpoint ---- */
+
+/* All options, and those that differ from the defaults. */
+static int take_options(struct ck_report *r, const struct ck_train_options *o)
+{
+    const struct ck_option_table *t = ck_train_option_table();
+    struct ck_train_options plain = ck_train_options_default();
     char is[1024], was[1024];
     for (int i = 0; i < t->n; i++) {
         const char *name = t->row[i].name;
-        CK_RETURN_IF(coke_options_get(t, o, name, is, sizeof is));
-        CK_RETURN_IF(coke_options_get(t, &plain, name, was, sizeof was));
+        CK_RETURN_IF(ck_options_get(t, o, name, is, sizeof is));
+        CK_RETURN_IF(ck_options_get(t, &plain, name, was, sizeof was));
         CK_RETURN_IF(ck_names_add(&r->options, name, strlen(name)));
         CK_RETURN_IF(ck_names_add(&r->options, is, strlen(is)));
         if (strcmp(is, was) == 0)
@@ -113,33 +142,40 @@ static int take_options(struct ck_report *r, const struct coke_train_options *o)
     return COKE_OK;
 }
 
-static int copy_head(struct ck_report_head *h, const struct coke_kmeans *km)
+/* Moves the arrays of a head from the run to the report, which frees them. */
+static int take_head_arrays(struct ck_report *r, const struct ck_run *run, int index)
 {
-    size_t k = (size_t)ck_kmeans_k(km), n = (size_t)ck_kmeans_n(km);
-    size_t dim = (size_t)ck_kmeans_dim(km);
-    h->k = ck_kmeans_k(km);
-    h->label = ck_alloc_array(n, sizeof *h->label);
-    h->center = ck_alloc_array(k, dim * sizeof *h->center);
-    h->dual = ck_alloc_array(k, sizeof *h->dual);
-    h->min_size = ck_alloc_array(k, sizeof *h->min_size);
-    if (!h->label || !h->center || !h->dual || !h->min_size)
-        return COKE_ENOMEM;
-    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_LABELS, h->label, (int64_t)n));
-    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_PREVIOUS, h->center, (int64_t)(k * dim)));
-    CK_RETURN_IF(coke_kmeans_copy(km, COKE_KM_DUALS, h->dual, (int64_t)k));
-    memcpy(h->min_size, ck_kmeans_min_sizes(km), k * sizeof *h->min_size);
-    return COKE_OK;
+    struct ck_run_head from;
+    struct ck_report_head *h = &r->head[index];
+    int rc = ck_run_head_init(&from, run, index);
+    if (rc) {
+        ck_run_head_release(&from);
+        return rc;
+    }
+    h->k = from.k;
+    h->label = from.label;
+    h->center = from.center;
+    h->dual = from.dual;
+    h->min_size = from.min_size;
+    if (index == 0)
+        r->n = from.n;
+    if (from.n == r->n)
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld", run->weights,
+                   index, (long long)from.n, (long long)r->n);
 }
 
-static void take_words(struct ck_report *r, const struct ck_run *run)
+/* One line about the encoder. */
+static void describe_encoder(struct ck_report *r, const struct ck_run *run)
 {
     char arch[64] = "", stem[64] = "";
-    coke_options_get(coke_encoder_option_table(), &run->encoder.o, "arch", arch, sizeof arch);
-    coke_options_get(coke_encoder_option_table(), &run->encoder.o, "stem", stem, sizeof stem);
-    snprintf(r->about, sizeof r->about, "%s, %s stem, width %g, %lld dimensions", arch, stem,
-             run->encoder.o.width, (long long)run->encoder.o.dim);
+    ck_options_get(ck_encoder_option_table(), &run->encoder.o, "arch", arch, sizeof arch);
+    ck_options_get(ck_encoder_option_table(), &run->encoder.o, "stem", stem, sizeof stem);
+    ck_format(r->about, sizeof r->about, "%s, %s stem, width %g, %lld dimensions", arch, stem,
+              run->encoder.o.width, (long long)run->encoder.o.dim);
 }
 
+/* Everything but projections and pictures; run stays the caller's. */
 static int take_run(struct ck_report *r, const struct ck_run *run)
 {
     if (run->heads == 0)
@@ -147,29 +183,23 @@ static int take_run(struct ck_report *r, const struct ck_run *run)
                        run->weights);
     r->is_run = 1;
     r->heads = run->heads;
-    r->n = ck_kmeans_n(run->head[0]);
     r->dim = (int)run->encoder.o.dim;
     r->epoch = run->epoch;
     r->epochs = run->has_options ? run->o.epochs : -1;
     r->complete = r->epoch >= 0 && r->epoch >= r->epochs;
     snprintf(r->weights, sizeof r->weights, "%s", run->weights);
-    take_words(r, run);
+    describe_encoder(r, run);
     CK_RETURN_IF(take_options(r, &run->o));
-    for (int h = 0; h < run->heads; h++) {
-        if (ck_kmeans_n(run->head[h]) != r->n)
-            return ck_fail(COKE_EFORMAT, "%s: head %d is of %lld images, head 0 of %lld",
-                           run->weights, h, (long long)ck_kmeans_n(run->head[h]),
-                           (long long)r->n);
-        CK_RETURN_IF(copy_head(&r->head[h], run->head[h]));
-    }
+    for (int h = 0; h < run->heads; h++)
+        CK_RETURN_IF(take_head_arrays(r, run, h));
     return COKE_OK;
 }
 
-/* ---- features ---- */
+/* ---- projections ---- */
 
-/* Images that cannot be read stay zero. */
-static int get_features(struct ck_report *r, struct ck_features *f, int64_t at, int64_t n,
-                        int64_t *bad)
+/* Projections of rows at..at+n-1; unreadable images get zero vectors and count in *bad. */
+static int get_projections(struct ck_report *r, struct ck_features *f, int64_t at, int64_t n,
+                           int64_t *bad)
 {
     uint8_t is_bad[BATCH];
     int rc = ck_features_try(f, r->row + at, n, NULL, r->x + at * r->dim, is_bad);
@@ -178,37 +208,54 @@ static int get_features(struct ck_report *r, struct ck_features *f, int64_t at, 
     return rc;
 }
 
-static int make_features(struct ck_report *r, const struct ck_report_request *q,
-                         struct ck_run *run)
+static int fill_projections(struct ck_report *r, const struct ck_report_request *q,
+                            struct ck_features *f)
 {
-    struct coke_use_options as_trained = coke_use_options_default();
-    struct ck_features *f = NULL;
     int64_t bad = 0;
-    int rc = COKE_OK;
-    CK_TRY(ck_use_features(run, r->data, &as_trained, &f));
     r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
     if (!r->x)
-        CK_LEAVE(COKE_ENOMEM);
+        return COKE_ENOMEM;
     for (int64_t at = 0; at < r->rows; at += BATCH) {
-        CK_TRY(ck_progress_count(q->callbacks, "features", at, r->rows, "images"));
+        CK_RETURN_IF(ck_progress_count(q->callbacks, "features", at, r->rows, "images"));
         int64_t n = r->rows - at < BATCH ? r->rows - at : BATCH;
-        CK_TRY(get_features(r, f, at, n, &bad));
+        CK_RETURN_IF(get_projections(r, f, at, n, &bad));
     }
+    if (bad == r->rows)
+        return ck_fail(COKE_EIO, "%s: none of %lld images can be read", r->images,
+                       (long long)bad);
     if (bad)
         ck_warn(q->callbacks, "%lld of %lld images could not be read", (long long)bad,
                 (long long)r->rows);
-done:
-    ck_features_free(f);
-    return rc;
+    return COKE_OK;
 }
 
+/* Computes r->x of the sampled images with the run's encoder. */
+static int make_projections(struct ck_report *r, const struct ck_report_request *q,
+                            struct ck_run *run)
+{
+    struct ck_use_options as_trained = ck_use_options_default();
+    struct ck_features *f = NULL;
+    int rc = COKE_OK;
+    CK_TRY(ck_use_features(run, r->data, &as_trained, &f));
+    ck_features_excuse_files(f);
+    CK_TRY(fill_projections(r, q, f));
+done:
+    ck_features_free(f);
+    if (rc) {
+        ck_free(r->x);
+        r->x = NULL;
+    }
+    return ck_report_drop_images(r, q, rc);
+}
+
+/* The run is open only during the call; everything needed later is copied. */
 int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
 {
     struct ck_run run;
     int rc = COKE_OK;
     if (q->nvectors)
         return ck_fail(COKE_EUSAGE,
-                       "%s is a training, whose vectors its encoder makes: "
+                       "%s is a training, whose vectors its encoder computes: "
                        "vectors go with the folder of a clustering",
                        q->source);
     CK_TRY(ck_run_open(&run, q->source, q->o.best));
@@ -216,7 +263,7 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
     if (!rc)
         rc = read_lines(r, "metrics.jsonl", take_metrics);
     if (!rc)
-        rc = read_lines(r, "timing.jsonl", take_timing);
+        rc = read_timing(r, q);
     if (!rc)
         rc = ck_report_choose_rows(r, q->o.sample);
     run.o.data.cache_dir = q->data.cache_dir;
@@ -226,7 +273,7 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
         ck_warn(q->callbacks,
                 "no pictures: %s has no run.json that names its images; set images", q->source);
     if (!rc && r->data)
-        rc = make_features(r, q, &run);
+        rc = make_projections(r, q, &run);
     place_steps(&r->steps);
     ck_run_close(&run);
 done:

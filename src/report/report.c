@@ -1,21 +1,23 @@
-/* report.c - from the files of a run or a clustering to the numbers of a page. */
+/* report.c - reads the files of a run or a clustering and computes the numbers of its page. */
 #include "report/report.h"
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/rng.h"
 #include "data/fetch.h"
+#include "data/images.h"
 #include "eval/pca.h"
 #include "train/run_files.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* A table of classes and clusters larger than this is not made. */
-static const double most_counts = 64e6;
+/* Cells of the table of classes and clusters (8 bytes each); larger ones are left out. */
+static const double max_counts = 64e6;
 
 static void release_head(struct ck_report_head *h)
 {
@@ -39,9 +41,10 @@ void ck_report_release(struct ck_report *r)
         release_head(&r->head[h]);
     ck_names_release(&r->facts);
     ck_names_release(&r->options);
+    ck_names_release(&r->warnings);
     ck_table_release(&r->steps);
     ck_table_release(&r->history);
-    coke_dataset_free(r->data);
+    ck_images_free(r->data);
     ck_free(r->row);
     ck_free(r->x);
     ck_free(r->dot);
@@ -50,6 +53,7 @@ void ck_report_release(struct ck_report *r)
     memset(r, 0, sizeof *r);
 }
 
+/* Without a data set rows have no names but numbers. */
 void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size)
 {
     if (r->data)
@@ -60,34 +64,57 @@ void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t
 
 /* ---- images ---- */
 
-/* Images that the user named must be there; those that the run names may have moved. */
-int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
-                          const char *source, const struct coke_dataset_options *o)
+/* Images that the user names must exist; those that the run names may have moved since. */
+int ck_report_drop_images(struct ck_report *r, const struct ck_report_request *q, int status)
 {
-    int rc = COKE_OK;
-    CK_TRY(coke_dataset_open(&r->data, source, o));
-    if (r->data->set->n != r->n)
-        CK_FAIL(COKE_EUSAGE, "%s has %lld images, %s has labels of %lld", source,
-                (long long)r->data->set->n, r->source, (long long)r->n);
-    snprintf(r->images, sizeof r->images, "%s", source);
-done:
-    if (rc == COKE_OK || q->images || rc == COKE_ENOMEM)
-        return rc;
-    ck_warn(q->callbacks, "no pictures: %s; set images to where they are now",
-            coke_last_error());
-    coke_dataset_free(r->data);
+    if (status == COKE_OK || q->images || status == COKE_ENOMEM || status == COKE_ESTOPPED)
+        return status;
+    ck_warn(q->callbacks, "no pictures: %s; set images to where they are now", ck_last_error());
+    ck_images_free(r->data);
     r->data = NULL;
     return COKE_OK;
 }
 
+/* The folder of the images that a run names. Whoever made the run may have put other files of
+ * the reader into its list, or links to them. */
+static void find_root(struct ck_report *r, const char *source)
+{
+    struct stat st;
+    char *real = realpath(source, NULL);
+    if (!real)
+        return;
+    char *slash = strrchr(real, '/');
+    if (stat(real, &st) == 0 && !S_ISDIR(st.st_mode))
+        *(slash == real ? slash + 1 : slash) = 0;
+    snprintf(r->root, sizeof r->root, "%s", real);
+    free(real);
+    r->sheets.root = r->root;
+}
+
+int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
+                          const char *source, const struct ck_dataset_options *o)
+{
+    int rc = COKE_OK;
+    CK_TRY(ck_images_new(&r->data, source, o));
+    if (r->data->set->n != r->n)
+        CK_FAIL(COKE_EUSAGE, "%s has %lld images, %s has labels of %lld", source,
+                (long long)r->data->set->n, r->source, (long long)r->n);
+    snprintf(r->images, sizeof r->images, "%s", source);
+    if (!q->images)
+        find_root(r, source);
+done:
+    return ck_report_drop_images(r, q, rc);
+}
+
 /* ---- rows ---- */
 
-/* All rows, or that many spread at random; in ascending order, as files like to be read. */
-int ck_report_choose_rows(struct ck_report *r, int64_t most)
+/* A sample drawn without replacement by a fixed seed. Ascending, so that files are read
+ * sequentially. */
+int ck_report_choose_rows(struct ck_report *r, int64_t max)
 {
     struct ck_perm perm;
     uint8_t *chosen = ck_calloc_array((size_t)r->n, 1);
-    int64_t wanted = r->n < most ? r->n : most;
+    int64_t wanted = r->n < max ? r->n : max;
     r->row = ck_alloc_array((size_t)wanted, sizeof *r->row);
     if (!chosen || !r->row) {
         ck_free(chosen);
@@ -105,10 +132,12 @@ int ck_report_choose_rows(struct ck_report *r, int64_t most)
 
 /* ---- classes ---- */
 
+/* Compares the labels of a head with the true classes; leaves h->count NULL if there are
+ * none. */
 static int compare_classes(struct ck_report *r, struct ck_report_head *h)
 {
     size_t k = (size_t)h->k, classes = (size_t)r->classes;
-    if (!r->truth || r->classes < 1 || (double)k * (double)classes > most_counts)
+    if (!r->truth || r->classes < 1 || (double)k * (double)classes > max_counts)
         return COKE_OK;
     h->count = ck_calloc_array(k * classes, sizeof *h->count);
     h->purity = ck_alloc_array(k, sizeof *h->purity);
@@ -125,6 +154,7 @@ static int compare_classes(struct ck_report *r, struct ck_report_head *h)
 
 /* ---- clusters ---- */
 
+/* Counts the members and validates the labels, which come from a file. */
 static int count_sizes(struct ck_report *r, struct ck_report_head *h, int index)
 {
     h->size = ck_calloc_array((size_t)h->k, sizeof *h->size);
@@ -140,7 +170,7 @@ static int count_sizes(struct ck_report *r, struct ck_report_head *h, int index)
     return COKE_OK;
 }
 
-/* Rows that could not be read are vectors of zeros: they show nothing. */
+/* Unreadable images have zero vectors; they are neither members nor dots. */
 static int is_zero(const float *x, int dim)
 {
     for (int j = 0; j < dim; j++)
@@ -149,7 +179,9 @@ static int is_zero(const float *x, int dim)
     return 1;
 }
 
-static int look_at_clusters(struct ck_report *r, struct ck_report_head *h)
+/* Chooses the members to show and measures tightness on the sampled rows. If the files contain
+ * no objective, the mean over the sample takes its place. */
+static int describe_clusters(struct ck_report *r, struct ck_report_head *h)
 {
     int32_t *label = ck_alloc_array((size_t)r->rows, sizeof *label);
     struct ck_exemplar_job job = {.n = r->rows,
@@ -180,6 +212,7 @@ static int look_at_clusters(struct ck_report *r, struct ck_report_head *h)
 
 /* ---- map ---- */
 
+/* Draws the rows that become dots of the map; without vectors there are none. */
 static int choose_dots(struct ck_report *r)
 {
     struct ck_perm perm;
@@ -199,7 +232,8 @@ static int choose_dots(struct ck_report *r)
     return COKE_OK;
 }
 
-/* One map for all heads: of the sample and of all centers. */
+/* Projects the dots and the centers of all heads with one PCA, so that the heads share a
+ * map. */
 static int draw_map(struct ck_report *r)
 {
     int rc = COKE_OK;
@@ -238,7 +272,8 @@ done:
 
 /* ---- pictures ---- */
 
-/* How much of each cluster is shown, the richest first. */
+/* What is shown per cluster: thumbnail side, members of each kind, and whether dots have
+ * pictures. From the richest plan to the poorest. */
 static const struct plan {
     int side, nearest, borderline, random, dots;
 } plans[] = {{64, 12, 12, 12, 1}, {64, 12, 8, 8, 1}, {48, 12, 8, 8, 1}, {48, 10, 6, 6, 0},
@@ -247,6 +282,7 @@ static const struct plan {
              {16, 2, 0, 0, 0},    {16, 1, 0, 0, 0},  {8, 1, 0, 0, 0}};
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
+/* Adds the images of the first `shown` members of all k clusters. */
 static int add_members(struct ck_report *r, const struct ck_exemplar *list, int64_t k,
                        int shown)
 {
@@ -260,8 +296,8 @@ static int add_members(struct ck_report *r, const struct ck_exemplar *list, int6
     return rc;
 }
 
-/* Rows of nearest ones lie together on the sheets: what a reader sees first is decoded first.
- */
+/* Adds what plan p shows. The nearest members of a head are adjacent on the sheets, because
+ * they are visible first and the browser then decodes few sheets. */
 static int add_pictures(struct ck_report *r, const struct plan *p)
 {
     int rc = COKE_OK;
@@ -284,12 +320,13 @@ static int add_pictures(struct ck_report *r, const struct plan *p)
     return rc;
 }
 
-/* No picture is made larger than the images are. */
+/* Never enlarges images. */
 static int side_of(const struct plan *p, int32_t largest)
 {
     return largest > 0 && largest < p->side ? largest : p->side;
 }
 
+/* The richest plan whose estimated size fits into `bytes`, with 5 % reserve; else the last. */
 static int choose_plan(struct ck_report *r, double bytes, int *chosen, int32_t *largest)
 {
     double each = 0;
@@ -310,7 +347,8 @@ done:
     return rc;
 }
 
-static void forget_sheets(struct ck_sheets *s)
+/* Frees the JPEGs but keeps the list of images. */
+static void free_sheets(struct ck_sheets *s)
 {
     for (int64_t i = 0; i < s->sheets; i++)
         ck_free(s->sheet[i].bytes);
@@ -319,7 +357,7 @@ static void forget_sheets(struct ck_sheets *s)
     s->sheets = s->bytes = 0;
 }
 
-/* The estimate may be wrong: then the next plan is tried. */
+/* Makes the sheets. If they exceed the budget after all, the next plan is tried. */
 static int make_pictures(struct ck_report *r, const struct ck_report_request *q, double bytes)
 {
     int32_t largest = 0;
@@ -331,7 +369,7 @@ static int make_pictures(struct ck_report *r, const struct ck_report_request *q,
         CK_RETURN_IF(ck_sheets_make(&r->sheets, r->data, q->callbacks));
         if ((double)r->sheets.bytes <= bytes)
             break;
-        forget_sheets(&r->sheets);
+        free_sheets(&r->sheets);
         if (plan == PLANS - 1)
             return ck_fail(
                 COKE_EUSAGE,
@@ -339,15 +377,21 @@ static int make_pictures(struct ck_report *r, const struct ck_report_request *q,
                 "in a folder beside the page",
                 q->o.budget);
     }
+    if (r->sheets.outside)
+        ck_warn(q->callbacks,
+                "%lld of %lld pictures are not in %s, where the images of the run are, and "
+                "stay gray; set images to %s to show them",
+                (long long)r->sheets.outside, (long long)r->sheets.n, r->root, r->images);
     if (r->sheets.bad)
         ck_warn(q->callbacks, "%lld of %lld pictures could not be read and are grey",
                 (long long)r->sheets.bad, (long long)r->sheets.n);
     return COKE_OK;
 }
 
+/* Chooses which members appear on the page; without images they appear by number. */
 static int choose_items(struct ck_report *r, const struct ck_report_request *q)
 {
-    /* base64 makes four bytes of three */
+    /* base64 encodes 3 bytes as 4 */
     double bytes = q->o.budget * 1e6 * (q->embed ? 0.75 : 1);
     int rc = ck_sheets_begin(&r->sheets, r->n);
     if (rc)
@@ -359,9 +403,9 @@ static int choose_items(struct ck_report *r, const struct ck_report_request *q)
     return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole report ---- */
 
-/* The head with as many clusters as there are classes, else the one with fewest. */
+/* Prefers the first head with as many clusters as classes, else the one with the fewest. */
 static void choose_first(struct ck_report *r)
 {
     for (int h = 1; h < r->heads; h++)
@@ -372,6 +416,7 @@ static void choose_first(struct ck_report *r)
             r->first = h;
 }
 
+/* Copies the source and reads the folder by its kind. */
 static int read_files(struct ck_report *r, const struct ck_report_request *q)
 {
     struct stat st;
@@ -412,7 +457,7 @@ int ck_report_read(struct ck_report *r, const struct ck_report_request *q)
         CK_TRY(ck_progress_count(q->callbacks, "clusters", h, r->heads, "heads"));
         CK_TRY(count_sizes(r, &r->head[h], h));
         CK_TRY(compare_classes(r, &r->head[h]));
-        CK_TRY(look_at_clusters(r, &r->head[h]));
+        CK_TRY(describe_clusters(r, &r->head[h]));
     }
     choose_first(r);
     CK_TRY(draw_map(r));

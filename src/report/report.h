@@ -1,23 +1,29 @@
-/* report.h - everything that a page tells, as plain numbers: filled from the files of a run or
- * of a clustering, then written. */
+/* report.h - the content of a report page as plain numbers: read from the files of a run or of
+ * a clustering, then written as HTML.
+ *
+ * ck_report_read fills a struct ck_report, ck_page_write only reads it. One calling thread;
+ * projections and pictures are computed with all threads, and the page does not depend on
+ * their number. */
 #ifndef CK_REPORT_H
 #define CK_REPORT_H
 
-#include "coke.h"
+#include "coke/types.h"
+#include "data/data_options.h"
 #include "data/names.h"
 #include "eval/agreement.h"
 #include "eval/exemplars.h"
+#include "report/report_options.h"
 #include "report/sheets.h"
 #include "report/table.h"
 
 enum {
     CK_REPORT_PATH = 4096,
-    CK_REPORT_MEMBERS = 12, /* of each kind, at most */
-    CK_REPORT_NEIGHBOURS = 8,
-    CK_REPORT_DOTS = 1500 /* rows on the map, at most */
+    CK_REPORT_MEMBERS = 12,   /* shown per cluster and kind, at most */
+    CK_REPORT_NEIGHBOURS = 8, /* nearest clusters per cluster, at most */
+    CK_REPORT_DOTS = 1500     /* rows on the map, at most */
 };
 
-/* Columns of metrics.jsonl. */
+/* Columns of the tables read from metrics.jsonl: per step, per epoch, per epoch and head. */
 enum ck_step_column {
     CK_STEP_EPOCH,
     CK_STEP_STEP,
@@ -48,94 +54,110 @@ enum ck_head_column {
     CK_HEAD_COLUMNS
 };
 
-/* One clustering. */
+/* One clustering (head). Owns its arrays. */
 struct ck_report_head {
     int64_t k;
-    int32_t *label;           /* [n] -1 = none */
+    int32_t *label;           /* [n] cluster of each row, -1 = none */
     float *center;            /* [k][dim] */
-    float *dual;              /* [k] */
+    float *dual;              /* [k] dual variables */
     int64_t *min_size;        /* [k] */
-    int64_t *size;            /* [k] of all n */
-    struct ck_exemplars look; /* rows are places in report.row */
+    int64_t *size;            /* [k] counted over all n rows */
+    struct ck_exemplars look; /* its row numbers are positions in report.row */
     struct ck_table history;  /* enum ck_head_column */
-    float *spot;              /* [k][2] of the centers on the map */
-    /* Where classes are known. */
+    float *spot;              /* [k][2] coordinates of the centers on the map */
+    /* If classes are known: */
     struct ck_agreement agreement;
-    int64_t *count;   /* [classes][k], or NULL: unknown, or too many */
-    double *purity;   /* [k] */
-    int32_t *major;   /* [k] */
-    int32_t *match;   /* [k] */
-    double objective; /* mean similarity to the label's center; NaN = not known */
-    double gap;       /* of the certificate of coke cluster; NaN = none */
+    int64_t *count;   /* [classes][k]; NULL = classes unknown, or table too large */
+    double *purity;   /* [k] fraction of the most frequent class */
+    int32_t *major;   /* [k] that class */
+    int32_t *match;   /* [k] class of the one-to-one matching, or -1 */
+    double objective; /* mean similarity to the label's center; NaN = unknown */
+    double gap;       /* of a clustering's optimality certificate; NaN = none */
 };
 
+/* Owns everything except truth; free with ck_report_release. */
 struct ck_report {
-    int is_run, complete;
-    char source[CK_REPORT_PATH]; /* the folder */
-    char images[CK_REPORT_PATH]; /* the data set, "" = none */
-    char weights[CK_REPORT_PATH];
-    char about[256]; /* encoder or vectors, in words */
-    int64_t n;       /* images, or rows */
+    int is_run, complete;         /* training or clustering; no epochs left */
+    char source[CK_REPORT_PATH];  /* the folder it was read from */
+    char images[CK_REPORT_PATH];  /* source of the data set, "" = none */
+    char root[CK_REPORT_PATH];    /* sheets.root: folder of the images that the run names */
+    char weights[CK_REPORT_PATH]; /* file of the encoder, of a run */
+    char about[256];              /* description of the encoder or the vectors */
+    int64_t n;                    /* images, or rows */
     int dim;
-    int64_t epoch, epochs;   /* done, and wanted; -1 = not known */
-    double seconds, speed;   /* of the training; NaN = not known */
-    struct ck_names facts;   /* option, value, option, value ... that are not the default */
-    struct ck_names options; /* all of them */
+    int64_t epoch, epochs;    /* completed and total; -1 = unknown */
+    double seconds, speed;    /* wall time, and rows or images per second; NaN = unknown */
+    struct ck_names facts;    /* option, value, ...: those that differ from the default */
+    struct ck_names options;  /* option, value, ...: all of them */
+    struct ck_names warnings; /* of the training, in the order in which they were given */
     struct ck_table steps, history;
     struct coke_dataset *data; /* or NULL */
     int32_t classes;
-    const int32_t *truth; /* [n], or NULL; of data */
+    const int32_t *truth; /* [n] class per image, borrowed from data; or NULL */
     int heads;
-    int first; /* the head to show first */
+    int first; /* index of the head that is shown first */
     struct ck_report_head head[COKE_MAX_HEADS];
-    /* The rows that were looked at. */
+    /* The sample of rows that members and the map are taken from. */
     int64_t rows;
-    int64_t *row; /* [rows] ascending: which of the n */
+    int64_t *row; /* [rows] row numbers, ascending, each < n */
     float *x;     /* [rows][dim] unit vectors, or NULL */
-    /* On the map. */
+    /* The map. */
     int64_t dots;
-    int64_t *dot;    /* [dots] places in row */
-    float *spot;     /* [dots][2] */
-    double shown[2]; /* share of the spread along each axis */
+    int64_t *dot;    /* [dots] positions in row */
+    float *spot;     /* [dots][2] coordinates */
+    double shown[2]; /* fraction of the variance along each axis */
     struct ck_sheets sheets;
 };
 
 void ck_report_release(struct ck_report *r);
 
-/* What the user may say. */
+/* Arguments of a report; everything is borrowed. */
 struct ck_report_request {
     const char *source;         /* a run, or the folder of a clustering */
-    const char *images;         /* or NULL: those of the run */
-    const char *const *vectors; /* [nvectors] files of the rows that were clustered */
+    const char *images;         /* NULL = those of the run */
+    const char *const *vectors; /* [nvectors] files with the clustered rows */
     int nvectors;
-    struct coke_dataset_options data; /* of images, for a clustering */
-    struct coke_report_options o;
-    int embed; /* pictures go into the page: as base64, which takes a third more */
+    struct ck_dataset_options data; /* for `images` of a clustering */
+    struct ck_report_options o;
+    int embed; /* pictures are embedded as base64, which adds a third */
     const struct coke_callbacks *callbacks;
 };
 
-/* read_run.c, read_cluster.c: which one follows from what is in the folder. */
+/* read_run.c, read_cluster.c: read the folder of a training or of a clustering. Called by
+ * ck_report_read, which chooses by the files of the folder. */
 int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q);
 int ck_report_read_cluster(struct ck_report *r, const struct ck_report_request *q);
 
-/* report.c: all of it. */
+/* report.c: fills *r completely. On failure *r is released. */
 int ck_report_read(struct ck_report *r, const struct ck_report_request *q);
 
-/* For those: the shared parts. */
+/* Shared by read_run.c and read_cluster.c. Opens the data set as r->data; if it is missing or
+ * does not match and the user did not name it, warns and goes on without pictures. */
 int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q,
-                          const char *source, const struct coke_dataset_options *o);
-int ck_report_choose_rows(struct ck_report *r, int64_t most);
-/* The name of row i of the n. */
+                          const char *source, const struct ck_dataset_options *o);
+/* After a failure with the images: drops them with a warning if the run named them, else returns
+ * the status. */
+int ck_report_drop_images(struct ck_report *r, const struct ck_report_request *q, int status);
+/* Fills r->row: all n rows, or a random sample of max rows. */
+int ck_report_choose_rows(struct ck_report *r, int64_t max);
+/* Writes the name of row i < n: of an image its file name, else its number. */
 void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size);
 
-/* page.c: writes it. images_dir: a folder beside the page, or NULL: all in the page. */
+/* page.c: writes the page. images_dir: name of a folder beside the page for the pictures; NULL
+ * = embed them. */
 struct ck_page_target {
     const char *page, *images_dir;
     int force;
 };
-/* To be asked before the work: may these files be written? */
+/* Fails if a target exists and force is not set. Call it before ck_report_read, which takes
+ * long. */
 int ck_page_check_target(const struct ck_page_target *to);
+/* Writes the page and the pictures whole or not at all. *out: sizes for the user. */
 int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
                   struct coke_report_summary *out);
+
+/* report_write.c: the whole way from a folder to a page. q->o.budget 0 = chosen. */
+int ck_report_write(const struct ck_report_request *q, const struct ck_page_target *to,
+                    struct coke_report_summary *out);
 
 #endif

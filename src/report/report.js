@@ -1,5 +1,9 @@
-/* report.js - what a report can do beyond being read: values under the pointer, sorting, search,
- * one cluster in detail, a map that moves. Text from data only ever becomes textContent. */
+/* report.js - interaction of a report: values under the pointer, sorting, search, details of a
+ * cluster, a map that zooms. Embedded in the page at build time; the page is readable without it.
+ *
+ * #data is written by page_data.c, the JSON beside each chart by chart.c. A "place" is an index
+ * into data.names and the tile number on the sheets; -1 = without a picture. Text from data is
+ * only ever assigned to textContent or an attribute value, never parsed as HTML. */
 (function () {
   "use strict";
   var data = JSON.parse(document.getElementById("data").textContent);
@@ -8,6 +12,7 @@
   var dialog = document.getElementById("detail");
   root.classList.add("scripted");
 
+  /* An HTML element. "text" and "click" are not attributes; null children are skipped. */
   function el(name, attributes, children) {
     var e = document.createElement(name);
     Object.keys(attributes || {}).forEach(function (key) {
@@ -25,6 +30,7 @@
     return e;
   }
 
+  /* Four significant digits, or the given decimals; unknown = a dash. */
   function number(v, digits) {
     if (v === null || v === undefined) return "\u2013";
     return digits === undefined ? String(Number(v.toPrecision(4))) : v.toFixed(digits);
@@ -32,9 +38,10 @@
 
   /* ---- light and dark ---- */
 
+  /* The choice is stored per browser, for all reports. */
   function makeThemeSwitch() {
     var themes = ["auto", "light", "dark"], at = 0;
-    var button = el("button", { type: "button", id: "theme", title: "light, dark, or as the system has it" });
+    var button = el("button", { type: "button", id: "theme", title: "light, dark, or the system setting" });
     function show() {
       if (at) root.setAttribute("data-theme", themes[at]);
       else root.removeAttribute("data-theme");
@@ -43,15 +50,16 @@
     try { at = Math.max(0, themes.indexOf(localStorage.getItem("coke-theme"))); } catch (e) { at = 0; }
     button.addEventListener("click", function () {
       at = (at + 1) % 3;
-      try { localStorage.setItem("coke-theme", themes[at]); } catch (e) { /* a page may be kept from storing */ }
+      try { localStorage.setItem("coke-theme", themes[at]); } catch (e) { /* storage may be disabled */ }
       show();
     });
     show();
     document.getElementById("switches").appendChild(button);
   }
 
-  /* ---- the tip ---- */
+  /* ---- tool tip ---- */
 
+  /* One tip for the whole page, near the pointer and inside the window. */
   function showTip(x, y, nodes) {
     tip.textContent = "";
     nodes.forEach(function (n) { if (n) tip.appendChild(n); });
@@ -66,6 +74,7 @@
 
   /* ---- pictures ---- */
 
+  /* CSS selects the sheet by class and the tile by --x and --y. */
   function setTile(e, item) {
     var tile = item % data.tiles;
     e.className = "t s" + Math.floor(item / data.tiles);
@@ -73,6 +82,7 @@
     e.style.setProperty("--y", Math.floor(tile / data.columns));
   }
 
+  /* The thumbnail of a place, or its name if the page has no pictures. */
   function picture(item) {
     if (!data.pictures) return el("span", { class: "chip", text: data.names[item] });
     var e = el("i", { role: "img", title: data.names[item], "aria-label": data.names[item] });
@@ -87,19 +97,21 @@
     return name ? "cluster " + c + " \u00b7 " + name : "cluster " + c;
   }
 
-  function members(head, c, most) {
+  /* Places of up to max members: the nearest, or random ones if there are no vectors. */
+  function members(head, c, max) {
     var list = (head.nearest || head.random)[c], out = [];
-    for (var i = 0; i < list.length && out.length < most; i += 2) out.push(list[i]);
+    for (var i = 0; i < list.length && out.length < max; i += 2) out.push(list[i]);
     return out;
   }
 
-  function strip(head, c, most) {
+  function strip(head, c, max) {
     if (!data.pictures) return null;
-    return el("span", { class: "strip" }, members(head, c, most).map(picture));
+    return el("span", { class: "strip" }, members(head, c, max).map(picture));
   }
 
   /* ---- charts ---- */
 
+  /* Binary search in the ascending xs. */
   function nearestIndex(xs, x) {
     var low = 0, high = xs.length - 1;
     while (low < high) {
@@ -109,6 +121,7 @@
     return low > 0 && x - xs[low - 1] < xs[low] - x ? low - 1 : low;
   }
 
+  /* Adds the values under the pointer, or under a cursor moved by the arrow keys. */
   function makeChart(figure) {
     var source = figure.querySelector("script");
     var drawing = figure.querySelector("svg");
@@ -120,8 +133,10 @@
     });
     if (!curves.length) return;
     drawing.appendChild(group);
+    /* Data to SVG units, as in chart.c. */
     function px(x) { return box[0] + (x - frame[0]) / (frame[1] - frame[0]) * (box[2] - box[0]); }
     function py(y) { return box[3] - (y - frame[2]) / (frame[3] - frame[2]) * (box[3] - box[1]); }
+    /* Index of the known value nearest to i: curves may have gaps. */
     function known(c, i) {
       if (c.y[i] !== null) return i;
       for (var d = 1; d < c.y.length; d++) {
@@ -164,10 +179,11 @@
     });
   }
 
-  /* ---- one cluster in detail ---- */
+  /* ---- details of a cluster ---- */
 
-  var open = null; /* {head, c} */
+  var open = null; /* {h, c}: head and cluster in the dialog */
 
+  /* list: [place, value, ...]; members of another class than the cluster's are marked. */
   function gallery(h, c, list, what) {
     var head = data.heads[h], items = [];
     for (var i = 0; i < list.length; i += 2) {
@@ -181,7 +197,7 @@
   }
 
   function statistics(head, c) {
-    var pairs = [["size", head.size[c] + (head.size[c] < head.least[c] ? " (below its bound)" : "")], ["bound", head.least[c]]];
+    var pairs = [["size", head.size[c] + (head.size[c] < head.min[c] ? " (below min size)" : "")], ["min size", head.min[c]]];
     if (head.purity) pairs.push(["purity", number(head.purity[c], 3)]);
     if (head.tight) pairs.push(["tightness", number(head.tight[c], 4)]);
     pairs.push(["dual", number(head.dual[c])]);
@@ -190,18 +206,20 @@
     }));
   }
 
+  /* The most frequent classes of a cluster, as bars. */
   function classBars(head, c) {
     var list = head.top[c], bars = el("div", { class: "bars" });
     for (var i = 0; i < list.length; i += 2) {
-      var share = 100 * list[i + 1] / head.size[c], bar = el("i");
-      bar.style.setProperty("--w", share + "%");
+      var percent = 100 * list[i + 1] / head.size[c], bar = el("i");
+      bar.style.setProperty("--w", percent + "%");
       bars.appendChild(el("span", { text: className(list[i]) }));
       bars.appendChild(bar);
-      bars.appendChild(el("span", { text: list[i + 1] + " (" + share.toFixed(0) + " %)" }));
+      bars.appendChild(el("span", { text: list[i + 1] + " (" + percent.toFixed(0) + " %)" }));
     }
     return bars;
   }
 
+  /* Buttons that open the nearest clusters. */
   function nearClusters(h, c) {
     var head = data.heads[h], list = head.near[c], out = el("div", { class: "near" });
     for (var i = 0; i < list.length; i += 2)
@@ -212,6 +230,7 @@
     return out;
   }
 
+  /* The next or previous visible row in the current sort order, or null. */
   function neighbourRow(h, c, step) {
     var row = document.getElementById("h" + h + "c" + c);
     do row = step > 0 ? row.nextElementSibling : row.previousElementSibling;
@@ -228,20 +247,21 @@
     return [el("h3", {}, [document.createTextNode(title + " "), el("small", { text: small })]), content];
   }
 
+  /* Fills and opens the dialog; the address then links to the cluster. */
   function showDetail(h, c) {
     var head = data.heads[h], parts = [];
     open = { h: h, c: c };
     dialog.textContent = "";
     var body = el("div", { class: "detail" }, [el("header", {}, [
       el("h2", { id: "detail-title", text: clusterName(head, c) }),
-      el("button", { type: "button", text: "\u2190", "aria-label": "the cluster before", id: "before", click: function () { move(-1); } }),
-      el("button", { type: "button", text: "\u2192", "aria-label": "the next cluster", id: "after", click: function () { move(1); } }),
+      el("button", { type: "button", text: "\u2190", "aria-label": "previous cluster", id: "before", click: function () { move(-1); } }),
+      el("button", { type: "button", text: "\u2192", "aria-label": "next cluster", id: "after", click: function () { move(1); } }),
       el("button", { type: "button", text: "\u2715", "aria-label": "close", id: "close", click: function () { dialog.close(); } })])]);
     parts = parts.concat([statistics(head, c)]);
     if (head.top && head.top[c].length) parts = parts.concat(part("Classes", "", classBars(head, c)));
-    if (head.nearest && head.nearest[c].length) parts = parts.concat(part("Nearest", "to the center, with their cosine", gallery(h, c, head.nearest[c], "cosine")));
-    if (head.borderline && head.borderline[c].length) parts = parts.concat(part("Borderline", "smallest lead over another center; below 0 another one is nearer", gallery(h, c, head.borderline[c], "lead")));
-    if (head.random[c].length) parts = parts.concat(part("At random", "", gallery(h, c, head.random[c], "cosine")));
+    if (head.nearest && head.nearest[c].length) parts = parts.concat(part("Nearest", "to the center, with their cosines", gallery(h, c, head.nearest[c], "cosine")));
+    if (head.borderline && head.borderline[c].length) parts = parts.concat(part("Borderline", "smallest margin to another center; below 0 the other one is nearer", gallery(h, c, head.borderline[c], "margin")));
+    if (head.random[c].length) parts = parts.concat(part("Random", "", gallery(h, c, head.random[c], "cosine")));
     if (head.near[c].length) parts = parts.concat(part("Nearest clusters", "with the cosine of the centers", nearClusters(h, c)));
     parts.forEach(function (p) { body.appendChild(p); });
     dialog.appendChild(body);
@@ -252,6 +272,7 @@
     history.replaceState(null, "", "#h" + h + "c" + c);
   }
 
+  /* Returns the focus to the row that was opened last. */
   dialog.addEventListener("close", function () {
     if (!open) return;
     var row = document.getElementById("h" + open.h + "c" + open.c);
@@ -267,6 +288,7 @@
 
   /* ---- rows: sort and search ---- */
 
+  /* Everything a search can find in a cluster: number, classes, names of members. */
   function searchText(head, c) {
     var words = [String(c), clusterName(head, c)];
     [head.nearest, head.borderline, head.random].forEach(function (lists) {
@@ -277,16 +299,18 @@
     return words.join("\n").toLowerCase();
   }
 
+  /* Makes the static rows of page_clusters.c sortable, searchable and clickable. */
   function makeRows(section, h) {
     var head = data.heads[h], table = section.querySelector(".rows"), tools = section.querySelector(".tools");
     var rows = Array.prototype.slice.call(table.querySelectorAll(".row:not(.head)"));
-    var order = { by: "size", down: true }, texts = null;
+    var order = { by: "size", down: true }, texts = null; /* texts: built by the first search */
     var keys = {
       name: function (c) { return head.major ? className(head.major[c]) : ""; },
       size: function (c) { return head.size[c]; },
       purity: function (c) { return head.purity[c] === null ? -1 : head.purity[c]; },
       tight: function (c) { return head.tight[c] === null ? -2 : head.tight[c]; }
     };
+    /* Rows have ids like h0c12. */
     function cluster(row) { return Number(row.id.split("c")[1]); }
     function sort() {
       var key = keys[order.by], sign = order.down ? -1 : 1;
@@ -314,6 +338,7 @@
     });
     var count = el("output", { text: rows.length + " clusters" });
     var field = el("input", { type: "search", placeholder: "Search: number, class, file name   ( / )", "aria-label": "search clusters" });
+    /* All words must match; "#12" matches cluster 12 only. */
     function search() {
       var words = field.value.toLowerCase().split(/\s+/).filter(Boolean), shown = 0;
       texts = texts || rows.reduce(function (all, row) { all[row.id] = searchText(head, cluster(row)); return all; }, {});
@@ -324,6 +349,7 @@
       });
       count.textContent = words.length ? shown + " of " + rows.length + " clusters" : rows.length + " clusters";
     }
+    /* Scrolls the first hit into view. */
     function showTop() {
       if (tools.previousElementSibling.getBoundingClientRect().bottom < 0)
         tools.previousElementSibling.scrollIntoView({ behavior: "instant" });
@@ -363,10 +389,11 @@
 
   /* ---- map ---- */
 
+  /* Zoom, pan and tips. Circles and texts keep their size on the screen while zooming. */
   function makeMap(section, h) {
     var drawing = section.querySelector(".map svg"), head = data.heads[h];
     var whole = drawing.viewBox.baseVal, width = whole.width, height = whole.height;
-    var view = { x: 0, y: 0, w: width }, start = null, moved = false;
+    var view = { x: 0, y: 0, w: width }, start = null, moved = false; /* start: a drag in progress */
     var circles = Array.prototype.slice.call(drawing.querySelectorAll("circle"));
     var texts = Array.prototype.slice.call(drawing.querySelectorAll(".centers text"));
     circles.forEach(function (c) { c.dataset.r = c.getAttribute("r"); });
@@ -381,10 +408,12 @@
         t.setAttribute("y", circles[i].getAttribute("cy") - t.dataset.up * scale);
       });
     }
+    /* The pointer in SVG units. */
     function point(e) {
       var r = drawing.getBoundingClientRect();
       return { x: view.x + (e.clientX - r.left) / r.width * view.w, y: view.y + (e.clientY - r.top) / r.height * view.w * height / width };
     }
+    /* Keeps `at` in place; up to 64 times. */
     function zoom(factor, at) {
       var w = Math.min(width, Math.max(width / 64, view.w * factor));
       view.x = at.x - (at.x - view.x) * w / view.w;
@@ -393,16 +422,18 @@
       if (w === width) view.x = view.y = 0;
       apply();
     }
-    function centre() { return { x: view.x + view.w / 2, y: view.y + view.w * height / width / 2 }; }
+    function center() { return { x: view.x + view.w / 2, y: view.y + view.w * height / width / 2 }; }
+    /* Index into data.dots of the dot within 10 pixels, or -1: dots are not elements of their own. */
     function nearestDot(p) {
-      var best = -1, least = Math.pow(10 * view.w / width, 2);
+      var best = -1, min = Math.pow(10 * view.w / width, 2);
       for (var i = 0; data.dots && i < data.dots.length; i += 4) {
         var d = Math.pow(data.dots[i] - p.x, 2) + Math.pow(data.dots[i + 1] - p.y, 2);
-        if (d < least) { least = d; best = i; }
+        if (d < min) { min = d; best = i; }
       }
       return best;
     }
-    function tell(e) {
+    /* The tip of the circle or dot under the pointer. */
+    function describe(e) {
       var c = e.target.dataset && e.target.dataset.c, i = c === undefined ? nearestDot(point(e)) : -1;
       if (c !== undefined)
         return showTip(e.clientX, e.clientY, [el("b", { text: clusterName(head, c) }), el("div", { text: head.size[c] + " members" }), strip(head, c, 5)]);
@@ -423,7 +454,7 @@
       moved = false;
     });
     drawing.addEventListener("pointermove", function (e) {
-      if (!start) return tell(e);
+      if (!start) return describe(e);
       var r = drawing.getBoundingClientRect(), dx = e.clientX - start.x, dy = e.clientY - start.y;
       if (!moved && Math.abs(dx) + Math.abs(dy) < 5) return;
       if (!moved) drawing.setPointerCapture(e.pointerId);
@@ -446,8 +477,8 @@
     });
     drawing.addEventListener("keydown", function (e) {
       var step = view.w / 10, keys = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-      if (e.key === "+" || e.key === "=") zoom(0.8, centre());
-      else if (e.key === "-") zoom(1.25, centre());
+      if (e.key === "+" || e.key === "=") zoom(0.8, center());
+      else if (e.key === "-") zoom(1.25, center());
       else if (e.key === "0") { view = { x: 0, y: 0, w: width }; apply(); }
       else if (keys[e.key]) { view.x += keys[e.key][0]; view.y += keys[e.key][1]; apply(); }
       else return;
@@ -455,6 +486,7 @@
     });
   }
 
+  /* A click on a cell opens its cluster. */
   function makeMatrix(section, h) {
     var matrix = section.querySelector(".matrix");
     if (matrix) matrix.addEventListener("click", function (e) {
@@ -466,8 +498,9 @@
   /* ---- heads ---- */
 
   var sections = Array.prototype.slice.call(document.querySelectorAll(".head-part"));
-  var tabs = [], made = {};
+  var tabs = [], made = {}; /* made: heads whose section is set up */
 
+  /* Sections are set up when they are first shown, because reports can be large. */
   function showHead(h) {
     sections.forEach(function (s, i) { s.hidden = i !== h; });
     tabs.forEach(function (t, i) {
@@ -482,8 +515,9 @@
     sections[h].querySelectorAll(".chart").forEach(makeChart);
   }
 
+  /* Tabs replace the sequence of sections if there are several heads. */
   function makeTabs() {
-    var bar = el("div", { class: "tabs", role: "tablist", "aria-label": "clusterings" });
+    var bar = el("div", { class: "tabs", role: "tablist", "aria-label": "heads" });
     data.heads.forEach(function (head, h) {
       var tab = el("button", { type: "button", role: "tab", id: "tab" + h, "aria-controls": "head" + h, text: head.k + " clusters", click: function () { showHead(h); } });
       sections[h].setAttribute("role", "tabpanel");
@@ -502,6 +536,7 @@
     document.getElementById("heads").classList.add("tabbed");
   }
 
+  /* Shows what the address names: #head1 or #h1c12. */
   function follow() {
     var m = /^#h(\d+)c(\d+)$/.exec(location.hash), head = /^#head(\d+)$/.exec(location.hash);
     if (head && data.heads[head[1]]) {
@@ -526,5 +561,5 @@
     field.scrollIntoView({ block: "center" });
   });
   follow();
-  root.dataset.ready = "1";
+  root.dataset.ready = "1"; /* for tests */
 })();

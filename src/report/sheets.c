@@ -1,4 +1,4 @@
-/* sheets.c - small pictures of some images of a data set, many to a sheet. */
+/* sheets.c - contact sheets: thumbnails of chosen images of a data set. */
 #include "report/sheets.h"
 #include "core/callbacks.h"
 #include "core/first_error.h"
@@ -7,10 +7,12 @@
 #include "data/fetch.h"
 #include "image/resize.h"
 
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { QUALITY = 80, GREY = 128, LOOK = 64 };
+enum { QUALITY = 80, GRAY = 128, SAMPLE = 64 }; /* of the JPEGs; unreadable; images estimated */
 
 /* Working memory of one thread. */
 struct worker {
@@ -19,15 +21,17 @@ struct worker {
     struct ck_planes small;
 };
 
+/* One sheet in progress. The threads of the team write disjoint tiles of `out`. */
 struct maker {
     struct coke_dataset *data;
-    const int64_t *image; /* of the tiles of this sheet */
+    const int64_t *image; /* [tiles of this sheet] image numbers */
     int side;
     struct ck_image out;
     struct worker *worker;
     int workers;
-    _Atomic int64_t bad;
-    struct ck_first_error error; /* only of memory: other failures count in bad */
+    const char *root; /* as in struct ck_sheets */
+    _Atomic int64_t bad, outside;
+    struct ck_first_error error; /* out of memory only; other failures count in bad */
 };
 
 void ck_sheets_release(struct ck_sheets *s)
@@ -72,13 +76,14 @@ int ck_sheets_add(struct ck_sheets *s, int64_t image)
 
 /* ---- one picture ---- */
 
-/* Grey, colour, or the first channels of more. */
+/* Gray images repeat their channel; of more than 3 channels the first three are shown. */
 static uint8_t value_at(const struct ck_planes *p, int channel, int at)
 {
     int c = p->channels >= 3 ? channel : 0;
     return p->data[(size_t)c * (size_t)p->width * (size_t)p->height + (size_t)at];
 }
 
+/* Copies planar p into the interleaved RGB of the sheet. */
 static void paste(struct maker *m, const struct ck_planes *p, int64_t tile)
 {
     int left = (int)(tile % CK_SHEET_COLUMNS) * m->side;
@@ -92,7 +97,20 @@ static void paste(struct maker *m, const struct ck_planes *p, int64_t tile)
     }
 }
 
-/* The square in the middle of image i. */
+/* Data sets without a path per image consist of files that the source names. */
+static int is_outside(const struct maker *m, int64_t i)
+{
+    const struct ck_dataset *set = m->data->set;
+    char path[PATH_MAX], real[PATH_MAX];
+    if (!m->root || !set->type->path || set->type->path(set, i, path, sizeof path) ||
+        !realpath(path, real))
+        return 0;
+    size_t n = strlen(m->root);
+    return n > 1 && (strncmp(real, m->root, n) != 0 || real[n] != '/');
+}
+
+/* Makes the thumbnail of image i in w->small: its center square. The decoder scales down as far
+ * as twice the side, which is cheaper than a full decode. */
 static int make_picture(struct maker *m, struct worker *w, int64_t i)
 {
     struct ck_box part, box;
@@ -112,10 +130,15 @@ done:
     return rc;
 }
 
+/* Runs on any thread of the team. */
 static void make_tile(void *arg, int64_t tile, int worker)
 {
     struct maker *m = arg;
     struct worker *w = &m->worker[worker];
+    if (is_outside(m, m->image[tile])) {
+        m->outside++;
+        return;
+    }
     int rc = make_picture(m, w, m->image[tile]);
     if (rc == COKE_OK)
         paste(m, &w->small, tile);
@@ -127,10 +150,13 @@ static void make_tile(void *arg, int64_t tile, int worker)
 
 /* ---- sheets ---- */
 
-static int maker_init(struct maker *m, struct coke_dataset *d, int side)
+/* A worker per thread; buffers are allocated on first use and reused for all tiles. */
+static int maker_init(struct maker *m, const struct ck_sheets *s, struct coke_dataset *d,
+                      int side)
 {
     memset(m, 0, sizeof *m);
     m->data = d;
+    m->root = s->root;
     m->side = side;
     m->workers = ck_threads();
     m->worker = ck_calloc_array((size_t)m->workers, sizeof *m->worker);
@@ -148,14 +174,16 @@ static void maker_release(struct maker *m)
     ck_image_release(&m->out);
 }
 
+/* out->bytes belongs to the caller. */
 static int make_sheet(struct maker *m, const int64_t *image, int64_t n, struct ck_sheet *out)
 {
-    int64_t columns = CK_SHEET_COLUMNS; /* all sheets are as wide: the page counts on it */
+    int64_t columns =
+        CK_SHEET_COLUMNS; /* all sheets have the same width, which the page relies on */
     int64_t rows = (n + CK_SHEET_COLUMNS - 1) / CK_SHEET_COLUMNS;
     m->image = image;
     CK_RETURN_IF(
         ck_image_reshape(&m->out, (int32_t)(columns * m->side), (int32_t)(rows * m->side), 3));
-    memset(m->out.data, GREY, (size_t)(columns * rows * m->side * m->side) * 3);
+    memset(m->out.data, GRAY, (size_t)(columns * rows * m->side * m->side) * 3);
     ck_parallel(n, make_tile, m);
     CK_RETURN_IF(ck_first_error_raise(&m->error));
     return ck_jpeg_encode(&m->out, QUALITY, &out->bytes, &out->size);
@@ -167,7 +195,7 @@ int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
     struct maker m;
     int rc = COKE_OK;
     int64_t sheets = (s->n + CK_SHEET_TILES - 1) / CK_SHEET_TILES;
-    CK_TRY(maker_init(&m, d, s->side));
+    CK_TRY(maker_init(&m, s, d, s->side));
     s->sheet = ck_calloc_array((size_t)sheets, sizeof *s->sheet);
     if (!s->sheet)
         CK_LEAVE(COKE_ENOMEM);
@@ -179,19 +207,21 @@ int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
         s->bytes += (int64_t)sheet->size;
     }
     s->bad = m.bad;
+    s->outside = m.outside;
 done:
     maker_release(&m);
     return rc;
 }
 
+/* Samples evenly over the added images; images are opened but not decoded. */
 int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_dataset *d)
 {
     struct ck_fetcher f = {0};
     int32_t largest = 0;
-    int64_t n = s->n < LOOK ? s->n : LOOK;
+    int64_t n = s->n < SAMPLE ? s->n : SAMPLE;
     for (int64_t i = 0; i < n; i++) {
         if (ck_fetch_open(&f, d, s->image[i * s->n / n]))
-            continue; /* told when its picture is made */
+            continue; /* counted when its picture is made */
         int32_t shorter = f.width < f.height ? f.width : f.height;
         largest = shorter > largest ? shorter : largest;
     }
@@ -204,10 +234,10 @@ int ck_sheets_estimate(const struct ck_sheets *s, struct coke_dataset *d, int si
 {
     struct maker m;
     struct ck_sheet sheet = {0};
-    int64_t image[LOOK], n = s->n < LOOK ? s->n : LOOK;
+    int64_t image[SAMPLE], n = s->n < SAMPLE ? s->n : SAMPLE;
     int rc = COKE_OK;
     *bytes = 0;
-    CK_TRY(maker_init(&m, d, side));
+    CK_TRY(maker_init(&m, s, d, side));
     for (int64_t i = 0; i < n; i++)
         image[i] = s->image[i * s->n / n];
     if (n == 0)

@@ -1,46 +1,56 @@
-/* sheets.h - small pictures of some images of a data set, many to a sheet, within a number of
- * bytes. */
+/* sheets.h - contact sheets: thumbnails of chosen images of a data set, 256 per JPEG.
+ *
+ * Use: begin, add the images, make. The caller (report.c) chooses side and images so that the
+ * sheets fit into a number of bytes. One calling thread; decoding uses all threads. */
 #ifndef CK_SHEETS_H
 #define CK_SHEETS_H
 
-#include "coke.h"
+#include "coke/types.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CK_SHEET_COLUMNS = 16, CK_SHEET_TILES = 256 };
+enum { CK_SHEET_COLUMNS = 16, CK_SHEET_TILES = 256 }; /* per sheet */
 
 struct ck_sheet {
     unsigned char *bytes; /* a JPEG */
     size_t size;
 };
 
+/* Zeroed = empty. Owns its arrays and the JPEGs. */
 struct ck_sheets {
-    int side; /* pixels of a picture; 0 = there are none */
-    int64_t n;
-    int64_t *image; /* [n] which image of the data set, each once */
-    int32_t *place; /* [images of the data set] where it is, -1 = nowhere */
-    int64_t places;
+    int side;       /* pixels of a thumbnail; 0 = no pictures */
+    int64_t n;      /* images added */
+    int64_t *image; /* [n] image numbers of the data set, each once */
+    int32_t *place; /* [places] position in image, -1 = not added */
+    int64_t places; /* images of the data set */
     int64_t sheets;
     struct ck_sheet *sheet;
-    int64_t bytes; /* of all sheets */
-    int64_t bad;   /* images that could not be read: grey */
-    /* What is shown of a cluster, within the bytes. */
+    int64_t bytes; /* sum over all sheets */
+    int64_t bad;   /* unreadable images, shown in gray */
+    /* Files outside of this folder (borrowed, without links in it) stay gray, wherever links
+     * lead; NULL = all are shown. */
+    const char *root;
+    int64_t outside; /* how many */
+    /* Members per cluster of each kind that have a picture, and whether map dots have one. */
     int nearest, borderline, random, dots;
 };
 void ck_sheets_release(struct ck_sheets *s);
 
-/* An image that shall be there. */
+/* Starts with no images, of a data set of `images`. */
 int ck_sheets_begin(struct ck_sheets *s, int64_t images);
+/* Adds an image; one that is already there is ignored. */
 int ck_sheets_add(struct ck_sheets *s, int64_t image);
-void ck_sheets_clear(struct ck_sheets *s); /* none shall be there any more */
+void ck_sheets_clear(struct ck_sheets *s); /* removes all images */
 
-/* Makes the pictures; progress as in struct coke_callbacks, or NULL. */
+/* Decodes the images and encodes the sheets. callbacks may be NULL. Of the errors of
+ * single images only COKE_ENOMEM is returned; other images count in bad. */
 int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
                    const struct coke_callbacks *callbacks);
-/* The short side of the largest of some of the images added; 0 = none can be read. */
+/* The largest short side among a sample of the added images; 0 = none is readable. */
 int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_dataset *d);
-/* Bytes that one picture takes on average, by a look at some of those added. */
+/* Mean JPEG bytes per thumbnail of `side` pixels, estimated from a sample of the added
+ * images. */
 int ck_sheets_estimate(const struct ck_sheets *s, struct coke_dataset *d, int side,
                        double *bytes);
 

@@ -1,4 +1,4 @@
-/* table.c - columns of numbers that grow by rows. */
+/* table.c - a growing table of numbers, stored by column. */
 #include "report/table.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+/* Makes room for one more row. If a column cannot grow, t->room stays, so that the table
+ * remains valid. */
 static int grow(struct ck_table *t, int columns)
 {
     int64_t room = t->room;
@@ -16,7 +18,7 @@ static int grow(struct ck_table *t, int columns)
         t->columns = columns;
     }
     for (int c = 0; c < columns; c++) {
-        room = t->room; /* all columns have the same, or t->room stays */
+        room = t->room; /* CK_VEC_RESERVE raises it alike for each column */
         CK_RETURN_IF(CK_VEC_RESERVE(t->column[c], room, t->rows + 1));
     }
     t->room = room;

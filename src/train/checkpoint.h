@@ -2,8 +2,8 @@
  * bytes as an uninterrupted run.
  *
  * A checkpoint is a safetensors file. Tensors: the network, the optimizer ("momentum.*"), the
- * clusterings ("headH.*"), "image_ids" and "feature_sum". Metadata: the position, all options,
- * and the versions and thread count that the bytes depend on. */
+ * clusterings ("headH.*"), "image_ids", "image_content" and "feature_sum". Metadata: the
+ * position, all options, and the versions and thread count that the bytes depend on. */
 #ifndef CK_CHECKPOINT_H
 #define CK_CHECKPOINT_H
 
@@ -27,6 +27,9 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
  * channel for pixels in 0..1, and image.size. */
 int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s);
 
+/* Is the file a whole checkpoint? Reads it and compares all checksums. */
+int ck_checkpoint_verify(const char *path);
+
 /* Loads a checkpoint into *s and *at and moves the loader to its next batch. Fails with a
  * message that names the difference if the data set, options, thread or process count or
  * versions differ. With `anyway` only incompatible differences fail (other images, other
@@ -37,7 +40,7 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
 
 /* Parts of a checkpoint that was read, for callers that do not resume the training. */
 int ck_checkpoint_is(const struct ck_state *s);
-int ck_checkpoint_options(const struct ck_state *s, struct coke_train_options *o,
+int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
                           const char *path);
 /* Loads the network: all tensors but those of the optimizer, the clusterings and the run. */
 int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path);

@@ -12,6 +12,9 @@ static void say_processes(const struct ck_session *s, const struct coke_callback
     ck_say(cb, "%d processes, %d thread%s each, share batches of %lld; gradients in %d buckets",
            s->ranks.size, ck_threads(), ck_threads() == 1 ? "" : "s",
            (long long)s->o.loader.batch, ck_buckets_count(s->ranks.buckets));
+    if (!ck_group_is_watched(s->ranks.group))
+        ck_say(cb, "the processes have no TCP connections to each other: only the launcher "
+                   "notices a lost one");
 }
 
 /* Rate and warm-up; says from what they follow where the user left them open. */
@@ -31,7 +34,7 @@ static void say_heads(const struct ck_session *s, const struct coke_callbacks *c
         ck_say(cb, "head %d: k %lld, at least %lld images each, eta %.4g%s", h,
                (long long)ck_kmeans_k(km), (long long)ck_kmeans_min_sizes(km)[0],
                ck_train_eta(&s->o, s->data->set->n, h),
-               s->o.eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
+               s->o.kmeans.eta > 0 ? "" : " (chosen from images, k, batch and ratio)");
     }
 }
 

@@ -6,6 +6,7 @@
 #include "image/codec.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 /* Seconds since 1970: event files carry them, so they differ from run to run. */
@@ -16,10 +17,18 @@ static double wall(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int ck_events_open(struct ck_tfevents *t, const char *run, int64_t step)
+static int is_listed(void *arg, const char *name)
 {
-    CK_RETURN_IF(ck_tfevents_trim(run, step));
-    return ck_tfevents_open(t, run, wall());
+    return ck_run_names_has(arg, name);
+}
+
+int ck_events_open(struct ck_tfevents *t, const char *run, struct ck_run_names *names,
+                   int64_t step)
+{
+    CK_RETURN_IF(ck_tfevents_trim(run, step, is_listed, names));
+    CK_RETURN_IF(ck_tfevents_open(t, run, wall()));
+    CK_RETURN_IF(ck_run_names_add(names, strrchr(t->path, '/') + 1));
+    return ck_run_names_write(names, run);
 }
 
 int ck_events_step(struct ck_tfevents *t, const struct ck_step *s, int64_t step)

@@ -6,10 +6,12 @@
 #include "image/image.h"
 #include "io/tfevents.h"
 #include "train/journal.h"
+#include "train/run_names.h"
 
-/* Truncates the files in `run` after `step`, so that a resumed run repeats nothing, and opens a
- * new one. Close with ck_tfevents_close. */
-int ck_events_open(struct ck_tfevents *t, const char *run, int64_t step);
+/* Truncates the run's own files after `step`, so that a resumed run repeats nothing, opens a new
+ * one and adds it to the names. Close with ck_tfevents_close. */
+int ck_events_open(struct ck_tfevents *t, const char *run, struct ck_run_names *names,
+                   int64_t step);
 /* Loss and rate of a step. */
 int ck_events_step(struct ck_tfevents *t, const struct ck_step *s, int64_t step);
 /* Call before ck_heads_epoch_end, which resets the counts that this reads. */

@@ -6,7 +6,9 @@
 #include "io/torch_file.h"
 #include "io/weights.h"
 #include "nn/foreign.h"
+#include "nn/mlp.h"
 #include "nn/onnx.h"
+#include "nn/resnet.h"
 #include "train/run_files.h"
 
 #include <stdio.h>
@@ -26,10 +28,9 @@ static int copy_image_meta(const struct ck_state *from, struct ck_state *to)
 }
 
 /* weights: the path that was read. */
-static void describe(struct coke_exchanged *out, const struct coke_encoder_options *o,
-                     const struct ck_state *s, const char *weights)
+static void describe(struct coke_exchange_summary *out, const struct ck_state *s,
+                     const char *weights)
 {
-    out->encoder = *o;
     out->tensors = s->ntensors;
     out->numbers = 0;
     for (int i = 0; i < s->ntensors; i++)
@@ -48,23 +49,23 @@ static int open_own(const char *path, int best, struct ck_run *r, struct ck_stat
 
 struct export
 {
-    const struct coke_export_options *o;
-    struct coke_encoder_options encoder; /* of the part that is exported */
+    const struct ck_export_options *o;
+    struct ck_encoder_options encoder; /* of the part that is exported */
     struct ck_run run;
     struct ck_state meta; /* of the file that was read */
     struct ck_state out;
 };
 
-static int check_export(const struct coke_export_options *o, const char *path)
+static int check_export(const struct ck_export_options *o, const char *path)
 {
     size_t n = strlen(path);
-    if (o->format < 0 || o->format > COKE_EXPORT_DETECTRON2 || o->part < 0 ||
-        o->part > COKE_PART_ALL || o->names < 0 || o->names > COKE_NAMES_AUTHORS)
+    if (o->format < 0 || o->format > CK_EXPORT_DETECTRON2 || o->part < 0 ||
+        o->part > CK_PART_ALL || o->names < 0 || o->names > CK_EXPORT_NAMES_AUTHORS)
         return ck_fail(COKE_EUSAGE, "export: invalid format %d, part %d or names %d", o->format,
                        o->part, o->names);
-    if (o->names == COKE_NAMES_AUTHORS && o->format > COKE_EXPORT_PTH)
+    if (o->names == CK_EXPORT_NAMES_AUTHORS && o->format > CK_EXPORT_PTH)
         return ck_fail(COKE_EUSAGE, "names: ONNX and Detectron2 prescribe their own names");
-    if (o->format == COKE_EXPORT_DETECTRON2 && n > 4 && strcmp(path + n - 4, ".pkl") == 0)
+    if (o->format == CK_EXPORT_DETECTRON2 && n > 4 && strcmp(path + n - 4, ".pkl") == 0)
         return ck_fail(COKE_EUSAGE,
                        "%s: Detectron2 reads a .pkl as a plain pickle; name the file .pth",
                        path);
@@ -91,7 +92,7 @@ static int open_source(struct export *x, const char *source)
 /* Detectron2 builds its ResNets with a fixed stem. */
 static int check_detectron2(const struct export *x)
 {
-    if (x->o->format != COKE_EXPORT_DETECTRON2 || x->encoder.stem == COKE_STEM_IMAGENET)
+    if (x->o->format != CK_EXPORT_DETECTRON2 || x->encoder.stem == CK_STEM_IMAGENET)
         return COKE_OK;
     return ck_fail(COKE_EUSAGE,
                    "%s has a stem for small images (3 x 3); Detectron2's ResNets have 7 x 7",
@@ -101,17 +102,17 @@ static int check_detectron2(const struct export *x)
 /* Fills x->out: tensors under the names of the format, and metadata. */
 static int make_output(struct export *x)
 {
-    int heads = x->o->part == COKE_PART_ALL;
-    enum ck_naming naming = x->o->format == COKE_EXPORT_DETECTRON2 ? CK_NAMES_DETECTRON2
-                            : x->o->names == COKE_NAMES_AUTHORS    ? CK_NAMES_AUTHORS
-                                                                   : CK_NAMES_TORCHVISION;
-    if (x->o->format != COKE_EXPORT_ONNX) /* which reads them from the network itself */
+    int heads = x->o->part == CK_PART_ALL;
+    enum ck_naming naming = x->o->format == CK_EXPORT_DETECTRON2     ? CK_NAMES_DETECTRON2
+                            : x->o->names == CK_EXPORT_NAMES_AUTHORS ? CK_NAMES_AUTHORS
+                                                                     : CK_NAMES_TORCHVISION;
+    if (x->o->format != CK_EXPORT_ONNX) /* which reads them from the network itself */
         CK_RETURN_IF(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
     if (naming == CK_NAMES_TORCHVISION)
         CK_RETURN_IF(ck_encoder_save_options(&x->encoder, &x->out));
     CK_RETURN_IF(copy_image_meta(&x->meta, &x->out));
     /* Loaders of several libraries expect this word: tensors in PyTorch's layout. */
-    if (x->o->format == COKE_EXPORT_SAFETENSORS)
+    if (x->o->format == CK_EXPORT_SAFETENSORS)
         CK_RETURN_IF(ck_state_add_meta(&x->out, "format", "pt"));
     return COKE_OK;
 }
@@ -119,28 +120,27 @@ static int make_output(struct export *x)
 static int write_output(const struct export *x, struct ck_writer *w)
 {
     char arch[32];
-    int rc =
-        coke_options_get(coke_encoder_option_table(), &x->encoder, "arch", arch, sizeof arch);
+    int rc = ck_options_get(ck_encoder_option_table(), &x->encoder, "arch", arch, sizeof arch);
     if (rc)
         return rc;
     switch (x->o->format) {
-    case COKE_EXPORT_SAFETENSORS:
+    case CK_EXPORT_SAFETENSORS:
         return ck_safetensors_write_to(w, &x->out);
-    case COKE_EXPORT_ONNX:
-        return ck_onnx_write_to(w, &x->run.encoder, x->o->part == COKE_PART_ALL, &x->out);
-    case COKE_EXPORT_DETECTRON2:
+    case CK_EXPORT_ONNX:
+        return ck_onnx_write_to(w, &x->run.encoder, x->o->part == CK_PART_ALL, &x->out);
+    case CK_EXPORT_DETECTRON2:
         return ck_torch_write_to(w, &x->out, CK_TORCH_DETECTRON2, arch);
     default:
         return ck_torch_write_to(
-            w, &x->out, x->o->names == COKE_NAMES_AUTHORS ? CK_TORCH_TRAINING : CK_TORCH_FLAT,
-            arch);
+            w, &x->out,
+            x->o->names == CK_EXPORT_NAMES_AUTHORS ? CK_TORCH_TRAINING : CK_TORCH_FLAT, arch);
     }
 }
 
 /* Checks options and target first, so that a wrong path costs no work. */
-int ck_exchange_export(const char *source, const char *path,
-                       const struct coke_export_options *o, int force,
-                       struct coke_exchanged *out)
+int ck_exchange_export(const char *source, const char *path, const struct ck_export_options *o,
+                       int force, struct ck_encoder_options *encoder,
+                       struct coke_exchange_summary *out)
 {
     int rc = COKE_OK;
     struct ck_writer w = {0};
@@ -153,17 +153,18 @@ int ck_exchange_export(const char *source, const char *path,
     CK_TRY(open_source(x, source));
     x->encoder = x->run.encoder.o;
     CK_TRY(check_detectron2(x));
-    if (o->part == COKE_PART_ALL && x->encoder.head == COKE_PROJECTOR_NONE)
+    if (o->part == CK_PART_ALL && x->encoder.projector == CK_PROJECTOR_NONE)
         snprintf(out->note, sizeof out->note, "%.900s has only a backbone", x->run.weights);
-    if (o->part == COKE_PART_BACKBONE) {
-        x->encoder.head = COKE_PROJECTOR_NONE;
+    if (o->part == CK_PART_BACKBONE) {
+        x->encoder.projector = CK_PROJECTOR_NONE;
         x->encoder.predictor = 0;
     }
     CK_TRY(make_output(x));
     CK_TRY(ck_writer_open(&w, path, force));
     CK_TRY(write_output(x, &w));
     CK_TRY(ck_writer_commit(&w));
-    describe(out, &x->encoder, &x->out, x->run.weights);
+    *encoder = x->encoder;
+    describe(out, &x->out, x->run.weights);
 done:
     ck_writer_abort(&w);
     ck_state_release(&x->out);
@@ -203,26 +204,26 @@ static int find_tensors(struct import *m, const struct ck_state **out)
 static int add_image_meta(struct import *m)
 {
     int rc = copy_image_meta(&m->file, &m->out);
-    const struct coke_encoder_options *o = &m->encoder.o;
+    const struct ck_encoder_options *o = &m->encoder.o;
     if (rc || ck_state_meta(&m->out, "image.mean") || o->channels != 3 ||
-        o->stem != COKE_STEM_IMAGENET)
+        o->stem != CK_STEM_IMAGENET)
         return rc;
     rc = ck_state_add_meta(&m->out, "image.mean", "0.485,0.456,0.406");
     return rc ? rc : ck_state_add_meta(&m->out, "image.std", "0.229,0.224,0.225");
 }
 
-int ck_exchange_import(const char *source, const char *path,
-                       const struct coke_import_options *o, int force,
-                       struct coke_exchanged *out)
+int ck_exchange_import(const char *source, const char *path, const struct ck_import_options *o,
+                       int force, struct ck_encoder_options *encoder,
+                       struct coke_exchange_summary *out)
 {
     int rc = COKE_OK;
     const struct ck_state *tensors;
-    struct ck_foreign_options f = {.prefix = o->prefix, .heads = o->part == COKE_PART_ALL};
+    struct ck_foreign_options f = {.prefix = o->prefix, .heads = o->part == CK_PART_ALL};
     struct import *m = ck_calloc_array(1, sizeof *m);
     if (!m)
         return COKE_ENOMEM;
     m->source = source;
-    if (o->part < 0 || o->part > COKE_PART_ALL)
+    if (o->part < 0 || o->part > CK_PART_ALL)
         CK_FAIL(COKE_EUSAGE, "import: invalid part %d", o->part);
     CK_TRY(ck_file_check_target(path, force));
     CK_TRY(ck_weights_read(source, &m->file));
@@ -233,7 +234,8 @@ int ck_exchange_import(const char *source, const char *path,
     CK_TRY(ck_encoder_save(&m->encoder, &m->out));
     CK_TRY(add_image_meta(m));
     CK_TRY(ck_safetensors_write(path, &m->out, force));
-    describe(out, &m->encoder.o, &m->out, source);
+    *encoder = m->encoder.o;
+    describe(out, &m->out, source);
 done:
     if (m->encoder_ready)
         ck_encoder_release(&m->encoder);

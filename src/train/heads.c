@@ -13,19 +13,14 @@
 
 /* ---- making ---- */
 
-static int make_head(struct ck_heads *h, const struct coke_train_options *o, int i)
+static int make_head(struct ck_heads *h, const struct ck_train_options *o, int i)
 {
-    struct coke_kmeans_options k = coke_kmeans_options_default();
+    struct ck_kmeans_options k = o->kmeans;
     int rc = COKE_OK;
     k.n = h->images;
     k.k = o->k.v[i];
     k.dim = h->dim;
-    k.ratio = o->ratio;
     k.eta = ck_train_eta(o, h->images, i);
-    k.centers = o->form;
-    k.stage = o->stage;
-    k.slots = o->slots;
-    k.slot_temperature = o->slot_temperature;
     float *first = ck_alloc_array((size_t)k.k * (size_t)h->dim, sizeof *first);
     h->center[i] = ck_alloc_array((size_t)k.k * (size_t)h->dim, sizeof(float));
     if (h->keep_best)
@@ -33,7 +28,7 @@ static int make_head(struct ck_heads *h, const struct coke_train_options *o, int
     if (!first || !h->center[i] || (h->keep_best && !h->kept[i]))
         CK_LEAVE(COKE_ENOMEM);
     ck_start_random((uint64_t)o->loader.view.seed, i, k.k, h->dim, first);
-    CK_TRY(coke_kmeans_new(&h->head[i], &k, first, NULL, NULL));
+    CK_TRY(ck_kmeans_new(&h->head[i], &k, first, NULL, NULL));
     memcpy(h->center[i], first, (size_t)k.k * (size_t)h->dim * sizeof(float));
     h->centers[i] = h->center[i];
     for (int64_t j = 0; h->keep_best && j < h->images; j++)
@@ -47,15 +42,15 @@ done:
 static int join_heads(struct ck_heads *h, struct coke_kmeans *const *head)
 {
     struct coke_multihead *multi = NULL;
-    CK_RETURN_IF(coke_multihead_new(&multi, head, h->n));
-    coke_multihead_free(h->multi);
+    CK_RETURN_IF(ck_multihead_new(&multi, head, h->n));
+    ck_multihead_free(h->multi);
     h->multi = multi;
     for (int i = 0; i < h->n; i++)
         h->head[i] = head[i];
     return COKE_OK;
 }
 
-int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_t images)
+int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t images)
 {
     memset(h, 0, sizeof *h);
     h->n = o->k.n;
@@ -63,8 +58,8 @@ int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_
     h->images = images;
     h->batch = o->loader.batch + 1; /* one image may join a batch */
     h->keep_best = o->keep_best;
-    h->current_centers = o->centers == COKE_CURRENT;
-    h->slots = o->stage >= 0 ? (int)o->slots : 1;
+    h->current_centers = o->centers == CK_COUPLING_CURRENT;
+    h->slots = o->kmeans.stage >= 0 ? (int)o->kmeans.slots : 1;
     size_t rows = (size_t)h->n * (size_t)h->batch;
     h->label = ck_alloc_array(rows, sizeof *h->label);
     h->old = ck_alloc_array(rows, sizeof *h->old);
@@ -81,11 +76,11 @@ void ck_heads_release(struct ck_heads *h)
 {
     for (int i = 0; i < COKE_MAX_HEADS; i++) {
         if (!h->multi)
-            coke_kmeans_free(h->head[i]);
+            ck_kmeans_free(h->head[i]);
         ck_free(h->center[i]);
         ck_free(h->kept[i]);
     }
-    coke_multihead_free(h->multi); /* and its heads */
+    ck_multihead_free(h->multi); /* and its heads */
     ck_free(h->label);
     ck_free(h->old);
     ck_free(h->target_label);
@@ -175,7 +170,7 @@ int ck_heads_epoch_end(struct ck_heads *h)
         for (int64_t j = 0; keeps_last(h, i) && j < h->images; j++)
             if (h->kept[i][j] >= 0)
                 ck_kmeans_set_label(h->head[i], j, h->kept[i][j]);
-    CK_RETURN_IF(coke_multihead_epoch_end(h->multi));
+    CK_RETURN_IF(ck_multihead_epoch_end(h->multi));
     for (int i = 0; i < h->n; i++)
         ck_kmeans_copy_centers(h->head[i], CK_CENTERS_LAST, h->center[i]);
     memset(h->sums, 0, sizeof h->sums);

@@ -34,7 +34,9 @@ struct ck_heads {
     struct ck_head_sums sums[COKE_MAX_HEADS];
 };
 
-int ck_heads_init(struct ck_heads *h, const struct coke_train_options *o, int64_t images);
+/* Copies from o what it needs. After a failure *h holds what was built so far: call
+ * ck_heads_release in any case. All functions: one thread at a time, which runs the team. */
+int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t images);
 void ck_heads_release(struct ck_heads *h);
 
 /* Targets of the images ids [n], which begin at index `first` of the batch of all ranks: the
@@ -53,7 +55,7 @@ struct ck_head_health {
     int64_t k;
     double loss, accuracy, objective;
     int64_t size_min, size_median, size_max, bound, below, empty, duplicates;
-    double changed; /* share of the labels */
+    double changed; /* fraction of the labels */
     double entropy; /* of the sizes, over ln k: 1 = balanced */
     double dual_min, dual_max;
     int32_t kept; /* keep_best kept the last labels */

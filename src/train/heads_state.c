@@ -142,6 +142,6 @@ int ck_heads_load(struct ck_heads *h, const struct ck_state *s)
     return COKE_OK;
 done:
     for (int i = 0; i < h->n; i++)
-        coke_kmeans_free(fresh[i]);
+        ck_kmeans_free(fresh[i]);
     return rc;
 }

@@ -1,125 +1,298 @@
 /* health.c - warns when a training goes wrong: what was measured and which options to try.
  *
- * The thresholds were set on trainings that failed; docs/training.md has a table of them. */
+ * The thresholds separate the recorded trainings in tests/golden/health, healthy and broken;
+ * train/health replays them. Trainings that end well pass through states that look broken for
+ * an epoch or two, so that every alarm needs several epochs in a row. */
 #include "train/health.h"
-#include "core/callbacks.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/text.h"
+#include "io/record.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Of more than two clusters one with more than this fraction of the images absorbs the rest. */
 static const double giant_fraction = 0.5;
 /* Similarities of unit vectors differ by at most 2, those of competing clusters by far less. */
 static const double large_duals = 1;
-/* A loss above this fraction of ln k has learned nothing about its labels. */
+/* A loss above this fraction of ln k is that of guessing. */
 static const double near_chance = 0.985;
+/* Predictions that are right less than this many times as often as always naming the largest
+ * cluster. */
+static const double chance_factor = 1.25;
+/* A loss that changed by this fraction of ln k has changed. */
+static const double moved = 0.1;
+/* A loss that fell by this fraction of ln k is on its way. */
+static const double falls = 0.03;
 /* Length of the mean projection: short if the images differ. */
 static const double same_features = 0.95;
-/* A loss this fraction of ln k above its minimum follows labels that get worse. */
-static const double climb = 0.1;
-enum { FLAT_EPOCHS = 3 };
+/* Keeps comparisons of counted fractions from depending on their last digit. */
+static const double epsilon = 1e-7;
+/* Epochs in a row until an alarm. */
+enum { STREAK = 3, CHANCE_STREAK = 5 };
 
-enum kind { GIANT, EMPTY, DUPLICATES, DUALS, FLAT, CLIMB, CONSTANT };
+const char *ck_alarm_name(enum ck_alarm a)
+{
+    static const char *const name[CK_ALARMS] = {"giant", "empty",  "constant", "duplicates",
+                                                "duals", "chance", "still"};
+    return name[a];
+}
 
-/* Where the warnings of one check go. */
-struct talk {
-    struct ck_health *w;
-    const struct coke_callbacks *cb;
+/* ---- advice ---- */
+
+enum option { RATIO, ETA, RATE, WARMUP, ALPHA, K, ZERO_RESIDUAL, VIEWS, RECIPE };
+enum { MAX_ADVICE = 4 };
+
+struct advice {
+    enum option option;
+    int direction; /* 1 = up, -1 = down */
+    const char *text;
 };
 
-/* Every kind is given once per process. */
-static int is_new(struct talk *t, enum kind k)
+/* Up to an entry without text. */
+static const struct advice advice[CK_ALARMS][MAX_ADVICE + 1] = {
+    [CK_ALARM_GIANT] = {{RATIO, 1, "a larger ratio"},
+                        {ETA, 1, "a larger eta"},
+                        {RATE, -1, "a lower rate"},
+                        {ALPHA, 1, "a larger alpha"}},
+    [CK_ALARM_EMPTY] = {{ETA, 1, "a larger eta"}, {K, -1, "fewer clusters (k)"}},
+    [CK_ALARM_CONSTANT] = {{RATE, -1, "a lower rate"},
+                           {WARMUP, 1, "a longer warmup"},
+                           {ALPHA, 1, "a larger alpha"},
+                           {VIEWS, 1, "two views (recipe)"}},
+    [CK_ALARM_DUPLICATES] = {{K, -1, "fewer clusters (k)"}, {RATE, -1, "a lower rate"}},
+    [CK_ALARM_DUALS] = {{ETA, -1, "a smaller eta"}, {RATIO, -1, "a smaller ratio"}},
+    [CK_ALARM_CHANCE] = {{RATE, 1, "a larger rate"},
+                         {ALPHA, 1, "a larger alpha"},
+                         {VIEWS, 1, "two views (recipe)"},
+                         {ZERO_RESIDUAL, 1, "zero-residual"}},
+    [CK_ALARM_STILL] = {{RECIPE, 1, "another recipe, channels 1"}, {K, 1, "more clusters (k)"}},
+};
+
+/* Is the option already as far as it goes, or without effect here? */
+static int is_moot(const struct advice *v, const struct ck_health_facts *f)
 {
-    int bit = 1 << k, is = !(t->w->given & bit);
-    t->w->given |= bit;
-    return is;
+    switch (v->option) {
+    case RATIO:
+        return v->direction > 0 && f->o->kmeans.ratio >= 1;
+    case ALPHA:
+        return f->views == 1 || f->o->loss.alpha >= 1;
+    case VIEWS:
+        return f->views > 1;
+    case ZERO_RESIDUAL:
+        return f->o->encoder.zero_residual;
+    default:
+        return 0;
+    }
 }
 
-static void check_sizes(struct talk *t, const struct ck_epoch_report *r, int h)
+/* Appends ". Try a, b or c" of what does not contradict earlier advice of this training. */
+static void add_advice(struct ck_health *w, enum ck_alarm a, const struct ck_health_facts *f,
+                       char *text, size_t size)
+{
+    const char *list[MAX_ADVICE];
+    int n = 0;
+    for (const struct advice *v = advice[a]; v->text; v++) {
+        int bit = 1 << v->option;
+        if (is_moot(v, f) || (v->direction > 0 ? w->down : w->up) & bit)
+            continue;
+        if (v->direction > 0)
+            w->up |= bit;
+        else
+            w->down |= bit;
+        list[n++] = v->text;
+    }
+    for (int i = 0; i < n; i++) {
+        size_t at = strlen(text);
+        const char *before = i == 0 ? ". Try " : i == n - 1 ? " or " : ", ";
+        snprintf(text + at, size - at, "%s%s", before, list[i]);
+    }
+}
+
+static int was_given(const struct ck_health *w, enum ck_alarm a)
+{
+    return w->given >> a & 1;
+}
+
+/* Adds the warning unless the training has had it. */
+__attribute__((format(printf, 4, 5))) static void alarm_user(struct ck_health *w,
+                                                             struct ck_epoch_report *r,
+                                                             enum ck_alarm a, const char *fmt,
+                                                             ...)
+{
+    if (was_given(w, a) || r->warnings.n == CK_WARNINGS)
+        return;
+    struct ck_warning *to = &r->warnings.item[r->warnings.n++];
+    w->given |= 1 << a;
+    to->kind = ck_alarm_name(a);
+    int n = snprintf(to->text, sizeof to->text, "epoch %lld: ", (long long)r->epoch);
+    va_list ap;
+    va_start(ap, fmt);
+    ck_format_list(to->text + n, sizeof to->text - (size_t)n, fmt, ap);
+    va_end(ap);
+    add_advice(w, a, w->facts, to->text, sizeof to->text);
+}
+
+static void count(int *streak, int is)
+{
+    *streak = is ? *streak + 1 : 0;
+}
+
+/* ---- checks ---- */
+
+static void check_features(struct ck_health *w, struct ck_epoch_report *r)
+{
+    count(&w->constant, r->epoch > 0 && r->feature_mean > same_features);
+    if (w->constant >= STREAK)
+        alarm_user(w, r, CK_ALARM_CONSTANT,
+                   "all images have nearly the same projection (their mean has length %.3f): "
+                   "collapse",
+                   r->feature_mean);
+}
+
+static void check_sizes(struct ck_health *w, struct ck_epoch_report *r, int h)
 {
     const struct ck_head_health *s = &r->health[h];
+    struct ck_head_streaks *streak = &w->head[h];
     double n = (double)r->images;
-    if (s->k > 2 && (double)s->size_max > giant_fraction * n && is_new(t, GIANT)) {
-        ck_warn(t->cb,
-                "epoch %lld: one cluster of head %d (k %lld) holds %.0f %% of the images: "
-                "collapse. Try a larger ratio or eta, a lower rate, a longer warmup, or "
-                "with two views a larger alpha at first (alpha-start)",
-                (long long)r->epoch, h, (long long)s->k, 100 * (double)s->size_max / n);
-    }
-    if (r->epoch > 0 && s->bound > 0 && s->empty * 10 > s->k && is_new(t, EMPTY)) {
-        ck_warn(t->cb,
-                "epoch %lld: %lld of %lld clusters of head %d are empty although each should "
-                "have %lld images. Try a larger eta",
-                (long long)r->epoch, (long long)s->empty, (long long)s->k, h,
-                (long long)s->bound);
-    }
-    if (r->epoch > 0 && s->duplicates * 10 > s->k && is_new(t, DUPLICATES)) {
-        ck_warn(t->cb,
-                "epoch %lld: %lld of %lld centers of head %d coincide with another one. Try "
-                "fewer clusters (a smaller k), or the features have collapsed",
-                (long long)r->epoch, (long long)s->duplicates, (long long)s->k, h);
-    }
+    int later = r->epoch > 0;
+    count(&streak->giant, later && s->k > 2 && (double)s->size_max > giant_fraction * n);
+    count(&streak->empty, later && s->bound > 0 && s->empty * 10 > s->k);
+    count(&streak->duplicates, later && s->duplicates * 10 > s->k);
+    if (streak->giant >= STREAK)
+        alarm_user(w, r, CK_ALARM_GIANT,
+                   "one cluster of head %d (k %lld) holds %.0f %% of the images: collapse", h,
+                   (long long)s->k, 100 * (double)s->size_max / n);
+    if (streak->empty >= STREAK)
+        alarm_user(w, r, CK_ALARM_EMPTY,
+                   "%lld of %lld clusters of head %d are empty although each should have %lld "
+                   "images",
+                   (long long)s->empty, (long long)s->k, h, (long long)s->bound);
+    /* With equal features the centers coincide too; the cause has been named. */
+    if (streak->duplicates >= STREAK && !was_given(w, CK_ALARM_CONSTANT))
+        alarm_user(w, r, CK_ALARM_DUPLICATES,
+                   "%lld of %lld centers of head %d coincide with another one",
+                   (long long)s->duplicates, (long long)s->k, h);
 }
 
-static void check_duals(struct talk *t, const struct ck_epoch_report *r, int h)
+static void check_duals(struct ck_health *w, struct ck_epoch_report *r, int h)
 {
     const struct ck_head_health *s = &r->health[h];
     double range = s->dual_max - s->dual_min;
-    if (range <= large_duals || !is_new(t, DUALS))
-        return;
-    ck_warn(t->cb,
-            "epoch %lld: the duals of head %d (k %lld) range over %.2f, more than similarities "
-            "differ: they decide the labels, not the features. Try a smaller eta or ratio",
-            (long long)r->epoch, h, (long long)s->k, range);
+    count(&w->head[h].duals, range > large_duals);
+    if (w->head[h].duals >= STREAK)
+        alarm_user(w, r, CK_ALARM_DUALS,
+                   "the duals of head %d (k %lld) range over %.2f, more than similarities "
+                   "differ: they decide the labels, not the features",
+                   h, (long long)s->k, range);
 }
 
-static void check_loss(struct talk *t, const struct ck_epoch_report *r, int64_t warmup, int h)
+/* A high loss alone says little: at a high temperature, or with labels that get harder, it
+ * belongs to trainings that learn; nor do predictions at chance while the loss falls or k-NN has
+ * risen. */
+static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, int64_t warmup,
+                              int h)
 {
     const struct ck_head_health *s = &r->health[h];
-    double chance = log((double)s->k);
-    int flat = r->epoch > warmup && s->loss > near_chance * chance;
-    t->w->flat[h] = flat ? t->w->flat[h] + 1 : 0;
-    if (t->w->flat[h] < FLAT_EPOCHS || !is_new(t, FLAT))
-        return;
-    ck_warn(t->cb,
-            "epoch %lld: the loss of head %d is %.3f, guessing gives ln %lld = %.3f: "
-            "nothing is learned. Try another rate, a lower temperature, a larger alpha, or "
-            "one view",
-            (long long)r->epoch, h, s->loss, (long long)s->k, chance);
-}
-
-/* Seen with too few epochs of the published settings: one cluster takes over and the loss falls
- * with it, then the duals push the images out of it again, wherever they belong. */
-static void check_climb(struct talk *t, const struct ck_epoch_report *r, int h)
-{
-    const struct ck_head_health *s = &r->health[h];
-    double *lowest = &t->w->min_loss[h];
+    double chance = log((double)s->k), guess = (double)s->size_max / (double)r->images;
+    double *lowest = &w->min_loss[h];
     if (r->epoch == 0)
         return;
     if (*lowest == 0 || s->loss < *lowest)
         *lowest = s->loss;
-    if (s->loss < *lowest + climb * log((double)s->k) || !is_new(t, CLIMB))
-        return;
-    ck_warn(t->cb,
-            "epoch %lld: the loss of head %d (k %lld) has climbed from %.3f to %.3f: the "
-            "duals decide its labels, not the features. Try a larger alpha and temperature, "
-            "form=epoch, a lower rate or a longer warmup",
-            (long long)r->epoch, h, (long long)s->k, *lowest, s->loss);
+    int high = s->loss > near_chance * chance || s->loss > *lowest + moved * chance;
+    int right = s->accuracy > chance_factor * guess - epsilon;
+    count(&w->head[h].chance, r->epoch > warmup && high && !right && !w->learned);
+    if (w->head[h].chance > 1 && s->loss < w->stuck[h] - falls * chance)
+        w->head[h].chance = 1;
+    if (w->head[h].chance == 1)
+        w->stuck[h] = s->loss;
+    if (w->head[h].chance >= CHANCE_STREAK && !w->given)
+        alarm_user(
+            w, r, CK_ALARM_CHANCE,
+            "the predictions of head %d are right as often as guesses (%.3f; the largest "
+            "cluster has %.3f) and its loss is %.3f, guessing gives ln %lld = %.3f: "
+            "nothing is learned",
+            h, s->accuracy, guess, s->loss, (long long)s->k, chance);
 }
 
-void ck_health_check(struct ck_health *w, const struct ck_epoch_report *r, int64_t warmup,
-                     const struct coke_callbacks *cb)
+/* The margin is two standard errors of the difference. */
+static void note_knn(struct ck_health *w, const struct ck_epoch_report *r)
 {
-    struct talk t = {w, cb};
-    if (r->epoch > 0 && r->feature_mean > same_features && is_new(&t, CONSTANT)) {
-        ck_warn(cb,
-                "epoch %lld: all images have nearly the same projection (their mean has length "
-                "%.3f): collapse. Try a lower rate or a longer warmup",
-                (long long)r->epoch, r->feature_mean);
+    double p = r->knn20, n = fmax((double)r->asked, 1);
+    if (r->epoch > 0)
+        w->max_loss = fmax(w->max_loss, r->loss);
+    if (!r->monitored)
+        return;
+    if (r->epoch == 0) {
+        w->random = p;
+        w->pixels = r->pixels;
     }
+    w->learned = w->random > 0 && p >= w->random + 2 * sqrt(2 * p * (1 - p) / n);
+}
+
+/* In the second half of a training. */
+static void check_knn(struct ck_health *w, struct ck_epoch_report *r, int64_t epochs)
+{
+    double least = moved * log((double)r->health[0].k);
+    if (!r->monitored || 2 * r->epoch < epochs || w->random <= 0)
+        return;
+    count(&w->still, !w->learned && r->loss < w->max_loss - least);
+    if (w->still == 1)
+        w->still_since = r->epoch;
+    if (w->still >= 2 && r->epoch - w->still_since >= STREAK && !w->given)
+        alarm_user(
+            w, r, CK_ALARM_STILL,
+            "the loss has fallen from %.3f to %.3f, but k-NN is %.3f and was %.3f before "
+            "the training (pixels: %.3f): the clusters follow something other than the "
+            "classes",
+            w->max_loss, r->loss, r->knn20, w->random, w->pixels);
+}
+
+void ck_health_check(struct ck_health *w, struct ck_epoch_report *r,
+                     const struct ck_health_facts *facts)
+{
+    w->facts = facts;
+    r->warnings.n = 0;
+    note_knn(w, r);
+    check_features(w, r);
     for (int h = 0; h < r->heads; h++) {
-        check_sizes(&t, r, h);
-        check_duals(&t, r, h);
-        check_loss(&t, r, warmup, h);
-        check_climb(&t, r, h);
+        check_sizes(w, r, h);
+        check_duals(w, r, h);
     }
+    for (int h = 0; h < r->heads; h++)
+        check_predictions(w, r, facts->warmup, h);
+    check_knn(w, r, facts->epochs);
+}
+
+/* ---- after a resume ---- */
+
+struct replay {
+    struct ck_health *w;
+    struct ck_epoch_report *r; /* scratch: too large for the stack */
+    const struct ck_health_facts *facts;
+};
+
+static int replay_line(void *arg, struct ck_record line)
+{
+    struct replay *p = arg;
+    if (!ck_record_has(line, "heads"))
+        return COKE_OK;
+    ck_journal_parse(line, p->r);
+    ck_health_check(p->w, p->r, p->facts);
+    return COKE_OK;
+}
+
+int ck_health_replay(struct ck_health *w, const char *metrics,
+                     const struct ck_health_facts *facts)
+{
+    struct replay p = {w, ck_calloc_array(1, sizeof *p.r), facts};
+    if (!p.r)
+        return COKE_ENOMEM;
+    int rc = ck_record_read_lines(metrics, replay_line, &p);
+    ck_free(p.r);
+    return rc;
 }

@@ -4,9 +4,9 @@
 #include "core/mem.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,15 +25,29 @@ static char *join_path(const char *run, const char *name)
     return path;
 }
 
-/* Opens for writing at offset `bytes`, the end of the file from now on; -1 = append. */
+/* Bytes of the whole lines of a file: a killed process may leave half a line. */
+static int count_lines(const char *path, int64_t *bytes)
+{
+    unsigned char *text = NULL;
+    size_t room = 0, size = 0;
+    int rc = ck_load_file(path, INT64_MAX, &text, &room, &size);
+    while (size && text[size - 1] != '\n')
+        size--;
+    *bytes = (int64_t)size;
+    ck_free(text);
+    return rc;
+}
+
+/* Opens for writing at offset `bytes`, the end of the file from now on; -1 = append to its whole
+ * lines. */
 static int open_at(const char *path, int64_t bytes, int *fd)
 {
     struct stat st;
-    *fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (*fd < 0 || fstat(*fd, &st) != 0)
+    CK_RETURN_IF(ck_file_open_inside(path, 0, fd));
+    if (fstat(*fd, &st) != 0)
         return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
     if (bytes < 0)
-        bytes = st.st_size;
+        CK_RETURN_IF(count_lines(path, &bytes));
     if (st.st_size < bytes)
         return ck_fail(COKE_EFORMAT, "%s has %lld bytes, the checkpoint recorded %lld", path,
                        (long long)st.st_size, (long long)bytes);
@@ -134,6 +148,17 @@ static void put_head(struct ck_json *l, const struct ck_head_health *h)
     ck_json_end(l);
 }
 
+static void put_warnings(struct ck_json *l, const struct ck_warnings *w)
+{
+    ck_json_begin_array(l, "warnings");
+    for (int i = 0; i < w->n; i++) {
+        ck_json_begin_object(l, NULL);
+        ck_json_put_text(l, "kind", w->item[i].kind);
+        ck_json_put_text(l, "text", w->item[i].text);
+        ck_json_end(l);
+    }
+}
+
 /* Bytes that the first process sent, and seconds that it waited for the others. */
 static void put_talk(struct ck_json *l, const struct ck_epoch_report *r)
 {
@@ -173,6 +198,11 @@ int ck_journal_epoch(struct ck_journal *j, const struct ck_epoch_report *r)
     if (r->monitored) {
         ck_json_put_real(&l, "knn20", r->knn20);
         ck_json_put_real(&l, "knn200", r->knn200);
+        ck_json_put_int(&l, "knn_images", r->asked);
+    }
+    if (r->monitored && r->epoch == 0) {
+        ck_json_put_real(&l, "knn20_random", r->knn20);
+        ck_json_put_real(&l, "knn20_pixels", r->pixels);
     }
     if (r->monitored && r->matched >= 0) {
         ck_json_put_int(&l, "matched_head", r->matched);
@@ -183,6 +213,53 @@ int ck_journal_epoch(struct ck_journal *j, const struct ck_epoch_report *r)
     ck_json_begin_array(&l, "heads");
     for (int h = 0; h < r->heads; h++)
         put_head(&l, &r->health[h]);
+    ck_json_end(&l);
+    if (r->warnings.n)
+        put_warnings(&l, &r->warnings);
     CK_RETURN_IF(add_metrics(j, &l));
     return add_timing(j, r);
+}
+
+/* ---- reading ---- */
+
+static int64_t whole(struct ck_record r, const char *key)
+{
+    double x = ck_record_number(r, key);
+    return isfinite(x) ? (int64_t)x : 0;
+}
+
+static struct ck_head_health parse_head(struct ck_record r)
+{
+    return (struct ck_head_health){.k = whole(r, "k"),
+                                   .loss = ck_record_number(r, "loss"),
+                                   .accuracy = ck_record_number(r, "accuracy"),
+                                   .objective = ck_record_number(r, "objective"),
+                                   .size_min = whole(r, "size_min"),
+                                   .size_median = whole(r, "size_median"),
+                                   .size_max = whole(r, "size_max"),
+                                   .bound = whole(r, "bound"),
+                                   .below = whole(r, "below"),
+                                   .empty = whole(r, "empty"),
+                                   .duplicates = whole(r, "duplicates"),
+                                   .changed = ck_record_number(r, "changed"),
+                                   .entropy = ck_record_number(r, "entropy"),
+                                   .dual_min = ck_record_number(r, "dual_min"),
+                                   .dual_max = ck_record_number(r, "dual_max")};
+}
+
+void ck_journal_parse(struct ck_record line, struct ck_epoch_report *r)
+{
+    int64_t heads = ck_record_count(line, "heads");
+    memset(r, 0, sizeof *r);
+    r->epoch = whole(line, "epoch");
+    r->images = whole(line, "images");
+    r->loss = ck_record_number(line, "loss");
+    r->feature_mean = ck_record_number(line, "feature_mean");
+    r->monitored = ck_record_has(line, "knn20");
+    r->knn20 = ck_record_number(line, "knn20");
+    r->pixels = ck_record_number(line, "knn20_pixels");
+    r->asked = whole(line, "knn_images");
+    r->heads = (int)(heads < COKE_MAX_HEADS ? heads : COKE_MAX_HEADS);
+    for (int h = 0; h < r->heads; h++)
+        r->health[h] = parse_head(ck_record_item(line, "heads", h));
 }

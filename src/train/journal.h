@@ -5,6 +5,7 @@
 #ifndef CK_JOURNAL_H
 #define CK_JOURNAL_H
 
+#include "io/record.h"
 #include "train/session.h"
 
 struct ck_journal {
@@ -15,7 +16,8 @@ struct ck_journal {
 
 /* Opens or creates the files of a run folder. metrics.jsonl continues after metrics_bytes, the
  * length that the checkpoint recorded: a longer file is truncated, a shorter one is an error.
- * timing.jsonl is appended to. Call ck_journal_close in any case. */
+ * timing.jsonl is appended to, after its last whole line. Symbolic links are refused. Call
+ * ck_journal_close in any case. */
 int ck_journal_open(struct ck_journal *j, const char *run, int64_t metrics_bytes);
 void ck_journal_close(struct ck_journal *j);
 /* Returns once metrics.jsonl is on disk. */
@@ -26,6 +28,17 @@ int ck_journal_step(struct ck_journal *j, const struct ck_step *s);
 struct ck_epoch_report;
 int ck_journal_epoch(struct ck_journal *j, const struct ck_epoch_report *r);
 
+/* Warnings of an epoch (train/health.h). */
+enum { CK_WARNINGS = 8, CK_WARNING_TEXT = 480 };
+struct ck_warning {
+    const char *kind; /* a constant */
+    char text[CK_WARNING_TEXT];
+};
+struct ck_warnings {
+    int n;
+    struct ck_warning item[CK_WARNINGS];
+};
+
 /* The results of an epoch. */
 struct ck_epoch_report {
     int64_t epoch, images;
@@ -33,14 +46,20 @@ struct ck_epoch_report {
     double feature_mean; /* length of the mean projection: 1 = the same for all images */
     int heads;
     struct ck_head_health health[COKE_MAX_HEADS];
-    int monitored; /* the next five are known */
+    int monitored; /* the members up to ari are known */
     double knn20, knn200;
-    int matched; /* head of the next three, -1 = none has as many clusters as classes */
+    double pixels; /* k-NN of the images themselves; known in epoch 0 */
+    int64_t asked; /* images that were asked for k-NN */
+    int matched;   /* head of the next three, -1 = none has as many clusters as classes */
     double accuracy, nmi, ari;
+    struct ck_warnings warnings;
     double seconds, waited, saving; /* wall time: only for timing.jsonl */
     int processes;
     struct ck_group_stats talk; /* communication of the first process */
     int64_t timed; /* images run in `seconds`: after a resume not all of the epoch */
 };
+
+/* Fills *r with what a line of an epoch in metrics.jsonl holds; the rest is 0. */
+void ck_journal_parse(struct ck_record line, struct ck_epoch_report *r);
 
 #endif

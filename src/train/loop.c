@@ -4,8 +4,11 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "data/loader.h"
 #include "dist/agree.h"
+#include "train/batch_choice.h"
+#include "train/best.h"
 #include "train/run_files.h"
 #include "train/training.h"
 
@@ -34,15 +37,15 @@ int ck_training_check_ranks(struct ck_training *t, const char *when)
 
 /* ---- steps ---- */
 
-/* Calls the progress callback and returns its answer: 0, COKE_SAVE, or stop. */
+/* Calls the progress callback and returns its answer: 0, COKE_ANSWER_SAVE, or stop. */
 static int report_progress(struct ck_training *t, const struct ck_step *step)
 {
     char detail[128];
     double spent = ck_clock_seconds() - t->epoch_started;
-    double waited = coke_loader_waited(t->s.loader) - t->epoch_waited;
-    snprintf(detail, sizeof detail, "loss %.4f, rate %.4g, %.0f %% waiting for data",
-             t->at.loss_sum / fmax((double)t->at.images, 1), step->rate,
-             100 * waited / fmax(spent, 1e-9));
+    double waited = ck_loader_waited(t->s.loader) - t->epoch_waited;
+    ck_format(detail, sizeof detail, "loss %.4f, rate %.4g, %.0f %% waiting for data",
+              t->at.loss_sum / fmax((double)t->at.images, 1), step->rate,
+              100 * waited / fmax(spent, 1e-9));
     struct coke_progress p = {.phase = "epoch",
                               .epoch = t->at.epoch,
                               .epochs = t->s.o.epochs,
@@ -64,13 +67,13 @@ static int save(struct ck_training *t)
 static int obey(struct ck_training *t, int request)
 {
     CK_RETURN_IF(ck_ranks_agree(&t->s.ranks, &request));
-    if (request && request != COKE_SAVE) {
+    if (request && request != COKE_ANSWER_SAVE) {
         CK_RETURN_IF(save(t));
         return ck_fail(COKE_ESTOPPED,
                        "stopped after step %lld of epoch %lld; run the same command to resume",
                        (long long)t->at.step, (long long)t->at.epoch);
     }
-    int due = request == COKE_SAVE || ck_saver_due_step(&t->saver, ck_clock_seconds());
+    int due = request == COKE_ANSWER_SAVE || ck_saver_due_step(&t->saver, ck_clock_seconds());
     return due ? save(t) : COKE_OK;
 }
 
@@ -88,7 +91,7 @@ static int run_step(struct ck_training *t)
 {
     struct coke_batch b;
     struct ck_step step;
-    CK_RETURN_IF(coke_loader_next(t->s.loader, &b));
+    CK_RETURN_IF(ck_loader_next(t->s.loader, &b));
     int rc = ck_session_step(&t->s, &b, &step);
     if (rc == COKE_ENUMERIC || (!rc && !isfinite(step.loss)))
         return ck_fail(COKE_ENUMERIC,
@@ -136,7 +139,7 @@ static int fill_report(struct ck_training *t, struct ck_epoch_report *r)
                                   .processes = s->ranks.size,
                                   .talk = ck_group_stats_since(s->ranks.group, t->epoch_talk),
                                   .timed = t->at.images - t->epoch_first,
-                                  .waited = coke_loader_waited(s->loader) - t->epoch_waited};
+                                  .waited = ck_loader_waited(s->loader) - t->epoch_waited};
     for (int h = 0; h < s->heads.n; h++)
         CK_RETURN_IF(ck_heads_health(&s->heads, h, &r->health[h]));
     return COKE_OK;
@@ -156,18 +159,6 @@ done:
     return rc;
 }
 
-/* Is this the best epoch so far? By k-NN where the monitor computes it, and only in epochs in
- * which it does; else by the loss. Epoch 0 has learned nothing. */
-static int update_best(struct ck_training *t, const struct ck_epoch_report *r)
-{
-    int by_knn = ck_monitor_has_classes(t->monitor);
-    double score = by_knn ? r->knn20 : -r->loss;
-    if (r->epoch == 0 || (by_knn && !r->monitored) || score <= t->at.best)
-        return 0;
-    t->at.best = score;
-    return 1;
-}
-
 /* The evaluation of the last epoch that had one stays in the summary. */
 static void copy_monitored(struct coke_train_summary *o, const struct ck_epoch_report *r)
 {
@@ -180,24 +171,32 @@ static void copy_monitored(struct coke_train_summary *o, const struct ck_epoch_r
     o->ari = r->ari;
 }
 
+/* ", k-NN 0.713, ACC 0.520, ..."; in epoch 0 with what k-NN has to exceed. */
+static void describe_monitored(const struct ck_epoch_report *r, char *out, size_t size)
+{
+    size_t n = (size_t)ck_format(out, size, ", k-NN %.3f", r->knn20);
+    if (r->epoch == 0)
+        n += (size_t)ck_format(out + n, size - n, " (random network; pixels %.3f)", r->pixels);
+    if (r->matched >= 0)
+        ck_format(out + n, size - n, ", ACC %.3f, NMI %.3f, ARI %.3f", r->accuracy, r->nmi,
+                  r->ari);
+}
+
 /* The caller's summary, and one line to the user. */
 static void summarise(struct ck_training *t, const struct ck_epoch_report *r)
 {
     struct coke_train_summary *o = t->out;
-    char more[96] = "", talk[48] = "";
+    char more[160] = "", talk[48] = "";
     o->epochs = r->epoch + 1;
     o->images = r->images;
     o->loss = r->loss;
     if (r->monitored) {
         copy_monitored(o, r);
-        snprintf(more, sizeof more, ", k-NN %.3f", r->knn20);
-        if (r->matched >= 0)
-            snprintf(more, sizeof more, ", k-NN %.3f, ACC %.3f, NMI %.3f, ARI %.3f", r->knn20,
-                     r->accuracy, r->nmi, r->ari);
+        describe_monitored(r, more, sizeof more);
     }
     if (r->processes > 1)
-        snprintf(talk, sizeof talk, ", %.0f %% waiting for processes",
-                 100 * r->talk.seconds / fmax(r->seconds, 1e-9));
+        ck_format(talk, sizeof talk, ", %.0f %% waiting for processes",
+                  100 * r->talk.seconds / fmax(r->seconds, 1e-9));
     const struct ck_head_health *h = &r->health[0];
     ck_say(t->messages,
            "epoch %lld: loss %.4f, sizes %lld..%lld of %lld, %.0f %% of labels new%s, %.0f "
@@ -207,13 +206,21 @@ static void summarise(struct ck_training *t, const struct ck_epoch_report *r)
            talk);
 }
 
-/* Writes the epoch to the journal and TensorBoard, warns and summarises. */
-static int publish(struct ck_training *t, const struct ck_epoch_report *r)
+static struct ck_health_facts health_facts(const struct ck_training *t)
 {
+    return (struct ck_health_facts){t->s.schedule.warmup, t->s.o.epochs, t->s.views, &t->s.o};
+}
+
+/* Writes the epoch to the journal and TensorBoard, warns and summarises. */
+static int publish(struct ck_training *t, struct ck_epoch_report *r)
+{
+    struct ck_health_facts facts = health_facts(t);
+    ck_health_check(&t->health, r, &facts);
     CK_RETURN_IF(ck_journal_epoch(&t->journal, r));
     CK_RETURN_IF(ck_events_monitor(&t->events, r, ck_training_steps(t)));
     CK_RETURN_IF(ck_tfevents_flush(&t->events));
-    ck_health_check(&t->health, r, t->s.schedule.warmup, t->messages);
+    for (int i = 0; i < r->warnings.n; i++)
+        ck_warn(t->messages, "%s", r->warnings.item[i].text);
     summarise(t, r);
     return COKE_OK;
 }
@@ -239,7 +246,7 @@ static int end_epoch(struct ck_training *t)
     if (t->monitor && (last || t->at.epoch % t->s.o.monitor == 0))
         CK_TRY(evaluate(t, r));
     CK_TRY(publish(t, r));
-    int best = update_best(t, r);
+    int best = ck_best_update(&t->at.best, r, ck_monitor_has_classes(t->monitor));
     enter_next_epoch(t, r->loss);
     if (best || last || ck_saver_due_epoch(&t->saver, t->at.epoch, ck_clock_seconds()))
         CK_TRY(save(t));
@@ -265,7 +272,7 @@ static int run_epoch(struct ck_training *t)
 {
     char when[32];
     t->epoch_started = ck_clock_seconds();
-    t->epoch_waited = coke_loader_waited(t->s.loader);
+    t->epoch_waited = ck_loader_waited(t->s.loader);
     t->epoch_talk = ck_group_stats(t->s.ranks.group);
     t->epoch_first = t->at.images;
     t->saver.epoch_seconds = 0;
@@ -294,12 +301,22 @@ done:
     return rc;
 }
 
+/* Warnings depend on earlier epochs, which another process may have run. */
+static int restore_health(struct ck_training *t)
+{
+    struct ck_health_facts facts = health_facts(t);
+    return t->writer && t->out->resumed
+               ? ck_health_replay(&t->health, t->journal.metrics_path, &facts)
+               : COKE_OK;
+}
+
 /* The session is built; begin, run the epochs that are left, end. */
 static int run_all(struct ck_training *t)
 {
     if (t->writer)
         CK_RETURN_IF(ck_monitor_new(&t->monitor, &t->s));
     CK_RETURN_IF(ck_training_begin(t));
+    CK_RETURN_IF(restore_health(t));
     if (t->writer && t->at.epoch == t->s.o.epochs)
         CK_RETURN_IF(summarise_again(t));
     while (t->at.epoch < t->s.o.epochs)
@@ -315,13 +332,33 @@ static int close_all(struct ck_training *t, int rc)
     if (ck_tfevents_close(&t->events) && !rc)
         rc = COKE_EIO;
     ck_session_release(&t->s);
+    ck_run_names_release(&t->names);
     if (t->lock >= 0)
         close(t->lock);
     ck_free(t);
     return rc;
 }
 
-int ck_train_run(struct coke_dataset *data, const struct coke_train_options *options,
+/* The texts in the options stay the caller's. */
+static int build_session(struct ck_training *t, struct coke_dataset *data,
+                         const struct ck_train_options *options)
+{
+    struct ck_train_options o = *options;
+    CK_RETURN_IF(ck_batch_resolve(&o, data, t->control->fresh ? NULL : t->run, t->messages));
+    return ck_session_init(&t->s, data, &o);
+}
+
+/* Adds to the sentence which options make a training smaller. */
+static int advise_memory(const struct ck_training *t)
+{
+    char sentence[CK_SENTENCE];
+    snprintf(sentence, sizeof sentence, "%s", ck_last_error());
+    return ck_fail(COKE_ENOMEM,
+                   "%.512s; set a smaller batch (now %lld) or a larger accumulate (now %lld)",
+                   sentence, (long long)t->s.o.loader.batch, (long long)t->s.o.accumulate);
+}
+
+int ck_train_run(struct coke_dataset *data, const struct ck_train_options *options,
                  const char *run, const struct coke_train_control *control,
                  const struct coke_callbacks *callbacks, struct coke_train_summary *out)
 {
@@ -339,20 +376,17 @@ int ck_train_run(struct coke_dataset *data, const struct coke_train_options *opt
                               .lock = -1,
                               .journal = {.metrics = -1, .timing = -1},
                               .started = ck_clock_seconds()};
-    ck_saver_init(&t->saver, writer ? run : NULL, &t->s.o, t->started);
-    int rc = ck_session_init(&t->s, data, options);
+    ck_saver_init(&t->saver, writer ? run : NULL, &t->names, &t->s.o, t->started);
+    int rc = writer ? ck_training_check_folder(t, options) : COKE_OK;
+    if (!rc)
+        rc = build_session(t, data, options);
     if (!rc)
         rc = run_all(t);
+    if (rc == COKE_ENOMEM)
+        rc = advise_memory(t);
     out->seconds = ck_clock_seconds() - t->started;
     out->saving = t->saver.seconds;
     if (t->s.loader)
-        out->waited = coke_loader_waited(t->s.loader);
+        out->waited = ck_loader_waited(t->s.loader);
     return close_all(t, rc);
-}
-
-int coke_train_run(struct coke_dataset *data, const struct coke_train_options *options,
-                   const char *run, const struct coke_train_control *control,
-                   const struct coke_callbacks *callbacks, struct coke_train_summary *out)
-{
-    return ck_train_run(data, options, run, control, callbacks, out);
 }

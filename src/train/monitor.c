@@ -10,13 +10,13 @@
 #include "eval/features.h"
 #include "eval/knn.h"
 
-/* Images in the k-NN bank and queries; images per forward pass; rows and columns of a sheet. */
-enum { BANK = 4000, QUERIES = 1000, BATCH = 100, SHOWN = 16, NEAREST = 10 };
+/* Images evaluated, at most; images per forward pass; rows and columns of a sheet. */
+enum { IMAGES = 5000, BATCH = 100, SHOWN = 16, NEAREST = 10 };
 
 struct ck_monitor {
     struct ck_session *s; /* borrowed */
     struct ck_features *features;
-    int64_t n, bank;    /* the first `bank` of the n images are the bank, the rest queries */
+    int64_t n;          /* images evaluated */
     int64_t *index;     /* [n] in the data set */
     int32_t *truth;     /* [n] class, -1 = unknown */
     int32_t *label;     /* [n] of head `shown` */
@@ -24,6 +24,13 @@ struct ck_monitor {
     float *x, *proj;    /* [n][dim] */
     int matched, shown; /* heads; matched -1 = none has as many clusters as there are classes */
 };
+
+int64_t ck_monitor_batch(const struct ck_train_options *o)
+{
+    int64_t part = o->loader.batch / o->accumulate;
+    part = part > 1 ? part : 1;
+    return part < BATCH ? part : BATCH;
+}
 
 int ck_monitor_has_classes(const struct ck_monitor *w)
 {
@@ -39,15 +46,13 @@ static int find_head(const struct ck_session *s)
     return -1;
 }
 
-/* A random sample by the seed: the same images in every epoch and after a resume. Of a small
- * data set a fifth are queries. */
+/* A random sample by the seed: the same images in every epoch and after a resume. */
 static void choose_images(struct ck_monitor *w)
 {
     const struct ck_dataset *set = w->s->data->set;
     struct ck_perm perm;
     ck_perm_init(&perm, (uint64_t)w->s->o.loader.view.seed, CK_RNG_SAMPLE, 1, (uint64_t)set->n);
-    w->n = set->n < BANK + QUERIES ? set->n : BANK + QUERIES;
-    w->bank = set->n < BANK + QUERIES ? set->n - set->n / 5 : BANK;
+    w->n = set->n < IMAGES ? set->n : IMAGES;
     for (int64_t i = 0; i < w->n; i++) {
         w->index[i] = (int64_t)ck_perm_at(&perm, (uint64_t)i);
         w->truth[i] = set->label ? set->label[w->index[i]] : -1;
@@ -69,8 +74,8 @@ int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
     w->matched = ck_monitor_has_classes(w) ? find_head(s) : -1;
     w->shown = w->matched < 0 ? 0 : w->matched;
     CK_TRY(ck_features_new(&w->features, &s->encoder, s->data, ck_loader_recipe(s->loader),
-                           BATCH));
-    size_t max = BANK + QUERIES, dim = (size_t)ck_features_dim(w->features);
+                           ck_monitor_batch(&s->o)));
+    size_t max = IMAGES, dim = (size_t)ck_features_dim(w->features);
     w->index = ck_alloc_array(max, sizeof *w->index);
     w->truth = ck_alloc_array(max, sizeof *w->truth);
     w->label = ck_alloc_array(max, sizeof *w->label);
@@ -101,23 +106,54 @@ void ck_monitor_free(struct ck_monitor *w)
     ck_free(w);
 }
 
-/* k-NN accuracy of the queries, with 20 and 200 neighbours. */
-static int compute_knn(struct ck_monitor *w, struct ck_epoch_report *r)
+/* At most half of an average class: with more, leaving an image out turns the votes against its
+ * class. */
+static int64_t limit_neighbours(int64_t k, int64_t n, int64_t classes)
+{
+    int64_t most = n / (2 * classes);
+    most = most > 1 ? most : 1;
+    return k < most ? k : most;
+}
+
+/* Leave-one-out k-NN of x [n][dim]: every image is asked once, so that small data sets have as
+ * many questions as images. */
+static int ask_neighbours(const struct ck_monitor *w, const float *x, int dim,
+                          struct ck_knn_result *result)
 {
     struct ck_knn_job job = ck_knn_job_default();
-    struct ck_knn_result result;
-    int dim = ck_features_dim(w->features);
     job.dim = dim;
     job.classes = w->s->data->set->classes;
-    job.bank = w->x;
+    job.bank = x;
     job.bank_label = w->truth;
-    job.nbank = w->bank;
-    job.query = w->x + w->bank * dim;
-    job.query_label = w->truth + w->bank;
-    job.nquery = w->n - w->bank;
-    int rc = ck_knn(&job, NULL, &result);
+    job.nbank = w->n;
+    for (int i = 0; i < job.nk; i++)
+        job.k[i] = limit_neighbours(job.k[i], w->n, job.classes);
+    return ck_knn(&job, NULL, result);
+}
+
+static int compute_knn(struct ck_monitor *w, struct ck_epoch_report *r)
+{
+    struct ck_knn_result result;
+    CK_RETURN_IF(ask_neighbours(w, w->x, ck_features_dim(w->features), &result));
     r->knn20 = result.accuracy[0];
     r->knn200 = result.accuracy[1];
+    r->asked = result.asked;
+    return COKE_OK;
+}
+
+/* Once per training, after epoch 0. */
+static int compute_pixels(struct ck_monitor *w, struct ck_epoch_report *r)
+{
+    struct ck_knn_result result;
+    int dim = ck_features_pixels_dim(w->features), rc = COKE_OK;
+    float *x = ck_alloc_array((size_t)w->n, (size_t)dim * sizeof *x);
+    if (!x)
+        return COKE_ENOMEM;
+    CK_TRY(ck_features_pixels(w->features, w->index, w->n, x, w->bad));
+    CK_TRY(ask_neighbours(w, x, dim, &result));
+    r->pixels = result.accuracy[0];
+done:
+    ck_free(x);
     return rc;
 }
 
@@ -141,13 +177,14 @@ int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r)
     r->monitored = ck_monitor_has_classes(w);
     r->matched = w->matched;
     CK_RETURN_IF(ck_features_try(w->features, w->index, w->n, w->x, w->proj, w->bad));
-    CK_RETURN_IF(
-        coke_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
+    CK_RETURN_IF(ck_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
     for (int64_t i = 0; i < w->n; i++)
         if (w->bad[i])
-            w->truth[i] = w->label[i] = -1; /* left out of bank, queries and sheet */
+            w->truth[i] = w->label[i] = -1; /* left out of k-NN and sheet */
     if (r->monitored)
         CK_RETURN_IF(compute_knn(w, r));
+    if (r->monitored && r->epoch == 0)
+        CK_RETURN_IF(compute_pixels(w, r));
     if (w->matched >= 0)
         CK_RETURN_IF(compare_clusters(w, r));
     return COKE_OK;

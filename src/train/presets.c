@@ -9,7 +9,7 @@
     " arch=resnet50 stem=imagenet dim=128 k=3000,4000,5000 ratio=0.4 eta=20 eta-mode=shared "  \
     "optimizer=lars rate=1.6 batch=1024 momentum=0.9 weight-decay=1e-6"
 #define CIFAR                                                                                  \
-    " recipe=cifar arch=resnet18 stem=cifar dim=128 head=mlp3 predictor=on epochs=401 "        \
+    " recipe=cifar arch=resnet18 stem=cifar dim=128 projector=mlp3 predictor=on epochs=401 "   \
     "temperature=0.05 alpha=0.2 beta=0.5 optimizer=sgd rate=0.2 batch=128 ratio=0.9 eta=0.1 "  \
     "eta-mode=shared weight-decay=1e-6"
 
@@ -17,26 +17,28 @@
  * others. */
 #define SMALL                                                                                  \
     " recipe=cifar-small arch=resnet18 stem=cifar width=0.25 zero-residual=on dim=64 "         \
-    "head=mlp3 predictor=on temperature=0.2 alpha=1 beta=0.5 optimizer=sgd rate=0.2 warmup=2 " \
-    "batch=128 ratio=0.9 eta-mode=scaled form=epoch weight-decay=1e-4"
+    "projector=mlp3 predictor=on temperature=0.2 alpha=1 beta=0.5 optimizer=sgd rate=0.2 "     \
+    "warmup=2 "                                                                                \
+    "batch=128 ratio=0.9 eta-mode=scaled update=epoch weight-decay=1e-4"
 
 static const struct {
     const char *name, *about, *options;
 } presets[] = {
     {"imagenet-single", "the paper's single view, 1000 epochs with a second stage",
-     "recipe=single head=mlp3 predictor=on epochs=1001 stage=801 temperature=0.1 "
+     "recipe=single projector=mlp3 predictor=on epochs=1001 stage=801 temperature=0.1 "
      "beta=1" IMAGENET},
     {"imagenet-double", "the paper's two views",
-     "recipe=double head=mlp3 predictor=on epochs=1001 temperature=0.05 alpha=0.2 "
+     "recipe=double projector=mlp3 predictor=on epochs=1001 temperature=0.05 alpha=0.2 "
      "beta=0.5" IMAGENET},
     {"imagenet-multi", "the paper's two large and six small views",
-     "recipe=multi small-views=6 head=mlp3 predictor=on epochs=801 temperature=0.05 alpha=0.2 "
+     "recipe=multi small-views=6 projector=mlp3 predictor=on epochs=801 temperature=0.05 "
+     "alpha=0.2 "
      "beta=0.5 large-weight=0.5" IMAGENET},
     {"imagenet-single-800", "the paper's single view without a predictor",
-     "recipe=single head=mlp2 predictor=off epochs=801 stage=641 temperature=0.1 "
+     "recipe=single projector=mlp2 predictor=off epochs=801 stage=641 temperature=0.1 "
      "beta=0" IMAGENET},
     {"imagenet-ablation", "the paper's ablations: 200 epochs, one head",
-     "recipe=single head=mlp2 predictor=off epochs=201 temperature=0.1 beta=0" IMAGENET
+     "recipe=single projector=mlp2 predictor=off epochs=201 temperature=0.1 beta=0" IMAGENET
      " k=3000"},
     {"cifar10", "the paper's CIFAR-10", "k=10,20,30,40,50,60,70,80,90,100" CIFAR},
     {"cifar10-small", "CIFAR-10 in about half an hour on two cores: a quarter of the width",
@@ -50,27 +52,27 @@ static const struct {
 
 enum { PRESETS = sizeof presets / sizeof presets[0], WORD = 128 };
 
-const char *coke_train_preset_name(int i)
+const char *ck_train_preset_name(int i)
 {
     return i >= 0 && i < PRESETS ? presets[i].name : NULL;
 }
 
-const char *coke_train_preset_about(int i)
+const char *ck_train_preset_about(int i)
 {
     return i >= 0 && i < PRESETS ? presets[i].about : NULL;
 }
 
 /* text: "name=value name=value ...", all of it valid. */
-static int apply(struct coke_train_options *o, const char *text)
+static int apply(struct ck_train_options *o, const char *text)
 {
-    const struct coke_option_table *t = coke_train_option_table();
+    const struct ck_option_table *t = ck_train_option_table();
     char word[WORD];
     while (*text) {
         size_t n = strcspn(text, " ");
         snprintf(word, sizeof word, "%.*s", (int)n, text);
         char *value = strchr(word, '=');
         *value++ = 0;
-        int rc = coke_options_set(t, o, word, value);
+        int rc = ck_options_set(t, o, word, value);
         if (rc)
             return rc;
         text += n + strspn(text + n, " ");
@@ -78,7 +80,7 @@ static int apply(struct coke_train_options *o, const char *text)
     return COKE_OK;
 }
 
-int coke_train_preset(struct coke_train_options *o, const char *name)
+int ck_train_preset(struct ck_train_options *o, const char *name)
 {
     char names[512] = "";
     for (int i = 0; i < PRESETS; i++) {

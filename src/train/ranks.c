@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/share.h"
+#include "data/content.h"
 #include "dist/agree.h"
 #include "dist/group_share.h"
 #include "nn/dnn.h"
@@ -74,29 +75,43 @@ done:
 
 /* ---- are they the same? ---- */
 
-/* "name\tvalue\n" for everything that must be the same. */
-static char *describe(const struct coke_train_options *o, const struct coke_dataset *data)
+/* A line per sampled image, so that the message names the first one that differs. */
+static void put_content(FILE *f, const struct ck_dataset *d, const uint64_t *content)
+{
+    char name[256];
+    for (int64_t i = 0; i < ck_content_count(d); i++) {
+        ck_dataset_name(d, ck_content_image(d, i), name, sizeof name);
+        for (char *c = name; *c; c++)
+            *c = *c == '\t' || *c == '\n' ? ' ' : *c;
+        fprintf(f, "the content of %s\t%016llx\n", name, (unsigned long long)content[i]);
+    }
+}
+
+/* "name\tvalue\n" for everything that must be the same. NULL: out of memory. */
+static char *describe(const struct ck_train_options *o, const struct coke_dataset *data,
+                      const uint64_t *content)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    ck_share_put_options(f, coke_train_option_table(), o, ck_train_option_is_free);
+    ck_share_put_options(f, ck_train_option_table(), o, ck_train_option_is_free);
     fprintf(f, "oneDNN\t%s\n", ck_dnn_version());
     fprintf(f, "the number of images\t%lld\n", (long long)data->set->n);
     fprintf(f, "the list of images\t%016llx\n",
             (unsigned long long)ck_dataset_fingerprint(data->set));
+    put_content(f, data->set, content);
     fclose(f);
     return text;
 }
 
-int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
-                   const struct coke_dataset *data)
+int ck_ranks_check(struct ck_ranks *r, const struct ck_train_options *o,
+                   const struct coke_dataset *data, const uint64_t *content)
 {
     if (r->size == 1)
         return COKE_OK;
-    char *mine = describe(o, data);
+    char *mine = describe(o, data, content);
     int rc = mine ? ck_agree_text(r->group, mine) : ck_fail(COKE_ENOMEM, "out of memory");
     free(mine);
     return rc;
@@ -142,8 +157,8 @@ struct ck_reduce ck_ranks_reduce(struct ck_ranks *r, int absent)
 
 int ck_ranks_agree(struct ck_ranks *r, int *wish)
 {
-    int64_t wants[2] = {*wish && *wish != COKE_SAVE, *wish == COKE_SAVE};
+    int64_t wants[2] = {*wish && *wish != COKE_ANSWER_SAVE, *wish == COKE_ANSWER_SAVE};
     CK_RETURN_IF(ck_group_sum_i64(r->group, wants, 2));
-    *wish = wants[0] ? 1 : wants[1] ? COKE_SAVE : 0;
+    *wish = wants[0] ? 1 : wants[1] ? COKE_ANSWER_SAVE : 0;
     return COKE_OK;
 }

@@ -28,9 +28,10 @@ int ck_ranks_add_net(struct ck_ranks *r, const struct ck_net *net);
 void ck_ranks_release(struct ck_ranks *r);
 
 /* Options, data, versions and instruction sets must be the same everywhere; the process where
- * something is not fails, and says what. */
-int ck_ranks_check(struct ck_ranks *r, const struct coke_train_options *o,
-                   const struct coke_dataset *data);
+ * something is not fails, and says what. content [ck_content_count]: hashes of some images; not
+ * read by a process alone. */
+int ck_ranks_check(struct ck_ranks *r, const struct ck_train_options *o,
+                   const struct coke_dataset *data, const uint64_t *content);
 
 /* This process has n images of the step's batch. */
 int ck_ranks_count(struct ck_ranks *r, int64_t n);

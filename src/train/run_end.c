@@ -18,13 +18,13 @@ static int write_head(const struct ck_training *t, int h)
     int32_t *labels = ck_alloc_array((size_t)n, sizeof *labels);
     if (!labels)
         return COKE_ENOMEM;
-    CK_TRY(coke_kmeans_copy(km, COKE_KM_LABELS, labels, n));
+    CK_TRY(ck_kmeans_copy(km, COKE_ARRAY_LABELS, labels, n));
     snprintf(path, sizeof path, "%s/labels-h%d-k%lld.npy", t->run, h,
              (long long)ck_kmeans_k(km));
-    CK_TRY(ck_npy_write(path, CK_I32, 1, &n, labels, 1));
+    CK_TRY(ck_npy_write(path, CK_I32, 1, &n, labels, CK_FORCE_INSIDE));
     snprintf(path, sizeof path, "%s/centers-h%d-k%lld.npy", t->run, h,
              (long long)ck_kmeans_k(km));
-    CK_TRY(ck_npy_write(path, CK_F32, 2, shape, t->s.heads.center[h], 1));
+    CK_TRY(ck_npy_write(path, CK_F32, 2, shape, t->s.heads.center[h], CK_FORCE_INSIDE));
 done:
     ck_free(labels);
     return rc;
@@ -40,7 +40,7 @@ int ck_training_end(struct ck_training *t)
     CK_TRY(ck_encoder_save(&t->s.encoder, &state));
     CK_TRY(ck_checkpoint_add_images(&state, &t->s));
     snprintf(path, sizeof path, "%s/final.safetensors", t->run);
-    CK_TRY(ck_safetensors_write(path, &state, 1));
+    CK_TRY(ck_safetensors_write(path, &state, CK_FORCE_INSIDE));
 done:
     ck_state_release(&state);
     return rc;

@@ -2,14 +2,15 @@
  * lock that a training keeps there. */
 #include "train/run_files.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "data/data_options.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "train/checkpoint.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 
 /* ---- what a training writes ---- */
 
-int ck_run_write_config(const char *run, const struct coke_train_options *o)
+int ck_run_write_config(const char *run, const struct ck_train_options *o)
 {
     char path[CK_RUN_PATH];
     struct ck_writer w = {0};
@@ -31,12 +32,12 @@ int ck_run_write_config(const char *run, const struct coke_train_options *o)
     FILE *f = open_memstream(&text, &size);
     if (!f)
         CK_FAIL(COKE_ENOMEM, "out of memory");
-    rc = coke_options_print_json(coke_train_option_table(), o, f);
+    rc = ck_options_print_json(ck_train_option_table(), o, f);
     fclose(f);
     if (rc)
         goto done;
     snprintf(path, sizeof path, "%s/config.json", run);
-    CK_TRY(ck_writer_open(&w, path, 1));
+    CK_TRY(ck_writer_open(&w, path, CK_FORCE_INSIDE));
     CK_TRY(ck_writer_write(&w, text, size));
     CK_TRY(ck_writer_commit(&w));
 done:
@@ -45,7 +46,7 @@ done:
     return rc;
 }
 
-int ck_run_write_json(const char *run, const struct ck_dataset *set)
+int ck_run_write_json(const char *run, const struct ck_dataset *set, const char *init)
 {
     char path[CK_RUN_PATH];
     /* An absolute path holds for readers in other folders; "synthetic:" is not a path. */
@@ -56,9 +57,11 @@ int ck_run_write_json(const char *run, const struct ck_dataset *set)
     ck_json_put_text(&j, "data", whole ? whole : set->source);
     ck_json_put_int(&j, "images", set->n);
     ck_json_put_int(&j, "classes", set->classes);
-    ck_json_put_text(&j, "coke", coke_version());
+    if (init)
+        ck_json_put_text(&j, "init", init);
+    ck_json_put_text(&j, "coke", COKE_VERSION);
     snprintf(path, sizeof path, "%s/run.json", run);
-    CK_TRY(ck_json_write(&j, path, 1));
+    CK_TRY(ck_json_write(&j, path, CK_FORCE_INSIDE));
 done:
     ck_json_release(&j);
     free(whole);
@@ -73,9 +76,7 @@ int ck_run_lock(const char *run, int seconds, int *fd)
     const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
     char path[CK_RUN_PATH];
     snprintf(path, sizeof path, "%s/.lock", run);
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (*fd < 0)
-        return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
+    CK_RETURN_IF(ck_file_open_inside(path, 0, fd));
     for (int i = 0; flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
         if (i < 10 * seconds) {
             nanosleep(&pause, NULL);
@@ -100,58 +101,36 @@ int ck_run_link(const char *run, const char *from, const char *to)
     snprintf(b, sizeof b, "%s/%s", run, to);
     snprintf(temp, sizeof temp, "%s/.coke-link", run);
     unlink(temp);
-    if (link(a, temp) != 0 || rename(temp, b) != 0)
-        return ck_fail(COKE_EIO, "%s: %s", b, strerror(errno));
-    return COKE_OK;
+    if (link(a, temp) == 0 && rename(temp, b) == 0)
+        return COKE_OK;
+    int rc = ck_fail(COKE_EIO, "%s: %s", b, strerror(errno));
+    unlink(temp);
+    return rc;
 }
 
-static int is_checkpoint(const struct dirent *e)
-{
-    return strncmp(e->d_name, "checkpoint-", 11) == 0 && strstr(e->d_name, ".safetensors");
-}
-
-static int is_weights(const struct dirent *e)
-{
-    return is_checkpoint(e) || strcmp(e->d_name, "last.safetensors") == 0 ||
-           strcmp(e->d_name, "best.safetensors") == 0 ||
-           strcmp(e->d_name, "final.safetensors") == 0;
-}
-
-/* Temporary files of ck_writer, before they are renamed. */
+/* Temporary files of ck_writer, before they are renamed: .coke-0123456789abcdef.tmp; and that
+ * of ck_run_link. */
 static int is_unfinished(const struct dirent *e)
 {
-    return strncmp(e->d_name, ".coke-", 6) == 0 && strstr(e->d_name, ".tmp");
-}
-
-/* Removes the files that `is` accepts, but for the last `keep` by name. */
-static void remove_files(const char *run, int (*is)(const struct dirent *), int64_t keep)
-{
-    struct dirent **list;
-    char path[CK_RUN_PATH];
-    int n = scandir(run, &list, is, alphasort);
-    for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof path, "%s/%s", run, list[i]->d_name);
-        if (i < n - keep)
-            unlink(path);
-        free(list[i]);
-    }
-    if (n >= 0)
-        free(list);
-}
-
-void ck_run_remove_old(const char *run, int64_t keep)
-{
-    remove_files(run, is_checkpoint, keep); /* names sort by age */
-}
-
-void ck_run_remove_all(const char *run)
-{
-    remove_files(run, is_weights, 0);
+    const char *name = e->d_name;
+    if (strcmp(name, ".coke-link") == 0)
+        return 1;
+    return strncmp(name, ".coke-", 6) == 0 && strspn(name + 6, "0123456789abcdef") == 16 &&
+           strcmp(name + 22, ".tmp") == 0;
 }
 
 void ck_run_remove_unfinished(const char *run)
 {
-    remove_files(run, is_unfinished, 0);
+    struct dirent **list;
+    char path[CK_RUN_PATH];
+    int n = scandir(run, &list, is_unfinished, NULL);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", run, list[i]->d_name);
+        unlink(path);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
 }
 
 /* ---- reading ---- */
@@ -230,7 +209,7 @@ done:
 
 static int read_encoder(struct ck_run *r, const struct ck_state *s)
 {
-    struct coke_encoder_options o;
+    struct ck_encoder_options o;
     CK_RETURN_IF(ck_encoder_options_from(&o, s, r->weights));
     CK_RETURN_IF(ck_encoder_init(&r->encoder, &o));
     r->encoder_ready = 1;
@@ -248,26 +227,50 @@ static int read_source(struct ck_run *r, const char *run)
     return ck_json_read_text(path, "data", r->data, sizeof r->data);
 }
 
-/* Parses up to CK_MAX_CHANNELS numbers separated by commas; returns how many, 0 = invalid. */
+/* Parses up to CK_MAX_CHANNELS numbers separated by commas, to the end of the text; returns how
+ * many, 0 = invalid. */
 static int read_list(const char *text, float *out)
 {
     int n = 0;
     char *end;
-    while (text && n < CK_MAX_CHANNELS) {
-        out[n++] = strtof(text, &end);
+    while (text && n < CK_MAX_CHANNELS && !isspace((unsigned char)*text)) {
+        out[n++] = (float)ck_parse_double(text, &end);
         if (end == text)
             return 0;
+        if (!*end)
+            return n;
         text = *end == ',' ? end + 1 : NULL;
     }
-    return n;
+    return 0;
+}
+
+/* Files of other programs and of earlier versions do not say what showed through. */
+static int read_background(struct ck_run *r, const struct ck_state *s)
+{
+    const char *text = ck_state_meta(s, "image.background");
+    float color[CK_MAX_CHANNELS];
+    r->knows_background = text != NULL;
+    if (!text || strcmp(text, "none") == 0)
+        return COKE_OK;
+    int good = read_list(text, color) == 3;
+    r->background.composite = 1;
+    for (int c = 0; c < 3 && good; c++) {
+        good = color[c] >= 0 && color[c] <= 255;
+        r->background.color[c] = good ? (uint8_t)color[c] : 0;
+    }
+    return good ? COKE_OK
+                : ck_fail(COKE_EFORMAT, "%s: metadata image.background is not a colour",
+                          r->weights);
 }
 
 /* Reads what ck_checkpoint_add_images wrote; files of other programs may lack it. */
 static int read_images(struct ck_run *r, const struct ck_state *s)
 {
-    const char *size = ck_state_meta(s, "image.size"), *mean = ck_state_meta(s, "image.mean");
+    const char *mean = ck_state_meta(s, "image.mean");
     int good = 1;
-    r->view_size = size ? strtoll(size, NULL, 10) : 0;
+    r->view_size = 0;
+    if (ck_state_meta(s, "image.size") && ck_state_meta_int(s, "image.size", &r->view_size))
+        return ck_fail_prefix(COKE_EFORMAT, "%s: ", r->weights);
     r->normed = read_list(mean, r->mean);
     if (mean)
         good = r->normed == r->encoder.o.channels &&
@@ -294,24 +297,34 @@ int ck_run_refuse(const struct ck_state *s, const char *path)
     return ck_fail(COKE_EFORMAT, "%s is a '%s' file without an encoder", path, format);
 }
 
+static int read_epoch(struct ck_run *r, const struct ck_state *s)
+{
+    if (ck_state_meta_int(s, "epoch", &r->epoch))
+        return ck_fail_prefix(COKE_EFORMAT, "%s: ", r->weights);
+    if (r->epoch < 0 || r->epoch > r->o.epochs)
+        return ck_fail(COKE_EFORMAT, "%s: metadata 'epoch' is %lld, not within 0..%lld",
+                       r->weights, (long long)r->epoch, (long long)r->o.epochs);
+    return COKE_OK;
+}
+
 int ck_run_open(struct ck_run *r, const char *path, int best)
 {
     struct ck_state s = {0};
     int is_run = 0, rc = COKE_OK;
     memset(r, 0, sizeof *r);
     r->epoch = -1;
-    r->o = coke_train_options_default();
+    r->o = ck_train_options_default();
     CK_TRY(find_weights(r, path, best, &is_run));
     CK_TRY(ck_safetensors_read(r->weights, &s));
     CK_TRY(ck_run_refuse(&s, r->weights));
     if (ck_checkpoint_is(&s)) {
-        const char *epoch = ck_state_meta(&s, "epoch");
         CK_TRY(ck_checkpoint_options(&s, &r->o, r->weights));
-        r->epoch = epoch ? strtoll(epoch, NULL, 10) : -1;
+        CK_TRY(read_epoch(r, &s));
         r->has_options = 1;
     }
     CK_TRY(read_encoder(r, &s));
     CK_TRY(read_images(r, &s));
+    CK_TRY(read_background(r, &s));
     r->o.encoder = r->encoder.o;
     CK_TRY(read_heads(r, &s));
     if (is_run)
@@ -326,7 +339,7 @@ done:
 void ck_run_close(struct ck_run *r)
 {
     for (int i = 0; i < COKE_MAX_HEADS; i++)
-        coke_kmeans_free(r->head[i]);
+        ck_kmeans_free(r->head[i]);
     if (r->encoder_ready)
         ck_encoder_release(&r->encoder);
     memset(r, 0, sizeof *r);

@@ -17,9 +17,11 @@ struct ck_run {
     int64_t view_size;         /* side of the (large) views in training; 0 = unknown */
     int normed;                /* channels of mean and std; 0 = unknown */
     float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS]; /* of the pixels in training */
-    int64_t epoch;                                     /* complete epochs; -1 = unknown */
-    int has_options; /* o is of the training; else defaults except o.encoder */
-    struct coke_train_options o;
+    int knows_background;
+    struct ck_background background; /* of transparent pixels in training */
+    int64_t epoch;                   /* complete epochs; -1 = unknown */
+    int has_options;                 /* o is of the training; else defaults except o.encoder */
+    struct ck_train_options o;
     struct coke_encoder encoder;
     int encoder_ready;
     int heads; /* 0 = an encoder alone */
@@ -50,16 +52,12 @@ enum ck_folder ck_folder_kind(const char *path);
 int ck_run_lock(const char *run, int seconds, int *fd);
 
 /* config.json: the options, as --config reads them. run.json: source and size of the data set.
- * Both are written atomically and replace older ones. */
-int ck_run_write_config(const char *run, const struct coke_train_options *o);
-int ck_run_write_json(const char *run, const struct ck_dataset *set);
+ * Both are written atomically and replace older ones, but not symbolic links. */
+int ck_run_write_config(const char *run, const struct ck_train_options *o);
+int ck_run_write_json(const char *run, const struct ck_dataset *set, const char *init);
 
 /* Gives the file `from` of the run the second name `to`, atomically replacing an older one. */
 int ck_run_link(const char *run, const char *from, const char *to);
-/* Remove all checkpoints but the newest `keep`; or all weights of a run to overwrite, so that
- * they are not taken for those of the new one. Best effort. */
-void ck_run_remove_old(const char *run, int64_t keep);
-void ck_run_remove_all(const char *run);
 /* Removes temporary files of a killed process, which may be as large as a checkpoint. */
 void ck_run_remove_unfinished(const char *run);
 

@@ -1,7 +1,9 @@
 /* run_use.c - applies a trained encoder to images: which weights, and how images are prepared.
  */
 #include "train/run_use.h"
+#include "cluster/kmeans.h"
 #include "core/error.h"
+#include "core/mem.h"
 #include "core/option.h"
 #include "core/workers.h"
 #include "io/weights.h"
@@ -13,34 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define ROW(type, field, name, def, min, max, choices, help)                                   \
-    CK_OPT(type, struct coke_use_options, field, name, def, min, max, choices, help)
-
-static const struct coke_option rows[] = {
-    ROW(COKE_OPT_FLAG, best, "best", 0, 0, 1, NULL,
-        "of a run folder the best checkpoint instead of the last"),
-    ROW(COKE_OPT_INT, size, "size", 0, 0, 4096, "auto",
-        "side of the images that the encoder sees; auto: as in its training"),
-    ROW(COKE_OPT_CHOICE, normalize, "normalize", 0, 0, 3, "auto|imagenet|cifar10|half",
-        "mean and deviation taken from the pixels; auto: as in its training"),
-    ROW(COKE_OPT_CHOICE, bad, "bad", 0, 0, 1, "error|skip",
-        "images that cannot be read, rows that are no vectors: stop, or leave them out"),
-};
-
-const struct coke_option_table *coke_use_option_table(void)
-{
-    static const struct coke_option_table t = {rows, sizeof rows / sizeof rows[0],
-                                               sizeof(struct coke_use_options)};
-    return &t;
-}
-
-struct coke_use_options coke_use_options_default(void)
-{
-    struct coke_use_options o;
-    coke_options_default(coke_use_option_table(), &o);
-    return o;
-}
-
 /* ---- weights of other programs ---- */
 
 /* As ck_run_open, for a file that holds only a backbone: no options, epoch or heads. */
@@ -51,7 +25,7 @@ static int open_foreign(struct ck_run *r, const struct ck_state *s, const char *
     int rc = COKE_OK;
     memset(r, 0, sizeof *r);
     r->epoch = -1;
-    r->o = coke_train_options_default();
+    r->o = ck_train_options_default();
     snprintf(r->weights, sizeof r->weights, "%s", path);
     CK_TRY(ck_foreign_load(&r->encoder, s, path, &o, note));
     r->encoder_ready = 1;
@@ -76,12 +50,12 @@ static int inspect(const char *path, struct ck_state *s, int *ours)
     return rc;
 }
 
-int ck_use_open(struct ck_run *r, const char *path, const struct coke_use_options *o)
+int ck_use_open(struct ck_run *r, const char *path, const struct ck_use_options *o)
 {
     struct ck_state s = {0};
     int ours = 1, rc = COKE_OK;
     memset(r, 0, sizeof *r);
-    CK_TRY(ck_options_check(coke_use_option_table(), o));
+    CK_TRY(ck_options_check(ck_use_option_table(), o));
     CK_TRY(inspect(path, &s, &ours));
     CK_TRY(ck_run_refuse(&s, path));
     if (o->best && s.ntensors)
@@ -114,10 +88,10 @@ int ck_use_is_run(const char *path)
 enum { SMALL_PICTURE = 64, SMALL_BATCH = 64, LARGE_BATCH = 16 };
 
 int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
-                  const struct coke_use_options *o, struct ck_recipe *out)
+                  const struct ck_use_options *o, struct ck_recipe *out)
 {
-    struct coke_view_options v = r->o.loader.view;
-    int normalize = o->normalize ? o->normalize : r->o.loader.normalize;
+    struct ck_view_options v = r->o.loader.view;
+    int given = o->normalize.n || o->normalize.word != CK_NORM_AUTO;
     int64_t channels = r->encoder.o.channels;
     if (d->set->n < 0)
         return ck_fail(COKE_EUSAGE,
@@ -132,23 +106,25 @@ int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
                        channels == 1   ? "; channels=1 makes them grey"
                        : channels == 3 ? "; channels=3 makes them colour"
                                        : "");
-    if (v.recipe == COKE_RECIPE_AUTO && r->view_size)
-        v.recipe = r->view_size <= SMALL_PICTURE ? COKE_RECIPE_CIFAR : COKE_RECIPE_DOUBLE;
+    if (v.recipe == CK_RECIPE_AUTO && r->view_size)
+        v.recipe = r->view_size <= SMALL_PICTURE ? CK_RECIPE_CIFAR : CK_RECIPE_DOUBLE;
     if (o->size)
         v.size = o->size;
     else if (r->view_size)
         v.size = r->view_size;
     else if (d->set->width == d->set->height && d->set->width <= SMALL_PICTURE)
         v.size = d->set->width; /* 0: the recipe's */
-    int rc = ck_recipe_init(out, d, &v, normalize);
-    if (!rc && !o->normalize && r->normed) {
+    int rc = ck_recipe_init(out, d, &v, given ? &o->normalize : &r->o.loader.normalize);
+    if (!rc && !given && r->normed) {
         memcpy(out->mean, r->mean, sizeof out->mean);
         memcpy(out->std, r->std, sizeof out->std);
     }
+    if (!d->o.background.n && d->o.background.word == CK_BACKGROUND_AUTO && r->knows_background)
+        out->background = r->background;
     return rc;
 }
 
-int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct coke_use_options *o,
+int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_use_options *o,
                     struct ck_features **out)
 {
     struct ck_recipe like;
@@ -158,4 +134,57 @@ int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct coke_
     while (batch < 4 * ck_threads()) /* enough images for every decoding thread */
         batch *= 2;
     return ck_features_new(out, &r->encoder, d, &like, batch);
+}
+
+/* ---- on the heap, for the caller ---- */
+
+int ck_use_new(struct coke_run **out, const char *path, const struct ck_use_options *options)
+{
+    struct coke_run *r = ck_calloc_array(1, sizeof *r);
+    *out = NULL;
+    if (!r)
+        return COKE_ENOMEM;
+    r->o = *options;
+    int rc = ck_use_open(&r->r, path, options);
+    if (rc)
+        ck_free(r);
+    else
+        *out = r;
+    return rc;
+}
+
+void ck_use_free(struct coke_run *r)
+{
+    if (r)
+        ck_run_close(&r->r);
+    ck_free(r);
+}
+
+int32_t ck_use_image_size(const struct coke_run *r, struct coke_dataset *d)
+{
+    struct ck_recipe like;
+    return ck_use_recipe(&r->r, d, &r->o, &like) == COKE_OK ? like.view[0].width : 0;
+}
+
+int64_t ck_use_clusters(const struct coke_run *r, int h)
+{
+    return h >= 0 && h < r->r.heads ? ck_kmeans_k(r->r.head[h]) : 0;
+}
+
+int ck_use_match(const struct coke_run *r, int32_t classes)
+{
+    for (int h = 0; h < r->r.heads; h++)
+        if (ck_use_clusters(r, h) == classes)
+            return h;
+    return -1;
+}
+
+int ck_use_check_heads(const struct coke_run *r)
+{
+    if (r->r.heads > 0)
+        return COKE_OK;
+    return ck_fail(COKE_EUSAGE,
+                   "%s has no clusters, it is an encoder alone; name the folder of the run or "
+                   "one of its checkpoints",
+                   r->r.weights);
 }

@@ -7,25 +7,31 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/mem.h"
+#include "data/content.h"
 #include "data/loader.h"
 
 #include <string.h>
 
 /* What ck_train_options_check cannot know: the sizes of the data set and the group. */
-static int check_against_data(const struct coke_train_options *o, const struct coke_dataset *d)
+static int check_against_data(const struct ck_train_options *o, const struct coke_dataset *d)
 {
     int64_t n = d->set->n;
     int size = ck_group_size(ck_group());
     if (o->loader.batch < size)
-        return ck_fail(COKE_EUSAGE, "batch: %lld images are too few for %d processes",
+        return ck_fail(COKE_EUSAGE,
+                       "batch: %lld images are too few for %d processes; set a larger batch",
                        (long long)o->loader.batch, size);
     if (o->loader.batch > n)
-        return ck_fail(COKE_EUSAGE, "batch: %lld is more than the %lld images of %s",
-                       (long long)o->loader.batch, (long long)n, d->set->source);
+        return ck_fail(
+            COKE_EUSAGE,
+            "batch: %lld is more than the %lld images of %s; set a smaller batch, or auto",
+            (long long)o->loader.batch, (long long)n, d->set->source);
     for (int i = 0; i < o->k.n; i++)
         if (o->k.v[i] > n)
-            return ck_fail(COKE_EUSAGE, "k: %d clusters are more than the %lld images of %s",
-                           o->k.v[i], (long long)n, d->set->source);
+            return ck_fail(
+                COKE_EUSAGE,
+                "k: %d clusters are more than the %lld images of %s; set a smaller k",
+                o->k.v[i], (long long)n, d->set->source);
     return COKE_OK;
 }
 
@@ -33,15 +39,12 @@ static int check_against_data(const struct coke_train_options *o, const struct c
  * the encoder say. The optimizer borrows the parameters of the encoder. */
 static int make_encoder(struct ck_session *s)
 {
-    struct ck_optimizer_options oo = ck_optimizer_options_default();
     s->o.encoder.channels = s->data->channels;
     s->o.encoder.seed = s->o.loader.view.seed;
     CK_RETURN_IF(ck_encoder_init(&s->encoder, &s->o.encoder));
     s->encoder_ready = 1;
-    oo.kind = s->o.optimizer == COKE_SGD ? CK_SGD : CK_LARS;
-    oo.momentum = s->o.momentum;
-    oo.weight_decay = s->o.weight_decay;
-    return ck_optimizer_new(&s->optimizer, s->encoder.net.param, s->encoder.net.nparams, &oo);
+    return ck_optimizer_new(&s->optimizer, s->encoder.net.param, s->encoder.net.nparams,
+                            &s->o.optimizer);
 }
 
 /* A zero image, as large as the largest view. */
@@ -61,10 +64,10 @@ static int make_buffers(struct ck_session *s)
     size_t rows = (size_t)s->views * (size_t)s->max_local * (size_t)s->dim;
     s->proj = ck_alloc_array(rows, sizeof(float));
     s->grad_proj = ck_alloc_array(rows, sizeof(float));
-    s->features = ck_alloc_array((size_t)s->max_batch * (size_t)s->dim, sizeof(float));
+    s->projections = ck_alloc_array((size_t)s->max_batch * (size_t)s->dim, sizeof(float));
     s->feature_sum = ck_calloc_array((size_t)s->dim, sizeof(double));
     s->ids = ck_alloc_array((size_t)s->max_batch, sizeof *s->ids);
-    if (!s->proj || !s->grad_proj || !s->features || !s->feature_sum || !s->ids)
+    if (!s->proj || !s->grad_proj || !s->projections || !s->feature_sum || !s->ids)
         return COKE_ENOMEM;
     if (s->ranks.size > 1) {
         s->blank = make_blank(ck_loader_recipe(s->loader));
@@ -81,37 +84,39 @@ static int make_buffers(struct ck_session *s)
 /* Sized for the largest part of a batch, which is all of this rank's images. */
 static int make_loss(struct ck_session *s)
 {
-    struct ck_loss_options lo = {s->o.temperature, s->o.alpha, s->o.beta, s->o.large_weight};
     int64_t k[COKE_MAX_HEADS];
     for (int i = 0; i < s->o.k.n; i++)
         k[i] = s->o.k.v[i];
     struct ck_loss_shape shape = {s->views, s->max_local, s->dim, s->o.k.n, k};
-    return ck_loss_new(&s->loss, &shape, &lo);
+    return ck_loss_new(&s->loss, &shape, &s->o.loss);
 }
 
-static enum ck_clusters_move choose_move(const struct coke_train_options *o)
+static enum ck_clusters_move choose_move(const struct ck_train_options *o)
 {
-    int current = o->labels == COKE_CURRENT || o->centers == COKE_CURRENT;
+    int current = o->labels == CK_COUPLING_CURRENT || o->centers == CK_COUPLING_CURRENT;
     return current ? CK_MOVE_BEFORE_LOSS : CK_MOVE_AFTER_LOSS;
 }
 
 int ck_session_init(struct ck_session *s, struct coke_dataset *data,
-                    const struct coke_train_options *o)
+                    const struct ck_train_options *o)
 {
     memset(s, 0, sizeof *s);
     s->o = *o;
+    s->o.accumulate = o->accumulate > 0 ? o->accumulate : 1;
     s->data = data;
     s->dim = (int)o->encoder.dim;
     CK_RETURN_IF(ck_train_options_check(o));
     s->max_batch = o->loader.batch + 1; /* the last batch may take one image more */
     CK_RETURN_IF(ck_ranks_init(&s->ranks));
-    CK_RETURN_IF(ck_ranks_check(&s->ranks, o, data));
+    if (s->ranks.size > 1)
+        CK_RETURN_IF(ck_session_read_content(s));
+    CK_RETURN_IF(ck_ranks_check(&s->ranks, o, data, s->content));
     CK_RETURN_IF(check_against_data(o, data));
     s->o.loader.rank = s->ranks.rank;
     s->o.loader.ranks = s->ranks.size;
     s->max_local = (s->max_batch + s->ranks.size - 1) / s->ranks.size;
-    CK_RETURN_IF(coke_loader_new(&s->loader, data, &s->o.loader));
-    s->steps = coke_loader_steps(s->loader);
+    CK_RETURN_IF(ck_loader_new(&s->loader, data, &s->o.loader));
+    s->steps = ck_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
     s->large = s->views > 1 ? 2 : 1;
     s->move = choose_move(o);
@@ -128,7 +133,7 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
  * its threads use the data set. */
 void ck_session_release(struct ck_session *s)
 {
-    coke_loader_free(s->loader);
+    ck_loader_free(s->loader);
     for (int p = 0; p < CK_PLAN_SETS; p++)
         for (int v = 0; v < COKE_MAX_VIEWS; v++)
             ck_plan_free(s->plans[p].plan[v]);
@@ -141,12 +146,22 @@ void ck_session_release(struct ck_session *s)
     ck_free(s->pred);
     ck_free(s->grad_proj);
     ck_free(s->grad_pred);
-    ck_free(s->features);
+    ck_free(s->projections);
     ck_free(s->feature_sum);
+    ck_free(s->content);
     ck_free(s->ids);
     ck_free(s->blank);
     ck_ranks_release(&s->ranks);
     memset(s, 0, sizeof *s);
+}
+
+int ck_session_read_content(struct ck_session *s)
+{
+    if (s->content)
+        return COKE_OK;
+    s->content =
+        ck_calloc_array((size_t)ck_content_count(s->data->set) + 1, sizeof *s->content);
+    return s->content ? ck_content_hash(s->data->set, s->content) : COKE_ENOMEM;
 }
 
 uint64_t ck_session_hash(const struct ck_session *s)
@@ -172,11 +187,11 @@ static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, in
     r.n = n;
     r.h = b->height[v];
     r.w = b->width[v];
-    r.dtype = s->o.precision == COKE_BF16 ? CK_BF16 : CK_F32;
+    r.dtype = s->o.precision == CK_PRECISION_BF16 ? CK_BF16 : CK_F32;
     r.train = r.backward = 1;
-    r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_PROJ];
+    r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[COKE_OUTPUT_PROJ];
     if (s->pred)
-        r.want[r.nwant++] = r.seed[r.nseed++] = s->encoder.node[COKE_PRED];
+        r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[COKE_OUTPUT_PRED];
     return ck_plan_new(out, &s->encoder.net, &r);
 }
 

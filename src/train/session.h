@@ -23,6 +23,8 @@ struct ck_plans {
     struct ck_plan *plan[COKE_MAX_VIEWS];
 };
 
+/* Sizes in use: a full batch and the last one of an epoch, and with accumulation or several
+ * ranks one size more of each. */
 enum { CK_PLAN_SETS = 4 };
 
 /* When a learning step moves the clusters. Labels or centers of the current step must exist
@@ -30,7 +32,7 @@ enum { CK_PLAN_SETS = 4 };
 enum ck_clusters_move { CK_MOVE_AFTER_LOSS, CK_MOVE_BEFORE_LOSS };
 
 struct ck_session {
-    struct coke_train_options o;
+    struct ck_train_options o;
     struct coke_dataset *data; /* borrowed: must outlive the session */
     struct ck_ranks ranks;
     struct coke_loader *loader;
@@ -41,7 +43,7 @@ struct ck_session {
     struct ck_heads heads;
     enum ck_clusters_move move;
     struct ck_loss *loss;
-    int views, large; /* large: the first one or two views, whose features are clustered */
+    int views, large; /* large: the first one or two views, whose projections are clustered */
     int dim;
     int64_t max_batch; /* images of a batch of all ranks, at most */
     int64_t max_local; /* images of this process's part of a batch, at most */
@@ -51,10 +53,11 @@ struct ck_session {
     /* Buffers of a step. */
     float *proj, *pred;           /* [views][part][dim]; pred NULL = no predictor */
     float *grad_proj, *grad_pred; /* the same shapes */
-    float *features;              /* [max_batch][dim] to cluster, of all ranks */
+    float *projections;           /* [max_batch][dim] to cluster, of all ranks */
     int64_t *ids;                 /* [max_batch] images of the batch of all ranks */
     float *blank;        /* a zero image for ranks without images; NULL = one process */
     double *feature_sum; /* [dim] over this epoch; the loop resets it, checkpoints keep it */
+    uint64_t *content;   /* [ck_content_count] hashes of images; NULL = not read yet */
 };
 
 /* What a step did. */
@@ -63,11 +66,14 @@ struct ck_step {
     double rate, loss;           /* loss: mean over the images of all ranks */
 };
 
-/* Validates the options against the data and the group and builds all parts. Collective. Call
- * ck_session_release in any case: after a failure *s holds what was built so far. */
+/* Validates the options against the data and the group and builds all parts. The batch must be
+ * chosen (train/batch_choice.h). Collective. Call ck_session_release in any case: after a failure *s holds what was built so far. */
 int ck_session_init(struct ck_session *s, struct coke_dataset *data,
-                    const struct coke_train_options *o);
+                    const struct ck_train_options *o);
 void ck_session_release(struct ck_session *s);
+
+/* Reads samples of the images into s->content, unless it has. */
+int ck_session_read_content(struct ck_session *s);
 
 /* The plans for n images of the sizes of b, compiled unless cached; the least recently used set
  * makes room. *out belongs to the session and is valid until the next call. */

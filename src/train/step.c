@@ -40,17 +40,17 @@ static int64_t image_floats(const struct coke_batch *b, int v)
     return (int64_t)b->channels * b->width[v] * b->height[v];
 }
 
-/* The features to cluster: the projection, or the mean over the two large views. */
-static void take_features(struct ck_session *s, struct part part)
+/* The projections to cluster: those of the large view, or the means over both. */
+static void take_projections(struct ck_session *s, struct part part)
 {
-    float *to = s->features + (s->ranks.first + part.from) * s->dim;
+    float *to = s->projections + (s->ranks.first + part.from) * s->dim;
     const float *a = s->proj, *b = s->proj + part.n * s->dim;
     for (int64_t i = 0; i < part.n * s->dim; i++)
         to[i] = s->large == 1 ? a[i] : 0.5f * (a[i] + b[i]);
 }
 
 /* Runs the encoder forward, once per view: unit vectors in s->proj, s->pred [views][n][dim],
- * which replace those of the part before, and the part's rows of s->features. Collective. */
+ * which replace those of the part before, and the part's rows of s->projections. Collective. */
 static int encode(struct ck_session *s, const struct coke_batch *b, struct part *part)
 {
     size_t bytes = (size_t)(part->n * s->dim) * sizeof(float);
@@ -62,15 +62,16 @@ static int encode(struct ck_session *s, const struct coke_batch *b, struct part 
         ck_plan_synchronise(plan, s->ranks.size > 1 ? &reduce : NULL);
         CK_RETURN_IF(ck_plan_forward(plan, x));
         int64_t at = v * part->n * s->dim;
-        memcpy(s->proj + at, ck_plan_vector(plan, s->encoder.node[COKE_PROJ]), bytes);
+        memcpy(s->proj + at, ck_plan_vector(plan, s->encoder.node[COKE_OUTPUT_PROJ]), bytes);
         if (s->pred)
-            memcpy(s->pred + at, ck_plan_vector(plan, s->encoder.node[COKE_PRED]), bytes);
+            memcpy(s->pred + at, ck_plan_vector(plan, s->encoder.node[COKE_OUTPUT_PRED]),
+                   bytes);
     }
-    take_features(s, *part);
+    take_projections(s, *part);
     return COKE_OK;
 }
 
-/* Moves the clusters. Every rank gathers the ids and features of the whole batch, assigns
+/* Moves the clusters. Every rank gathers the ids and projections of the whole batch, assigns
  * labels to its own images, and moves the centers by all of them, so that all ranks keep the
  * same clusters. current_labels: these labels become the targets of the loss. Collective. */
 static int cluster(struct ck_session *s, const struct coke_batch *b, int current_labels)
@@ -79,10 +80,10 @@ static int cluster(struct ck_session *s, const struct coke_batch *b, int current
     struct ck_share share = ck_ranks_share(r);
     memcpy(s->ids + r->first, b->index, (size_t)b->n * sizeof *s->ids);
     CK_RETURN_IF(ck_ranks_gather(r, s->ids, sizeof *s->ids));
-    CK_RETURN_IF(ck_ranks_gather(r, s->features, (size_t)s->dim * sizeof(float)));
+    CK_RETURN_IF(ck_ranks_gather(r, s->projections, (size_t)s->dim * sizeof(float)));
     for (int64_t i = 0; i < r->total * s->dim; i++)
-        s->feature_sum[i % s->dim] += (double)s->features[i];
-    return ck_heads_update(&s->heads, s->features, s->ids, r->total, current_labels,
+        s->feature_sum[i % s->dim] += (double)s->projections[i];
+    return ck_heads_update(&s->heads, s->projections, s->ids, r->total, current_labels,
                            r->size > 1 ? &share : NULL);
 }
 
@@ -91,7 +92,7 @@ static int cluster(struct ck_session *s, const struct coke_batch *b, int current
 /* Sums over the images of a step: the loss, then loss and accuracy of each head. */
 enum { SUMS = 1 + 2 * COKE_MAX_HEADS };
 
-/* The targets of a part, which begins at instance ranks.first + part.from of the batch. */
+/* The targets of a part, which begins at image ranks.first + part.from of the batch. */
 static void slice_targets(const struct ck_session *s, struct part part, struct ck_targets *out)
 {
     for (int h = 0; h < s->heads.n; h++) {
@@ -209,7 +210,7 @@ static int learn_step(struct ck_session *s, const struct coke_batch *b, double r
                       double *sums)
 {
     int64_t parts = count_parts(s);
-    int current_labels = s->o.labels == COKE_CURRENT;
+    int current_labels = s->o.labels == CK_COUPLING_CURRENT;
     begin_gradients(s);
     if (!current_labels)
         ck_heads_read(&s->heads, b->index, b->n, s->ranks.first, 0);

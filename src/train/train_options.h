@@ -1,20 +1,61 @@
-/* train_options.h - what training needs to know, checked and completed. */
+/* train_options.h - the options of a training, checked and completed. */
 #ifndef CK_TRAIN_OPTIONS_H
 #define CK_TRAIN_OPTIONS_H
 
-#include "coke.h"
+#include "cluster/kmeans_options.h"
+#include "data/data_options.h"
+#include "nn/nn_options.h"
+
+/* Which labels or centers the loss uses: those of the last epoch, or the present ones. */
+enum ck_coupling { CK_COUPLING_LAST, CK_COUPLING_CURRENT };
+/* The step of the duals in proportion to k, or the same for all heads. */
+enum ck_eta_mode { CK_ETA_MODE_SCALED, CK_ETA_MODE_SHARED };
+
+struct ck_train_options {
+    struct ck_dataset_options data;
+    struct ck_loader_options loader;
+    struct ck_encoder_options encoder;
+    struct ck_ints k;                /* clusters of each head */
+    struct ck_kmeans_options kmeans; /* of every head; n, k and dim are set per head */
+    struct ck_loss_options loss;
+    struct ck_optimizer_options optimizer;
+    int32_t eta_mode;        /* enum ck_eta_mode: in proportion to k, or the same for all */
+    int64_t epochs;          /* including epoch 0, which only clusters */
+    double alpha_start;      /* alpha decreases from this ... */
+    double alpha_until;      /* ... linearly until this fraction of the epochs */
+    int32_t labels, centers; /* enum ck_coupling: of the loss */
+    int32_t keep_best;
+    double rate;
+    int64_t warmup;     /* epochs; -1 = chosen */
+    int64_t accumulate; /* 0 = chosen, as loader.batch: train/batch_choice.h */
+    int32_t precision;  /* enum ck_precision */
+    int64_t monitor;    /* epochs between evaluations of k-NN, ACC, NMI, ARI; 0 = never */
+    int64_t save_epochs, save_steps; /* checkpoint intervals; 0 = not by these */
+    double save_minutes;
+    const char *init; /* weights to start from; NULL = random */
+    int64_t keep;     /* checkpoints that are kept beside last and best */
+};
+
+const struct ck_option_table *ck_train_option_table(void);
+struct ck_train_options ck_train_options_default(void);
+
+/* Presets by number, NULL after the last. */
+const char *ck_train_preset_name(int i);
+const char *ck_train_preset_about(int i);
+/* Sets the options that the preset names; the others stay. */
+int ck_train_preset(struct ck_train_options *options, const char *name);
 
 /* Everything that can be wrong before a file is opened. */
-int ck_train_options_check(const struct coke_train_options *o);
+int ck_train_options_check(const struct ck_train_options *o);
 
 /* May change between two processes of one training. */
 int ck_train_option_is_free(const char *name);
 
 /* The peak learning rate, and the step of the duals of head h for n images: as given, or chosen
  * from other options. */
-double ck_train_rate(const struct coke_train_options *o);
-double ck_train_eta(const struct coke_train_options *o, int64_t n, int h);
+double ck_train_rate(const struct ck_train_options *o);
+double ck_train_eta(const struct ck_train_options *o, int64_t n, int h);
 /* The weight of the label in the targets of epoch `epoch`. */
-double ck_train_alpha(const struct coke_train_options *o, int64_t epoch);
+double ck_train_alpha(const struct ck_train_options *o, int64_t epoch);
 
 #endif

@@ -19,6 +19,7 @@ struct ck_training {
     int writer;
     struct ck_session s;
     struct ck_position at;
+    struct ck_run_names names; /* files that the run wrote (writer) */
     struct ck_saver saver;
     int lock;                   /* descriptor of the run's lock, -1 = none (writer) */
     struct ck_journal journal;  /* (writer) */
@@ -37,6 +38,9 @@ int64_t ck_training_steps(const struct ck_training *t);
 /* Fails if the ranks hold different weights, centers or labels. Collective. */
 int ck_training_check_ranks(struct ck_training *t, const char *when);
 
+/* run_begin.c: refuses a folder with files of others, before anything is written or built.
+ * Writer only; o as the caller of the training gave them. */
+int ck_training_check_folder(const struct ck_training *t, const struct ck_train_options *o);
 /* run_begin.c: makes or resumes the run: folder, lock, checkpoint, journal. Collective. */
 int ck_training_begin(struct ck_training *t);
 /* run_end.c: writes labels, centers and the final encoder. Writer only. */

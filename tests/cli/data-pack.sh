@@ -5,7 +5,11 @@ for c in ("cat", "dog"):
     for i in range(3):
         photo("set/%s/%d.v%d.png" % (c, i, i), 300, 200, seed=i)
 P
-coke data pack set -o out/x --size 100 2>err && exit 1 # there is no folder out
+coke data pack set -o new/dir/x --size 100 -q || exit 1
+[ -f new/dir/x-000000.tar ] || exit 1
+mkdir bad && echo no >bad/x.png
+coke data pack bad -o other/dir/x -q 2>err && exit 1
+[ ! -e other ] || exit 1 # folders made for nothing are removed
 mkdir shards
 coke data pack set -o shards/x --size 100 --shard-size 10000 -q || exit 1
 coke data pack set -o shards/x -q 2>err
@@ -29,4 +33,4 @@ for name in sorted(os.listdir("shards")):
 assert len(names) == 12, names
 assert all(n.split("/")[-1].count(".") == 1 for n in names), names
 P
-rm -rf out
+rm -rf new

@@ -1,2 +1,2 @@
 # shellcheck shell=bash
-coke train synthetic:n=100 -o out -k 10
+coke train synthetic:n=100 -o out -k 10 --batch 256

@@ -15,12 +15,11 @@ try -k 5 --stage 3 --recipe cifar
 try -k 5 --stage 500
 try -k 5 --accumulate 30
 try -k 5 --accumulate 2 --labels current
-try -k 5 --head none
+try -k 5 --projector none
 try -k 5 --no-predictor --beta 0.5
 try -k 5 --recipe eval
 try -k 5,5000
 try -k 5 --channels 2
-try -k 5 --force
 # Another network, other images, a folder of something else.
 # shellcheck disable=SC2086
 coke train synthetic:n=100,size=16 $small -k 5 --ratio 1 --epochs 3 -o run >/dev/null 2>&1 || exit 1

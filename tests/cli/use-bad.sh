@@ -17,6 +17,7 @@ zipfile.ZipFile("zip.pth", "w").writestr("x/data.pkl", "x" * 99)
 whole = open("run/last.safetensors", "rb").read()
 length = struct.unpack("<Q", whole[:8])[0]
 header = json.loads(whole[8:8 + length])
+del header["__metadata__"]["xxh3-metadata"]
 def change(name, key, value):
     header["__metadata__"][key], old = value, header["__metadata__"][key]
     text = json.dumps(header).encode()

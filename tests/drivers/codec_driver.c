@@ -1,7 +1,8 @@
 /* codec_driver.c - the image codecs as a program, for tests that compare them with others'.
  *
  * codec_driver decode
- *     answers each line of stdin "CHANNELS ORIENT SCALE FILE" with "WIDTH HEIGHT CHANNELS\n" and
+ *     answers each line of stdin "CHANNELS ORIENT SCALE BACKGROUND FILE" (background: RRGGBB in
+ *     hexadecimal, or -1) with "WIDTH HEIGHT CHANNELS\n" and
  *     the pixels, or with "error: ...\n"
  * codec_driver parts N FILE...
  *     decodes N random parts of each file at random scales, which must have the bytes of the
@@ -57,8 +58,13 @@ static int serve(void)
     struct ck_box got;
     char path[4096];
     struct ck_decode_options o = {0};
-    while (scanf("%d %d %d %4095[^\n]", &o.channels, &o.orient, &o.scale, path) == 4) {
+    int color;
+    while (scanf("%d %d %d %x %4095[^\n]", &o.channels, &o.orient, &o.scale, (unsigned *)&color,
+                 path) == 5) {
         struct file f;
+        const uint8_t background[] = {(uint8_t)(color >> 16), (uint8_t)(color >> 8),
+                                      (uint8_t)color};
+        o.background = color < 0 ? NULL : background;
         if (read_file(path, &f))
             return 2;
         if (decode(&d, &f, path, o, NULL, &im, &got)) {

@@ -11,7 +11,9 @@
  * only, and writes labelsH.npy, dualsH.npy and centersH.npy as they are at the end. */
 #include "core/hash.h"
 #include "core/mem.h"
+#include "coke.h"
 #include "core/rng.h"
+#include "data/images.h"
 #include "data/loader.h"
 #include "dist/agree.h"
 #include "io/npy.h"
@@ -97,7 +99,7 @@ static void put_heads(const struct coke_batch *b, int64_t n)
     float *margin = array(n, sizeof *margin);
     for (int h = 0; h < s.heads.n; h++) {
         for (int64_t i = 0; i < n; i++)
-            margin[i] = margin_of(h, s.features + i * s.dim);
+            margin[i] = margin_of(h, s.projections + i * s.dim);
         put(b, "labels", h, CK_I32, n, s.heads.label + h * n);
         put(b, "margins", h, CK_F32, n, margin);
     }
@@ -164,11 +166,11 @@ static void cluster(const struct coke_batch *b)
     struct ck_share share = ck_ranks_share(r);
     for (int64_t i = 0; i < b->n; i++) {
         s.ids[r->first + i] = b->index[i];
-        make_feature(b->index[i], b->epoch, s.features + (r->first + i) * s.dim);
+        make_feature(b->index[i], b->epoch, s.projections + (r->first + i) * s.dim);
     }
     if (ck_ranks_gather(r, s.ids, sizeof *s.ids) ||
-        ck_ranks_gather(r, s.features, (size_t)s.dim * sizeof(float)) ||
-        ck_heads_update(&s.heads, s.features, s.ids, r->total, 0, r->size > 1 ? &share : NULL))
+        ck_ranks_gather(r, s.projections, (size_t)s.dim * sizeof(float)) ||
+        ck_heads_update(&s.heads, s.projections, s.ids, r->total, 0, r->size > 1 ? &share : NULL))
         stop("cluster");
 }
 
@@ -178,7 +180,7 @@ static void put_clusters(void)
         const struct coke_kmeans *km = s.heads.head[h];
         int64_t n = s.data->set->n;
         int32_t *label = array(n, sizeof *label);
-        if (coke_kmeans_copy(km, COKE_KM_LABELS, label, n))
+        if (coke_kmeans_copy(km, COKE_ARRAY_LABELS, label, n))
             stop("labels");
         put(NULL, "labels", h, CK_I32, n, label);
         put(NULL, "duals", h, CK_F32, ck_kmeans_k(km), ck_kmeans_duals(km));
@@ -189,7 +191,7 @@ static void put_clusters(void)
 
 int main(int argc, char **argv)
 {
-    struct coke_train_options o = coke_train_options_default();
+    struct ck_train_options o = ck_train_options_default();
     struct coke_dataset *data = NULL;
     if (argc < 5 || coke_group_join())
         stop("train|cluster FOLDER EPOCHS SOURCE OPTION=VALUE...?");
@@ -198,17 +200,17 @@ int main(int argc, char **argv)
         if (!value)
             stop(argv[i]);
         *value++ = 0;
-        if (coke_options_set(coke_train_option_table(), &o, argv[i], value))
+        if (ck_options_set(ck_train_option_table(), &o, argv[i], value))
             stop(argv[i]);
     }
     folder = argv[2];
     int trains = strcmp(argv[1], "train") == 0;
     coke_set_threads(1);
-    if (coke_dataset_open(&data, argv[4], &o.data) || ck_session_init(&s, data, &o))
+    if (ck_images_new(&data, argv[4], &o.data) || ck_session_init(&s, data, &o))
         stop(argv[4]);
     for (int64_t e = 0; e < atoi(argv[3]); e++) {
         for (int64_t t = 0; t < s.steps; t++) {
-            struct coke_batch b;
+            struct coke_batch b = COKE_INIT(struct coke_batch);
             if (coke_loader_next(s.loader, &b))
                 stop("batch");
             if (trains)

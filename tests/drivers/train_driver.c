@@ -6,6 +6,8 @@
  * first.safetensors, centers0.f32 and so on, last.safetensors, and for every step to steps.f64:
  * the loss and for each head the labels [batch] and the duals [k]. */
 #include "core/mem.h"
+#include "coke.h"
+#include "data/images.h"
 #include "io/safetensors.h"
 #include "train/session.h"
 
@@ -86,7 +88,7 @@ static float *gather(const float *all, const int64_t *index, int64_t n, size_t f
 
 int main(int argc, char **argv)
 {
-    struct coke_train_options o = coke_train_options_default();
+    struct ck_train_options o = ck_train_options_default();
     struct coke_dataset *data;
     struct ck_session s;
     char path[512], source[64];
@@ -96,11 +98,11 @@ int main(int argc, char **argv)
         *value++ = 0;
         if (strcmp(argv[i], "n") == 0)
             n = atoi(value);
-        else if (coke_options_set(coke_train_option_table(), &o, argv[i], value))
+        else if (ck_options_set(ck_train_option_table(), &o, argv[i], value))
             stop(argv[i]);
     }
     snprintf(source, sizeof source, "synthetic:n=%lld,size=16", (long long)n);
-    if (coke_dataset_open(&data, source, &o.data) || ck_session_init(&s, data, &o))
+    if (ck_images_new(&data, source, &o.data) || ck_session_init(&s, data, &o))
         stop(source);
     float *views = read_all(argv[1], "views.f32");
     int64_t *order = read_all(argv[1], "order.i64"), batch = o.loader.batch;
@@ -112,7 +114,8 @@ int main(int argc, char **argv)
     save_centers(&s, argv[1]);
     for (int64_t e = 0; e < atoi(argv[2]); e++) {
         for (int64_t t = 0; t < s.steps; t++) {
-            struct coke_batch b = {.epoch = e,
+            struct coke_batch b = {.size = sizeof(struct coke_batch),
+                                   .epoch = e,
                                    .step = t,
                                    .steps = s.steps,
                                    .n = batch,

@@ -6,6 +6,8 @@
  * sigma solarize flip, then pairs of jitter operation and factor. With FLOATS ("-" = no) the
  * normalised views go to that file one after the other. */
 #include "core/mem.h"
+#include "coke.h"
+#include "data/images.h"
 #include "data/recipe.h"
 
 #include <stdio.h>
@@ -29,19 +31,19 @@ static void print_draw(const struct ck_draw *d)
 
 int main(int argc, char **argv)
 {
-    struct coke_dataset_options data_options = coke_dataset_options_default();
-    struct coke_view_options o = coke_view_options_default();
+    struct ck_dataset_options data_options = ck_dataset_options_default();
+    struct ck_view_options o = ck_view_options_default();
     struct coke_dataset *d;
     struct ck_recipe r;
     struct ck_fetcher f = {0};
     struct ck_canvas c = {0};
     FILE *out = NULL;
-    if (argc < 4 || coke_options_set(coke_view_option_table(), &o, "recipe", argv[2]))
+    if (argc < 4 || ck_options_set(ck_view_option_table(), &o, "recipe", argv[2]))
         return 2;
     for (int i = 5; i + 1 < argc; i += 2)
-        if (coke_options_set(coke_view_option_table(), &o, argv[i], argv[i + 1]))
+        if (ck_options_set(ck_view_option_table(), &o, argv[i], argv[i + 1]))
             stop();
-    if (coke_dataset_open(&d, argv[1], &data_options) || ck_recipe_init(&r, d, &o, 0))
+    if (ck_images_new(&d, argv[1], &data_options) || ck_recipe_init(&r, d, &o, NULL))
         stop();
     if (argc > 4 && strcmp(argv[4], "-") != 0)
         out = fopen(argv[4], "wb");

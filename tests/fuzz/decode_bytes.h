@@ -14,9 +14,11 @@ static inline void decode_bytes(const uint8_t *bytes, size_t size, struct ck_dec
 {
     static struct ck_decoder d; /* kept: one file must not harm the next */
     static struct ck_image im;
+    static const uint8_t background[] = {255, 0, 100};
     struct ck_image_info info;
     struct ck_box got;
     o.max_pixels = FUZZ_MOST_PIXELS;
+    o.background = size % 2 ? background : NULL;
     int probed = ck_codec_probe(bytes, size, "fuzz", &info);
     int rc = ck_codec_decode(&d, bytes, size, "fuzz", &o, NULL, &im, &got);
     if (rc != COKE_OK && rc != COKE_EFORMAT)

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SEEDS = 12, WIDTH = 21, HEIGHT = 14 };
+enum { SEEDS = 14, WIDTH = 21, HEIGHT = 14 };
 
 static struct {
     unsigned char *bytes;
@@ -54,7 +54,14 @@ static void make_seeds(void)
     }
     seeds[10].size = WebPEncodeRGB(pixels, WIDTH, HEIGHT, 3 * WIDTH, 70, &seeds[10].bytes);
     seeds[11].size = WebPEncodeLosslessRGB(pixels, WIDTH, HEIGHT, 3 * WIDTH, &seeds[11].bytes);
-    if (rc || !seeds[10].size || !seeds[11].size)
+    static uint8_t clear[4 * WIDTH * HEIGHT];
+    for (size_t i = 0; i < sizeof clear; i++)
+        clear[i] = (uint8_t)(i * i / 5);
+    seeds[12].size = WebPEncodeRGBA(clear, WIDTH, HEIGHT, 4 * WIDTH, 70, &seeds[12].bytes);
+    seeds[13].size = WebPEncodeLosslessRGBA(clear, WIDTH, HEIGHT, 4 * WIDTH, &seeds[13].bytes);
+    for (int i = 10; i < SEEDS; i++)
+        rc |= seeds[i].size == 0;
+    if (rc)
         abort();
 }
 

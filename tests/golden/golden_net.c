@@ -191,7 +191,7 @@ struct ck_plan_request golden_net_request(const struct golden_net *p, int train,
     q.backward = backward;
     q.input_grad = backward;
     q.want[q.nwant++] = p->fc;
-    q.seed[q.nseed++] = p->fc;
+    q.grad[q.ngrad++] = p->fc;
     return q;
 }
 
@@ -386,8 +386,8 @@ static int build_heads(struct heads *h, uint32_t seed)
     int nodes[] = {h->proj, h->pred, h->raw, h->pred_raw};
     memcpy(q.want, nodes, sizeof nodes);
     q.nwant = 4;
-    memcpy(q.seed, nodes, 2 * sizeof *nodes);
-    q.nseed = 2;
+    memcpy(q.grad, nodes, 2 * sizeof *nodes);
+    q.ngrad = 2;
     return ck_plan_new(&h->plan, net, &q) ? refuse(h->p.r, "plan") : 0;
 }
 

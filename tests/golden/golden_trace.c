@@ -1,4 +1,5 @@
 /* golden_trace.c - replays a recorded clustering, batch by batch, and compares every step. */
+#include "as_options.h"
 #include "coke.h"
 #include "golden_data.h"
 
@@ -82,20 +83,20 @@ static void transpose(const float *from, int64_t rows, int64_t cols, float *to)
 static int new_head(struct replay *p, int h, struct coke_kmeans **out)
 {
     const struct golden_array *init = golden_array(p->c, "init_centers_%d", h);
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     o.n = p->n;
     o.k = golden_item(p->c, "K", h);
     o.dim = p->dim;
     o.ratio = golden_number(p->c, "ratio", 0);
     o.eta = golden_number(p->c, "dual_lr", 0);
-    o.centers = COKE_CENTERS_RUNNING;
+    o.update = CK_UPDATE_RUNNING;
     o.stage = p->stage;
     o.slots = p->slots;
     o.slot_temperature = golden_number(p->c, "t", 0.5);
     if (!init || init->n != o.k * o.dim)
         return refuse(p->r, "init_centers are missing");
     transpose(init->f, o.dim, o.k, p->f);
-    if (coke_kmeans_new(out, &o, p->f, NULL, NULL))
+    if (coke_kmeans_new(out, AS(kmeans, &o), p->f, NULL, NULL))
         return refuse(p->r, "coke_kmeans_new");
     return 0;
 }
@@ -148,8 +149,8 @@ __attribute__((format(printf, 2, 3))) static const char *at(char text[96], const
     return text;
 }
 
-static int check_centers(struct replay *p, int h, enum coke_kmeans_array which,
-                         const float *recorded, const char *what)
+static int check_centers(struct replay *p, int h, enum coke_array which, const float *recorded,
+                         const char *what)
 {
     int64_t k = golden_item(p->c, "K", h), n = k * p->dim;
     if (coke_kmeans_copy(coke_multihead_head(p->mh, h), which, p->f, n))
@@ -173,18 +174,18 @@ static int check_step(struct replay *p, int h, int64_t e, int64_t s, int64_t fir
     if (golden_same_ints(p->r, text, p->labels + h * b,
                          labels->i + (h * p->epochs + e) * p->n + first, b))
         return -1;
-    if (coke_kmeans_copy(km, COKE_KM_DUALS, p->f, k) ||
+    if (coke_kmeans_copy(km, COKE_ARRAY_DUALS, p->f, k) ||
         golden_close(p->r, at(text, "duals_%d, epoch %d, step %d", h, (int)e, (int)s), p->f,
                      duals->f + step * k, k, DUALS))
         return -1;
-    if (coke_kmeans_copy(km, COKE_KM_COUNTS, p->counts, k))
+    if (coke_kmeans_copy(km, COKE_ARRAY_COUNTS, p->counts, k))
         return -1;
     for (int64_t j = 0; j < k; j++)
         p->f[j] = (float)p->counts[j];
     if (golden_close(p->r, at(text, "counters_%d, epoch %d, step %d", h, (int)e, (int)s), p->f,
                      counters->f + step * k, k, 0))
         return -1;
-    return check_centers(p, h, COKE_KM_CURRENT, centers->f + step * k * p->dim,
+    return check_centers(p, h, COKE_ARRAY_CURRENT, centers->f + step * k * p->dim,
                          at(text, "cur_centers_%d, epoch %d, step %d", h, (int)e, (int)s));
 }
 
@@ -213,8 +214,8 @@ static int check_slots(struct replay *p, int h, int64_t e)
     int64_t n = p->n * p->slots, from = (e * p->heads + h) * p->n;
     if (!weight || !marked || label->ndim != 4)
         return refuse(p->r, "label_val or multi_match are missing");
-    if (coke_kmeans_copy(km, COKE_KM_SLOT_LABELS, p->i, n) ||
-        coke_kmeans_copy(km, COKE_KM_SLOT_WEIGHTS, p->f, n))
+    if (coke_kmeans_copy(km, COKE_ARRAY_SLOT_LABELS, p->i, n) ||
+        coke_kmeans_copy(km, COKE_ARRAY_SLOT_WEIGHTS, p->f, n))
         return refuse(p->r, "slots");
     for (int64_t i = 0; i < p->n; i++) {
         const int32_t *want = label->i + (from + i) * p->slots;
@@ -241,7 +242,7 @@ static int check_stored(struct replay *p, int h, int64_t e)
     const struct golden_array *fresh = golden_array(p->c, "labels_new");
     if (!stored)
         return refuse(p->r, "assign_labels are missing");
-    if (coke_kmeans_copy(coke_multihead_head(p->mh, h), COKE_KM_LABELS, p->i, p->n))
+    if (coke_kmeans_copy(coke_multihead_head(p->mh, h), COKE_ARRAY_LABELS, p->i, p->n))
         return refuse(p->r, "labels");
     at(text, "stored labels of head %d, epoch %d", h, (int)e);
     for (int64_t i = 0; i < p->n; i++)
@@ -268,10 +269,10 @@ static int check_epoch_end(struct replay *p, int h, int64_t e)
     const struct golden_array *cur = golden_array(p->c, "cur_centers_end_%d", h);
     if (!prev)
         return refuse(p->r, "pre_centers_end are missing");
-    if (check_centers(p, h, COKE_KM_PREVIOUS, prev->f + e * kd,
+    if (check_centers(p, h, COKE_ARRAY_PREVIOUS, prev->f + e * kd,
                       at(text, "pre_centers_end_%d, epoch %d", h, (int)e)))
         return -1;
-    if (cur && check_centers(p, h, COKE_KM_CURRENT, cur->f + e * kd,
+    if (cur && check_centers(p, h, COKE_ARRAY_CURRENT, cur->f + e * kd,
                              at(text, "cur_centers_end_%d, epoch %d", h, (int)e)))
         return -1;
     return check_stored(p, h, e);
@@ -284,7 +285,7 @@ static int save_all(struct replay *p)
     char path[512];
     for (int h = 0; h < p->heads; h++) {
         snprintf(path, sizeof path, "%s/head-%d.safetensors", p->folder, h);
-        if (coke_kmeans_save(coke_multihead_head(p->mh, h), path))
+        if (coke_kmeans_save(coke_multihead_head(p->mh, h), path, 1))
             return refuse(p->r, "save");
     }
     return 0;

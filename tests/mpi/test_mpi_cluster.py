@@ -14,9 +14,9 @@ COKE, MPIEXEC = sys.argv[1], os.environ["MPIEXEC"]
 # Few clusters in large batches exchange sums, many in small ones exchange rows.
 CASES = {
     "sums": ["x.npy", "-k", "20", "--epochs", "3", "--batch", "1000"],
-    "heads": ["x.npy", "-k", "8,30", "--ratio", "0.9", "--centers", "running", "--epochs", "2"],
+    "heads": ["x.npy", "-k", "8,30", "--ratio", "0.9", "--update", "running", "--epochs", "2"],
     "rows": ["y.npy", "--bad", "skip", "-k", "300", "--max-ratio", "1.5", "--epochs", "2"],
-    "blocks": ["x.npy", "-k", "10", "--shuffle", "block", "--centers", "epoch", "--epochs", "2",
+    "blocks": ["x.npy", "-k", "10", "--shuffle", "block", "--update", "epoch", "--epochs", "2",
                "--no-repair"],
 }
 
@@ -45,6 +45,9 @@ def make(tmp):
     np.save(tmp + "/x.npy", x)
     np.save(tmp + "/short.npy", x[:3000])
     np.save(tmp + "/other.npy", x[::-1])
+    last = x.copy()
+    last[-1] += 1
+    np.save(tmp + "/last.npy", last)
     np.save(tmp + "/tiny.npy", x[:2])
     for name, least in ("least", 20), ("more", 21):
         np.savetxt("%s/%s.txt" % (tmp, name), [least] * 5, "%d")
@@ -79,6 +82,8 @@ with tempfile.TemporaryDirectory() as tmp:
                 ["x.npy", "-k", "5"], ["short.npy", "-k", "5"])
     check_words(tmp, 2, "a sample of the rows is ", ["x.npy", "-k", "5"],
                 ["other.npy", "-k", "5"])
+    check_words(tmp, 2, "a sample of the rows is ", ["x.npy", "-k", "5"],
+                ["last.npy", "-k", "5"])
     check_words(tmp, 2, "the list of sizes is ", ["x.npy", "-k", "5", "--min-sizes", "least.txt"],
                 ["x.npy", "-k", "5", "--min-sizes", "more.txt"])
     check_words(tmp, 2, "2 rows cannot be shared by 3 processes", *[["tiny.npy", "-k", "1"]] * 3)

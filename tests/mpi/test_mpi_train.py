@@ -84,7 +84,7 @@ def main():
                 compare(one, run(ranks, "train", stem + str(ranks), 2, options), ranks, name)
         for form in "running", "mean", "epoch":
             stem = os.path.join(tmp, form)
-            options = ["recipe=single", "predictor=0", "beta=0", "form=" + form, "epochs=6"]
+            options = ["recipe=single", "predictor=0", "beta=0", "update=" + form, "epochs=6"]
             options += ["stage=3"] if form == "running" else []
             one = run(1, "cluster", stem + "1", 5, options)
             for ranks in RANKS if form == "running" else [3]:

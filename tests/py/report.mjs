@@ -97,7 +97,7 @@ async function testDetail(tab, page) {
   check((await tab.evaluate(() => location.hash)) === id + shown[0], page.name, "the address names the cluster");
   const parts = await tab.$$eval("#detail h3", (all) => all.map((h) => h.textContent.split(" ")[0]));
   if (page.vectors)
-    for (const part of ["Nearest", "Borderline", "At"]) check(parts.includes(part), page.name, `detail shows ${part}`);
+    for (const part of ["Nearest", "Borderline", "Random"]) check(parts.includes(part), page.name, `detail shows ${part}`);
   await tab.keyboard.press("ArrowRight");
   check((await title(tab)).startsWith("cluster " + shown[1]), page.name, "the right arrow goes to the next cluster");
   await tab.keyboard.press("ArrowLeft");

@@ -41,8 +41,9 @@ class Decoder:
         self.p = subprocess.Popen([DRIVER, "decode"], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE)
 
-    def __call__(self, path, channels=0, orient=0, scale=1):
-        self.p.stdin.write(f"{channels} {orient} {scale} {path}\n".encode())
+    def __call__(self, path, channels=0, orient=0, scale=1, background=None):
+        color = "%02x%02x%02x" % background if background else "-1"
+        self.p.stdin.write(f"{channels} {orient} {scale} {color} {path}\n".encode())
         self.p.stdin.flush()
         line = self.p.stdout.readline().decode()
         if line.startswith("error: "):
@@ -290,13 +291,162 @@ def pnm_files(folder):
                 yield write(f"{kind}-{top}-{tag}.pnm", head, body)
 
 
+def raw_gif(folder, name, size, screen, at=(0, 0), bits=8, colors=8, key=None, local=False,
+            interlaced=False, grey=False, short=0):
+    """A GIF of noise in a form that Pillow does not write. Its codes are never compressed: a
+    clear code comes before the table would grow."""
+    rng = np.random.default_rng(bits)
+    entries = rng.integers(0, 256, (1 << colors, 3), "u1")
+    if grey:
+        entries[:] = entries[:, :1]
+    flags = 0x80 | colors - 1
+    head = b"GIF89a" + struct.pack("<HHBBB", *screen, 0 if local else flags, 0, 0)
+    head += b"" if local else entries.tobytes()
+    if key is not None:
+        head += b"!\xf9\4" + struct.pack("<BHB", 1, 0, key) + b"\0"
+    head += b"!\xfe\5hello\0"
+    head += b"," + struct.pack("<HHHHB", *at, *size, (flags if local else 0) | interlaced << 6)
+    head += entries.tobytes() if local else b""
+    values = rng.integers(0, 1 << bits, size[0] * size[1] - short)
+    codes, room = [], 0
+    for v in values:
+        if room == 0:
+            codes.append(1 << bits)
+            room = max((1 << bits) - 2, 1)
+        codes.append(int(v))
+        room -= 1
+    codes.append((1 << bits) + 1)
+    number = 0
+    for i, c in enumerate(codes):
+        number |= c << i * (bits + 1)
+    data = number.to_bytes((len(codes) * (bits + 1) + 7) // 8, "little")
+    blocks = b"".join(bytes([len(data[i:i + 255])]) + data[i:i + 255]
+                      for i in range(0, len(data), 255))
+    path = f"{folder}/{name}.gif"
+    with open(path, "wb") as f:
+        f.write(head + bytes([bits]) + blocks + b"\0;")
+    return path
+
+
+def gif_files(folder):
+    for size in SIZES:
+        im, tag = picture(size), "%dx%d" % size
+        for mode in ("1", "L", "P", "RGB"):
+            yield save(folder, f"{mode}-{tag}.gif", im.convert(mode), "GIF")
+            yield save(folder, f"i{mode}-{tag}.gif", im.convert(mode), "GIF", interlace=False)
+        yield save(folder, f"t-{tag}.gif", im.convert("P"), "GIF", transparency=3)
+        yield save(folder, f"tl-{tag}.gif", im.convert("L"), "GIF", transparency=40)
+        yield save(folder, f"anim-{tag}.gif", im, "GIF", save_all=True,
+                   append_images=[picture(size, 1)])
+        for bits, colors in ((2, 2), (4, 3), (8, 8), (8, 2)):
+            for key in (None, 1):
+                for inter in (False, True):
+                    name = f"r{bits}-{colors}-{key}-{int(inter)}-{tag}"
+                    yield raw_gif(folder, name, size, size, (0, 0), bits, colors, key,
+                                  bits == 4, inter, bits == 2)
+    yield save(folder, "noise.gif", Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, (200, 300), "u1")), "GIF")  # a full table
+    yield raw_gif(folder, "corner", (5, 4), (20, 10), (7, 3))
+    yield raw_gif(folder, "clear-corner", (5, 4), (20, 10), (7, 3), key=2)
+
+
+def tiff_files(folder):
+    for size in SIZES:
+        im, tag = picture(size), "%dx%d" % size
+        alpha = im.convert("RGBA")
+        alpha.putalpha(im.convert("L"))
+        for mode in ("1", "L", "P", "RGB", "RGBA", "LA"):
+            source = alpha.convert(mode) if "A" in mode else im.convert(mode)
+            for packing in (None, "tiff_lzw", "tiff_adobe_deflate", "packbits", "jpeg"):
+                if packing == "jpeg" and mode not in ("L", "RGB"):
+                    continue
+                yield save(folder, f"{mode}-{packing}-{tag}.tif", source, "TIFF",
+                           compression=packing)
+        yield save(folder, f"strips-{tag}.tif", im, "TIFF", compression="tiff_lzw",
+                   tiffinfo={278: 3})
+        yield raw_tiff(folder, f"planes-{tag}", size, planar=2)
+        yield raw_tiff(folder, f"big-{tag}", size, order=">")
+        yield raw_tiff(folder, f"deep-{tag}", size, bits=16)
+        yield raw_tiff(folder, f"white-{tag}", size, samples=1, photometric=0)
+        yield raw_tiff(folder, f"extra-{tag}", size, samples=4, extra=0)
+        yield raw_tiff(folder, f"alpha-{tag}", size, samples=4, extra=2)
+        yield raw_tiff(folder, f"over-{tag}", size, samples=4, extra=1)
+        if size[0] > 2:
+            yield raw_tiff(folder, f"tiles-{tag}", size, tile=16)
+
+
+def raw_tiff(folder, name, size, bits=8, samples=3, photometric=2, planar=1, extra=None,
+             order="<", tile=0):
+    """An uncompressed TIFF of noise."""
+    w, h = size
+    rng = np.random.default_rng(samples)
+    values = rng.integers(0, 1 << bits, (h, w, samples))
+    if extra == 1:  # multiplied by alpha
+        values[..., :3] = values[..., :3] * values[..., 3:] // 255
+    values = values.astype(order + ("u2" if bits == 16 else "u1"))
+    if tile:
+        full = np.zeros(((h + tile - 1) // tile * tile, (w + tile - 1) // tile * tile, samples),
+                        values.dtype)
+        full[:h, :w] = values
+        blocks = [full[y:y + tile, x:x + tile].tobytes() for y in range(0, h, tile)
+                  for x in range(0, w, tile)]
+    elif planar == 2:
+        blocks = [values[..., i].tobytes() for i in range(samples)]
+    else:
+        blocks = [values.tobytes()]
+    body, offsets = b"", []
+    for block in blocks:
+        offsets.append(8 + len(body))
+        body += block + b"\0" * (len(block) % 2)
+    tags = {256: ("H", [w]), 257: ("H", [h]), 258: ("H", [bits] * samples), 259: ("H", [1]),
+            262: ("H", [photometric]), 277: ("H", [samples]), 284: ("H", [planar])}
+    if extra is not None:
+        tags[338] = ("H", [extra])
+    if tile:
+        tags.update({322: ("H", [tile]), 323: ("H", [tile]), 324: ("I", offsets),
+                     325: ("I", [len(b) for b in blocks])})
+    else:
+        tags.update({273: ("I", offsets), 278: ("H", [h]), 279: ("I", [len(b) for b in blocks])})
+    entries, more = b"", b""
+    directory = 8 + len(body)
+    behind = directory + 2 + 12 * len(tags) + 4
+    for tag in sorted(tags):
+        kind, numbers = tags[tag]
+        packed = struct.pack(f"{order}{len(numbers)}{kind}", *numbers)
+        if len(packed) > 4:
+            value = struct.pack(order + "I", behind + len(more))
+            more += packed + b"\0" * (len(packed) % 2)
+        else:
+            value = packed.ljust(4, b"\0")
+        entries += struct.pack(order + "HHI", tag, {"H": 3, "I": 4}[kind], len(numbers)) + value
+    path = f"{folder}/{name}.tif"
+    with open(path, "wb") as f:
+        f.write((b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", directory))
+        f.write(body + struct.pack(order + "H", len(tags)) + entries + b"\0\0\0\0" + more)
+    return path
+
+
 # ---- tests --------------------------------------------------------------------------------------
+
+def composite(im, color):
+    """What Pillow shows of an image in front of a colour."""
+    return Image.alpha_composite(Image.new("RGBA", im.size, color + (255,)),
+                                 im.convert("RGBA")).convert("RGB")
+
+
+def shown_as_pillow(path, decode, im):
+    for color in ((255, 255, 255), (0, 0, 0), (200, 30, 117)):
+        want = composite(im, color)
+        check(path, decode(path, 3, background=color), want)
+        check(path, decode(path, 1, background=color), want.convert("L"))
+
 
 def same_as_pillow(folder, decode, files):
     count = 0
     for path in files(folder):
         with Image.open(path) as im:
             rgb, grey = im.convert("RGB"), im.convert("L")
+            shown_as_pillow(path, decode, im)
         got = decode(path)
         check(path, got, grey if got.shape[2] == 1 else rgb)
         check(path, decode(path, 3), rgb)
@@ -316,6 +466,38 @@ def wide_greys(folder, decode):
     with open(path, "wb") as f:
         f.write(b"P5 %d 1 65535\n" % len(values) + values.astype(">u2").tobytes())
     check(path, decode(path), Image.fromarray(np.rint(values / 65535 * 255).astype("u1")[None]))
+
+
+def transparent_colours(folder, decode):
+    """tRNS in forms that Pillow 9.4 reads wrongly: 1, 2, 4 and 16 bits. The colour is exact."""
+    rng = np.random.default_rng(11)
+    white = (255, 255, 255)
+    for bits, color in ((1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (8, 2), (16, 2)):
+        samples = 3 if color == 2 else 1
+        values = rng.integers(0, 2, (9, 16, samples)) * ((1 << bits) - 1)
+        if bits == 16:
+            values -= rng.integers(0, 2, values.shape) * 3 * (values > 0)  # 65532: not the key
+        key = (1 << bits) - 1
+        rows = b""
+        for row in values.reshape(9, -1):
+            packed = (row.astype(">u2").tobytes() if bits == 16 else
+                      np.packbits(((row[:, None] >> np.arange(bits)[::-1]) & 1).astype("u1"))
+                      .tobytes())
+            rows += b"\0" + packed
+        path = f"{folder}/key-{bits}-{color}.png"
+        with open(path, "wb") as f:
+            f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(
+                ">IIBBBBB", 16, 9, bits, color, 0, 0, 0)))
+            f.write(chunk(b"tRNS", struct.pack(">H", key) * samples))
+            f.write(chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+        clear = (values == key).all(-1)
+        assert clear.any() and not clear.all()
+        shown = (values >> 8 if bits == 16 else values * 255 // key).astype("u1")
+        shown[clear] = 255
+        if samples == 1:
+            shown = shown.repeat(3, -1)
+        check(path, decode(path, 3, background=white), Image.fromarray(shown))
+    print("tRNS of all depths: the colour is transparent")
 
 
 def orientations(folder, decode):
@@ -366,7 +548,8 @@ def refused_when_cut(folder, decode):
     """What Pillow refuses as truncated is refused here, and with words that name the file."""
     im = picture((24, 18))
     for kind, options in (("JPEG", {}), ("JPEG", {"progressive": True}), ("PNG", {}),
-                          ("WEBP", {}), ("WEBP", {"lossless": True}), ("BMP", {}), ("PPM", {})):
+                          ("WEBP", {}), ("WEBP", {"lossless": True}), ("BMP", {}), ("PPM", {}),
+                          ("GIF", {}), ("TIFF", {"compression": "tiff_lzw"})):
         b = io.BytesIO()
         im.save(b, kind, **options)
         whole = b.getvalue()
@@ -375,7 +558,11 @@ def refused_when_cut(folder, decode):
             with open(path, "wb") as f:
                 f.write(whole[:n])
             got = decode(path)
+            if kind == "GIF" and n >= len(whole) - 4:
+                continue  # the codes after the last pixel
             assert isinstance(got, str) and path in got, f"{kind} cut to {n} bytes: {got}"
+    path = raw_gif(folder, "short", (15, 14), (15, 14), short=50)
+    assert "truncated GIF" in decode(path)
     print("cut files: refused")
 
 
@@ -407,7 +594,9 @@ def written_files(folder):
 def main():
     decode = Decoder()
     with tempfile.TemporaryDirectory() as folder:
-        kinds = [jpeg_files, png_files, bmp_files, pnm_files]
+        kinds = [jpeg_files, png_files, bmp_files, pnm_files, gif_files]
+        if "built without" not in str(decode(raw_tiff(folder, "probe", (4, 4)))):
+            kinds.append(tiff_files)
         if features.check("webp_anim"):
             kinds.append(webp_files)
         for files in kinds:
@@ -415,6 +604,7 @@ def main():
             os.mkdir(place)
             same_as_pillow(place, decode, files)
         wide_greys(folder, decode)
+        transparent_colours(folder, decode)
         orientations(folder, decode)
         scaled_as_pillow(folder, decode)
         refused_when_cut(folder, decode)

@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 import tempfile
+import types
 import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -225,6 +226,66 @@ def import_moco(programs, state):
     assert "prefix, student. or teacher." in text, text
 
 
+class LightlyBlock(torch.nn.Module):
+    """The names of lightly's own blocks, of which only the shortcut differs."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.conv1, self.bn1, self.conv2, self.bn2 = (block.conv1, block.bn1, block.conv2,
+                                                      block.bn2)
+        self.shortcut = block.downsample or torch.nn.Sequential()
+
+
+def import_others(programs):
+    """The layouts of lightly, DINO and solo-learn, with the settings that they save."""
+    torch.manual_seed(6)
+    net, other = models.resnet18().eval(), models.resnet18().eval()
+    backbone = {k: v for k, v in net.state_dict().items() if not k.startswith("fc.")}
+    rest = {k: v for k, v in other.state_dict().items() if not k.startswith("fc.")}
+
+    def wrapped(prefix, state):
+        return {prefix + k: v for k, v in state.items()}
+
+    def imported(name, thing, left_out, *options):
+        torch.save(thing, "other.pth")
+        text = programs.run("import", "other.pth", "-o", "other.safetensors", "--force", *options)
+        assert left_out in text, text
+        want = rest if options else backbone
+        exported.same_bits(name, theirs.read_tensors("other.safetensors"), arrays(want))
+
+    head = {"projection_head.layers.0.weight": torch.zeros(8, 512)}
+    children = list(net.children())[:-1]
+    sequential = wrapped("backbone.", torch.nn.Sequential(*children).state_dict())
+    imported("lightly", {"epoch": 3, "state_dict": {**sequential, **head}}, "projection_head.*")
+    imported("lightly alone", torch.nn.Sequential(*children).state_dict(), "")
+    layers = [torch.nn.Sequential(*map(LightlyBlock, layer)) for layer in children[4:8]]
+    own = torch.nn.Sequential(children[0], children[1], *layers)
+    imported("lightly's blocks", {**wrapped("backbone.", own.state_dict()), **head}, "left out")
+
+    dino = {"student": {**wrapped("module.backbone.", rest),
+                        "module.head.mlp.0.weight": torch.zeros(8, 512)},
+            "teacher": wrapped("module.backbone.", backbone), "epoch": 4,
+            "optimizer": {"state": {0: {"momentum": torch.zeros(3)}}, "param_groups": []},
+            "args": argparse.Namespace(arch="resnet18", lr=0.1, crops=[1, 2]),
+            "dino_loss": {"center": torch.zeros(1, 8)}}
+    imported("DINO", dino, "student.module.backbone.*")
+    imported("DINO's student", dino, "teacher.module.backbone.*", "--prefix",
+             "student.module.backbone.")
+
+    omegaconf = types.ModuleType("omegaconf.dictconfig")  # what it pickles like
+    sys.modules["omegaconf"] = types.ModuleType("omegaconf")
+    sys.modules["omegaconf.dictconfig"] = omegaconf
+    omegaconf.DictConfig = type("DictConfig", (), {"__module__": "omegaconf.dictconfig"})
+    config = omegaconf.DictConfig()
+    config.__dict__.update(_content={"lr": 0.3}, _metadata=collections.defaultdict(dict))
+    solo = {**wrapped("backbone.", backbone), **wrapped("momentum_backbone.", rest),
+            "classifier.weight": torch.zeros(10, 512), "queue": torch.zeros(2, 8, 4)}
+    imported("solo-learn", {"epoch": 5, "pytorch-lightning_version": "1.6.4", "state_dict": solo,
+                            "hyper_parameters": config, "callbacks": {}, "loops": {"a": [1]}},
+             "momentum_backbone.*")
+    print("lightly, DINO and solo-learn: imported")
+
+
 def import_torchvision(programs):
     """A network of theirs through ours and back: bits and outputs."""
     torch.manual_seed(5)
@@ -299,7 +360,8 @@ def hostile(programs, state):
             (Call(os.system, "touch pwned"), "system"),
             (Call(eval, "1"), "eval"),
             (Call(getattr, "x", "upper"), "getattr"),
-            (argparse.Namespace(lr=1), "argparse.Namespace"),
+            (argparse.Namespace(lr=Call(os.system, "touch pwned")), "system"),
+            (collections.Counter("aab"), "collections.Counter"),
             (torch.nn.Linear(2, 2), "torch.nn"),
         ):
             refuse(programs, saved({"state_dict": state, "x": thing}, **options), name)
@@ -309,12 +371,12 @@ def hostile(programs, state):
     deep = b"\x80\x02" + b"]" * 500000 + b"a" * 499999 + b"."
     refuse(programs, archive(deep), "no dict of tensors")
     bomb = b"\x80\x02]q\x00" + b"".join(b"](h%ch%ceq%c" % (i, i, i + 1) for i in range(200))
-    refuse(programs, archive(bomb + b"."), "more or less than one object")
+    refuse(programs, archive(bomb + b"."), "not end with exactly one object")
     refuse(programs, archive(b"\x80\x02]r\xff\xff\xff\x7f."), "memo")
     refuse(programs, archive(b"\x80\x02X\xff\xff\xff\xffabc."), "in the middle")
-    refuse(programs, archive(b"\x80\x02" + b"N" * (3 << 20)), "more than 2097152 bytes")
+    refuse(programs, archive(b"\x80\x02" + b"N" * (3 << 20)), "limit of 2097152 bytes")
     whole = saved({"state_dict": state})
-    refuse(programs, whole[: len(whole) // 2], "cut short")
+    refuse(programs, whole[: len(whole) // 2], "truncated")
     place = whole.index(state["layer4.0.conv2.weight"].numpy().tobytes())
     damaged = whole[: place + 5] + bytes([whole[place + 5] ^ 1]) + whole[place + 6 :]
     refuse(programs, damaged, "checksum")
@@ -326,9 +388,9 @@ def hostile(programs, state):
             b.writestr(entry.filename, a.read(entry))
     refuse(programs, squeezed.getvalue(), "compressed")
     old = saved({"state_dict": state}, _use_new_zipfile_serialization=False)
-    refuse(programs, old[:-4], "cut short")
+    refuse(programs, old[:-4], "truncated")
     refuse(programs, b"", "too few")
-    refuse(programs, b"PK\3\4" + bytes(100), "without its directory")
+    refuse(programs, b"PK\3\4" + bytes(100), "without a directory")
     scripted = io.BytesIO()
     torch.jit.save(torch.jit.script(torch.nn.ReLU()), scripted)
     refuse(programs, scripted.getvalue(), "TorchScript")
@@ -361,6 +423,7 @@ def main():
         detectron2(programs)
         state = import_forms(programs)
         import_moco(programs, state)
+        import_others(programs)
         import_torchvision(programs)
         documented(programs, page)
         hostile(programs, state)

@@ -13,7 +13,7 @@ SMALL = ("--arch resnet18 --stem cifar --width 0.0625 --dim 16 --recipe cifar-si
 # What is done wrong, and what must be said of it. A run may say more than that.
 CASES = [
     ("no least size", "-k 10 --ratio 0 --rate 0.2",
-     ["one cluster of head 0 (k 10) holds", "all images have nearly the same projection"]),
+     ["one cluster of head 0 (k 10) holds"]),
     ("duals that do not move", "-k 50 --ratio 0.4 --eta 1e-6 --rate 0.2",
      ["of 50 clusters of head 0 are empty"]),
     ("duals that jump", "-k 10 --eta 50 --rate 0.02", ["the duals of head 0 (k 10) range over"]),
@@ -46,7 +46,7 @@ def main():
             good.append(check(name, ["warning: epoch"] + wanted, done))
         np.save("black.npy", np.zeros((100, 16, 16, 3), np.uint8))
         done = train(coke, "black.npy", "black", "-k 10 --rate 0.02 --eta 1")
-        good.append(check("images that are all alike", ["coincide with another one"], done))
+        good.append(check("images that are all alike", ["all images have nearly the same projection"], done))
 
         # Weights that grow without bounds: the run ends in words, with a good checkpoint.
         done = train(coke, "synthetic:n=300,size=16", "inf",

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "as_options.h"
 #include "coke.h"
 #include "core/rng.h"
 #include "kernels/kernels.h"
@@ -97,20 +98,20 @@ double slow_best(const double *s, int64_t n, int64_t k, const int64_t *least,
                  const int64_t *most, int32_t *label);
 
 /* Options of a training that takes a moment, for pictures of 8 pixels. */
-static inline struct coke_train_options test_training(void)
+static inline struct ck_train_options test_training(void)
 {
-    struct coke_train_options o = coke_train_options_default();
-    o.k = (struct coke_ints){2, {3, 6}};
-    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
+    struct ck_train_options o = ck_train_options_default();
+    o.k = (struct ck_ints){2, {3, 6}};
+    o.loader.view.recipe = CK_RECIPE_CIFAR_SINGLE;
     o.loader.view.size = 8;
     o.loader.batch = 12;
     o.loader.workers = 1;
-    o.encoder.stem = COKE_STEM_CIFAR;
+    o.encoder.stem = CK_STEM_CIFAR;
     o.encoder.width = 0.03125;
     o.encoder.dim = 8;
     o.epochs = 3;
     o.warmup = 1;
-    o.optimizer = COKE_SGD;
+    o.optimizer.kind = CK_SGD;
     o.rate = 0.05;
     return o;
 }

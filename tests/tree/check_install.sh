@@ -10,7 +10,7 @@ root=$work/opt/coke
 "$root/bin/coke" --version
 test -s "$root/share/man/man1/coke.1"
 test -s "$root/share/bash-completion/completions/coke"
-test "$(cd "$root/include" && ls)" = coke.h
+test "$(cd "$root/include" && find . -type f | sort | tr '\n' ' ')" = "./coke.h ./coke/types.h "
 
 PKG_CONFIG_PATH=$(dirname "$(find "$root" -name coke.pc)")
 export PKG_CONFIG_PATH

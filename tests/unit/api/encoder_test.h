@@ -28,10 +28,10 @@ static int tear_down(void **state)
     return chdir("/") || system(command) ? -1 : 0;
 }
 
-static inline struct coke_encoder_options small_options(void)
+static inline struct ck_encoder_options small_options(void)
 {
-    struct coke_encoder_options o = coke_encoder_options_default();
-    o.stem = COKE_STEM_CIFAR;
+    struct ck_encoder_options o = ck_encoder_options_default();
+    o.stem = CK_STEM_CIFAR;
     o.width = 0.03125; /* 2, 4, 8, 16 channels */
     o.hidden = 5;
     o.dim = DIM;
@@ -41,15 +41,15 @@ static inline struct coke_encoder_options small_options(void)
 static inline struct coke_encoder *small_encoder(int64_t seed)
 {
     struct coke_encoder *e;
-    struct coke_encoder_options o = small_options();
+    struct ck_encoder_options o = small_options();
     o.seed = seed;
-    assert_ok(coke_encoder_new(&e, &o));
+    assert_ok(coke_encoder_new(&e, AS(encoder, &o)));
     return e;
 }
 
-static inline struct coke_plan_options small_pass_options(void)
+static inline struct ck_plan_options small_pass_options(void)
 {
-    struct coke_plan_options o = coke_plan_options_default();
+    struct ck_plan_options o = ck_plan_options_default();
     o.batch = BATCH;
     o.height = o.width = SIZE;
     return o;
@@ -58,9 +58,9 @@ static inline struct coke_plan_options small_pass_options(void)
 static inline struct coke_plan *small_pass(struct coke_encoder *e, int train)
 {
     struct coke_plan *p;
-    struct coke_plan_options o = small_pass_options();
+    struct ck_plan_options o = small_pass_options();
     o.train = train;
-    assert_ok(coke_plan_new(&p, e, &o));
+    assert_ok(coke_plan_new(&p, e, AS(plan, &o), NULL));
     return p;
 }
 
@@ -68,12 +68,13 @@ static inline struct coke_plan *small_pass(struct coke_encoder *e, int train)
  * same have in common. */
 static inline float *outputs_of(struct coke_encoder *e)
 {
-    int64_t dim;
+    int32_t dim;
     float *out = test_array(2 * BATCH * DIM, sizeof *out);
     struct coke_plan *p = small_pass(e, 0);
     assert_ok(coke_plan_forward(p, images));
-    memcpy(out, coke_plan_output(p, COKE_PROJ, &dim), BATCH * DIM * sizeof *out);
-    memcpy(out + BATCH * DIM, coke_plan_output(p, COKE_PRED, &dim), BATCH * DIM * sizeof *out);
+    memcpy(out, coke_plan_output(p, COKE_OUTPUT_PROJ, &dim), BATCH * DIM * sizeof *out);
+    memcpy(out + BATCH * DIM, coke_plan_output(p, COKE_OUTPUT_PRED, &dim),
+           BATCH * DIM * sizeof *out);
     assert_int_equal(dim, DIM);
     coke_plan_free(p);
     return out;

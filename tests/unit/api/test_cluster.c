@@ -1,5 +1,6 @@
 /* test_cluster.c - the whole job: sizes, objective and certificate counted again, the same
  * bytes for any number of threads, bad rows, heads, stops and refusals. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 
@@ -23,28 +24,28 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct coke_cluster_options options(int32_t k)
+static struct ck_cluster_options options(int32_t k)
 {
-    struct coke_cluster_options o = coke_cluster_options_default();
-    o.k = (struct coke_ints){.n = 1, .v = {k}};
+    struct ck_cluster_options o = ck_cluster_options_default();
+    o.k = (struct ck_ints){.n = 1, .v = {k}};
     o.epochs = 3;
     return o;
 }
 
 static int run_on(struct coke_cluster **out, const float *x, int64_t n, int dim,
-                  const struct coke_cluster_options *o, struct coke_cluster_input in,
+                  const struct ck_cluster_options *o, struct coke_cluster_input in,
                   const struct coke_callbacks *cb)
 {
     *out = NULL;
     assert_ok(coke_rows_from_array(&in.rows, x, n, dim));
-    int rc = coke_cluster_run(out, &in, o, cb);
+    int rc = coke_cluster_run(out, &in, AS(cluster, o), cb);
     coke_rows_free(in.rows);
     return rc;
 }
 
-static int run(struct coke_cluster **out, const struct coke_cluster_options *o)
+static int run(struct coke_cluster **out, const struct ck_cluster_options *o)
 {
-    return run_on(out, data, N, DIM, o, (struct coke_cluster_input){0}, NULL);
+    return run_on(out, data, N, DIM, o, COKE_INIT(struct coke_cluster_input), NULL);
 }
 
 /* Everything the summary says, from labels and centers alone. bad[i]: row i was left out. */
@@ -112,13 +113,13 @@ static void sizes_and_certificate_hold_in_every_form(void **state)
     (void)state;
     for (int form = 0; form < 3; form++)
         for (int variant = 0; variant < 6; variant++) {
-            struct coke_cluster_options o = options(20);
+            struct ck_cluster_options o = options(20);
             struct coke_cluster *c;
-            o.centers = form;
-            o.ratio = variant == 0 ? 0 : variant == 1 ? 1 : 0.5;
-            o.max_ratio = variant == 2 ? 1.2 : 0;
-            o.inflate = variant == 3 ? 1.3 : 1;
-            o.tau = variant == 4 ? 2 : 0;
+            o.kmeans.update = form;
+            o.kmeans.ratio = variant == 0 ? 0 : variant == 1 ? 1 : 0.5;
+            o.kmeans.max_ratio = variant == 2 ? 1.2 : 0;
+            o.kmeans.inflate = variant == 3 ? 1.3 : 1;
+            o.kmeans.tau = variant == 4 ? 2 : 0;
             o.init = variant == 5;
             assert_ok(run(&c, &o));
             check_result(c, 0, data, N, DIM, NULL, NULL);
@@ -137,33 +138,38 @@ static void sizes_and_certificate_hold_in_every_form(void **state)
 static void bounds_of_each_cluster_are_kept(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = options(5);
-    double low[5] = {300, 0, 10, 50, 100}, high[5] = {700, 20, 30, 700, 150};
+    struct ck_cluster_options o = options(5);
+    int64_t low[5] = {300, 0, 10, 50, 100}, high[5] = {700, 20, 30, 700, 150};
     struct coke_cluster *c;
     int64_t size[5] = {0};
     int32_t label[N];
     assert_ok(run_on(&c, data, N, DIM, &o,
-                     (struct coke_cluster_input){.min_sizes = low, .max_sizes = high}, NULL));
+                     (struct coke_cluster_input){.size = sizeof(struct coke_cluster_input),
+                                                 .min_sizes = low,
+                                                 .max_sizes = high},
+                     NULL));
     check_result(c, 0, data, N, DIM, NULL, NULL);
     assert_ok(coke_cluster_labels(c, 0, label));
     for (int i = 0; i < N; i++)
         size[label[i]]++;
     for (int k = 0; k < 5; k++)
-        assert_true((double)size[k] >= low[k] && (double)size[k] <= high[k]);
+        assert_true(size[k] >= low[k] && size[k] <= high[k]);
     coke_cluster_free(c);
 }
 
 static void weights_weigh_but_sizes_count_points(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = options(6);
+    struct ck_cluster_options o = options(6);
     double weight[N];
     struct coke_cluster *c;
     for (int i = 0; i < N; i++)
         weight[i] = i % 50 ? 0.2 + test_unit(1, (uint64_t)i) : 40;
-    o.ratio = 0.9;
-    assert_ok(
-        run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
+    o.kmeans.ratio = 0.9;
+    assert_ok(run_on(&c, data, N, DIM, &o,
+                     (struct coke_cluster_input){.size = sizeof(struct coke_cluster_input),
+                                                 .weights = weight},
+                     NULL));
     check_result(c, 0, data, N, DIM, weight, NULL);
     assert_true(coke_cluster_summary(c, 0)->size_min >= 105);
     coke_cluster_free(c);
@@ -172,15 +178,17 @@ static void weights_weigh_but_sizes_count_points(void **state)
 static void rows_without_weight_go_to_their_nearest_center(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = options(6);
+    struct ck_cluster_options o = options(6);
     double weight[N], own = 0, best = 0;
     int32_t label[N];
     struct coke_cluster *c;
     for (int i = 0; i < N; i++)
         weight[i] = i % 3 == 0;
-    o.ratio = 0;
-    assert_ok(
-        run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){.weights = weight}, NULL));
+    o.kmeans.ratio = 0;
+    assert_ok(run_on(&c, data, N, DIM, &o,
+                     (struct coke_cluster_input){.size = sizeof(struct coke_cluster_input),
+                                                 .weights = weight},
+                     NULL));
     assert_ok(coke_cluster_labels(c, 0, label));
     for (int i = 0; i < N; i++) {
         double top = -2, v[6] = {0};
@@ -225,12 +233,12 @@ static void bytes_do_not_depend_on_the_threads(void **state)
             unsigned char *first = NULL;
             size_t n = 0, again = 0;
             for (int t = 0; t < 5; t++) {
-                struct coke_cluster_options o = options(12);
+                struct ck_cluster_options o = options(12);
                 struct coke_cluster *c;
-                o.k = (struct coke_ints){.n = 2, .v = {12, 30}};
-                o.centers = form;
+                o.k = (struct ck_ints){.n = 2, .v = {12, 30}};
+                o.kmeans.update = form;
                 o.shuffle = shuffle;
-                o.ratio = 0.8;
+                o.kmeans.ratio = 0.8;
                 coke_set_threads(threads[t]);
                 assert_ok(run(&c, &o));
                 coke_set_threads(1);
@@ -252,7 +260,7 @@ static void bytes_do_not_depend_on_the_threads(void **state)
 static void seeds_give_different_results(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = options(12);
+    struct ck_cluster_options o = options(12);
     struct coke_cluster *a, *b;
     assert_ok(run(&a, &o));
     o.seed = 2;
@@ -266,20 +274,20 @@ static void seeds_give_different_results(void **state)
 static void bad_rows_are_refused_or_left_out(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = options(4);
+    struct ck_cluster_options o = options(4);
     struct coke_cluster *c;
     float *x = test_array(N * DIM, sizeof *x);
     uint8_t bad[N] = {0};
     memcpy(x, data, N * DIM * sizeof *x);
     x[17 * DIM + 3] = NAN;
-    assert_fails(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL), COKE_ENUMERIC,
-                 "row 17, column 3 is NaN");
+    assert_fails(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), NULL),
+                 COKE_ENUMERIC, "row 17, column 3 is NaN");
     x[17 * DIM + 3] = INFINITY;
-    assert_fails(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL), COKE_ENUMERIC,
-                 "row 17, column 3 is infinite");
+    assert_fails(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), NULL),
+                 COKE_ENUMERIC, "row 17, column 3 is infinite");
     memset(x + 17 * DIM, 0, DIM * sizeof *x);
-    assert_fails(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL), COKE_ENUMERIC,
-                 "row 17 is a zero vector");
+    assert_fails(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), NULL),
+                 COKE_ENUMERIC, "row 17 is a zero vector");
     o.bad = 1;
     bad[17] = 1;
     for (int i = 0; i < N; i += 9) {
@@ -288,26 +296,26 @@ static void bad_rows_are_refused_or_left_out(void **state)
     }
     for (int shuffle = 1; shuffle <= 3; shuffle++) {
         o.shuffle = shuffle;
-        assert_ok(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL));
+        assert_ok(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), NULL));
         check_result(c, 0, x, N, DIM, NULL, bad);
         coke_cluster_free(c);
     }
     for (int i = 0; i < N - 3; i++)
         x[i * DIM] = NAN;
-    assert_fails(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL), COKE_EUSAGE,
-                 "4 clusters for 3 usable rows");
+    assert_fails(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), NULL),
+                 COKE_EUSAGE, "4 clusters for 3 usable rows");
     free(x);
 }
 
 static void unnormalised_rows_are_as_good(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = options(8);
+    struct ck_cluster_options o = options(8);
     struct coke_cluster *c;
     float *x = test_array(N * DIM, sizeof *x);
     for (int i = 0; i < N * DIM; i++)
         x[i] = data[i] * (float)pow(10, i / DIM % 60 - 30);
-    assert_ok(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL));
+    assert_ok(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), NULL));
     check_result(c, 0, x, N, DIM, NULL, NULL);
     coke_cluster_free(c);
     free(x);
@@ -324,11 +332,12 @@ static void extreme_shapes_work(void **state)
     } t[] = {{1, 1, 1, 1},   {5, 3, 5, 1},     {5, 3, 1, 0.4},      {64, 1, 2, 0.5},
              {65, 2, 65, 1}, {300, 200, 3, 1}, {129, 16, 100, 0.9}, {2000, 2, 500, 1}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
-        struct coke_cluster_options o = options(t[i].k);
+        struct ck_cluster_options o = options(t[i].k);
         struct coke_cluster *c;
         float *x = test_vectors(t[i].n, t[i].dim, 0, 0, 5);
-        o.ratio = t[i].ratio;
-        assert_ok(run_on(&c, x, t[i].n, t[i].dim, &o, (struct coke_cluster_input){0}, NULL));
+        o.kmeans.ratio = t[i].ratio;
+        assert_ok(
+            run_on(&c, x, t[i].n, t[i].dim, &o, COKE_INIT(struct coke_cluster_input), NULL));
         check_result(c, 0, x, t[i].n, t[i].dim, NULL, NULL);
         coke_cluster_free(c);
         free(x);
@@ -343,10 +352,10 @@ static void equal_rows_are_shared_out(void **state)
     for (int i = 0; i < N; i++)
         memcpy(x + i * DIM, data, DIM * sizeof *x);
     for (int init = 0; init < 2; init++) {
-        struct coke_cluster_options o = options(7);
-        o.ratio = 1;
+        struct ck_cluster_options o = options(7);
+        o.kmeans.ratio = 1;
         o.init = init;
-        assert_ok(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, NULL));
+        assert_ok(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), NULL));
         check_result(c, 0, x, N, DIM, NULL, NULL);
         assert_int_equal(coke_cluster_summary(c, 0)->size_min, 100);
         coke_cluster_free(c);
@@ -358,10 +367,10 @@ static void without_repair_the_frozen_labels_are_returned(void **state)
 {
     (void)state;
     for (int balanced = 0; balanced < 2; balanced++) {
-        struct coke_cluster_options o = options(15);
+        struct ck_cluster_options o = options(15);
         struct coke_cluster *c;
         o.repair = 0;
-        o.ratio = balanced ? 1 : 0.4;
+        o.kmeans.ratio = balanced ? 1 : 0.4;
         assert_ok(run(&c, &o));
         assert_int_equal(coke_cluster_summary(c, 0)->repaired, 0);
         check_result(c, 0, data, N, DIM, NULL, NULL);
@@ -372,7 +381,7 @@ static void without_repair_the_frozen_labels_are_returned(void **state)
 static void it_stops_by_itself(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = options(9);
+    struct ck_cluster_options o = options(9);
     struct coke_cluster *c;
     o.epochs = 0;
     assert_ok(run(&c, &o));
@@ -415,12 +424,13 @@ static void a_caller_can_stop_it_anywhere(void **state)
 {
     (void)state;
     int64_t live = ck_mem_stats().live;
-    struct coke_cluster_options o = options(6);
+    struct ck_cluster_options o = options(6);
     for (int stop = 1;; stop++) {
         struct listener l = {.stop_at = stop};
-        struct coke_callbacks cb = {&l, progress, say, warn};
+        struct coke_callbacks cb = {
+            .size = sizeof cb, .user = &l, .progress = progress, .say = say, .warn = warn};
         struct coke_cluster *c;
-        int rc = run_on(&c, data, N, DIM, &o, (struct coke_cluster_input){0}, &cb);
+        int rc = run_on(&c, data, N, DIM, &o, COKE_INIT(struct coke_cluster_input), &cb);
         if (rc == COKE_OK) {
             assert_true(stop > 10 && l.said >= 2);
             coke_cluster_free(c);
@@ -436,15 +446,15 @@ static void sorted_rows_are_warned_about(void **state)
 {
     (void)state;
     struct coke_cluster *c;
-    struct coke_cluster_options o = options(9);
+    struct ck_cluster_options o = options(9);
     float *x = test_array(N * DIM, sizeof *x);
     for (int i = 0; i < N; i++) /* test_vectors deals the groups in turn; here one by one */
         memcpy(x + i * DIM, data + (i % 77 * 9 + i / 77 % 9) % N * DIM, DIM * sizeof *x);
     for (int shuffle = 1; shuffle <= 3; shuffle += 2) {
         struct listener l = {0};
-        struct coke_callbacks cb = {&l, NULL, NULL, warn};
+        struct coke_callbacks cb = {.size = sizeof cb, .user = &l, .warn = warn};
         o.shuffle = shuffle;
-        assert_ok(run_on(&c, x, N, DIM, &o, (struct coke_cluster_input){0}, &cb));
+        assert_ok(run_on(&c, x, N, DIM, &o, COKE_INIT(struct coke_cluster_input), &cb));
         assert_int_equal(l.warned, shuffle == 3);
         if (l.warned)
             assert_non_null(strstr(l.last, "sorted"));
@@ -457,33 +467,33 @@ static void what_cannot_be_is_refused_in_words(void **state)
 {
     (void)state;
     struct coke_cluster *c;
-    struct coke_cluster_options o = options(4);
-    double low[4] = {1, 2, 3, 4}, w[N];
-    struct coke_cluster_input in = {.min_sizes = low};
+    struct ck_cluster_options o = options(4);
+    int64_t low[4] = {1, 2, 3, 4};
+    double w[N];
+    struct coke_cluster_input in = {.size = sizeof(struct coke_cluster_input),
+                                    .min_sizes = low};
     low[2] = 700;
     assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE,
-                 "minimal sizes sum to 707");
-    low[2] = 1.5;
-    assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "minimal size 2 is 1.5");
-    low[2] = NAN;
-    assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "whole numbers");
+                 "minimum sizes sum to 707");
+    low[2] = -1;
+    assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "minimum size 2 is -1");
     low[2] = 3;
-    o.k = (struct coke_ints){.n = 2, .v = {4, 4}};
-    assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "one k, not with 2");
+    o.k = (struct ck_ints){.n = 2, .v = {4, 4}};
+    assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "a single k, not 2 of them");
     o.k.n = 0;
     assert_fails(run(&c, &o), COKE_EUSAGE, "number of clusters is missing");
-    o.k = (struct coke_ints){.n = 1, .v = {N + 1}};
+    o.k = (struct ck_ints){.n = 1, .v = {N + 1}};
     assert_fails(run(&c, &o), COKE_EUSAGE, "701 clusters for 700 rows");
     o = options(4);
-    o.max_ratio = 0.9;
+    o.kmeans.max_ratio = 0.9;
     assert_fails(run(&c, &o), COKE_EUSAGE, "too few for 700 rows");
     o = options(4);
-    o.ratio = -1;
+    o.kmeans.ratio = -1;
     assert_fails(run(&c, &o), COKE_EUSAGE, "ratio");
     o = options(4);
     for (int i = 0; i < N; i++)
         w[i] = i == 5 ? -1 : 1;
-    in = (struct coke_cluster_input){.weights = w};
+    in = (struct coke_cluster_input){.size = sizeof(struct coke_cluster_input), .weights = w};
     assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "weight 5 is -1");
     memset(w, 0, sizeof w);
     assert_fails(run_on(&c, data, N, DIM, &o, in, NULL), COKE_EUSAGE, "all weights are 0");
@@ -495,28 +505,31 @@ static void model_labels_new_rows(void **state)
 {
     (void)state;
     char dir[] = "/tmp/coke-model-XXXXXX", path[128];
-    struct coke_cluster_options o = options(10);
+    struct ck_cluster_options o = options(10);
     struct coke_cluster *c;
     struct coke_model *m;
     struct coke_rows *rows;
-    struct coke_head_summary s;
+    struct coke_head_summary s = COKE_INIT(struct coke_head_summary);
     enum { NEW = 333 };
     float *x = test_vectors(NEW, DIM, 3, 0.5, 50), score[NEW];
     int32_t label[NEW];
     int64_t size[10];
     assert_non_null(mkdtemp(dir));
-    o.ratio = 0.8;
-    o.max_ratio = 1.5;
+    o.kmeans.ratio = 0.8;
+    o.kmeans.max_ratio = 1.5;
     assert_ok(run(&c, &o));
     assert_ok(coke_cluster_write(c, dir, 0));
     assert_ok(coke_model_load(&m, dir));
     assert_int_equal(coke_model_k(m), 10);
     assert_int_equal(coke_model_dim(m), DIM);
     assert_ok(coke_rows_from_array(&rows, x, NEW, DIM));
+    struct coke_assign_job job = {
+        .size = sizeof job, .rows = rows, .labels = label, .scores = score};
     for (int constrained = 0; constrained < 2; constrained++) {
         const float *center = coke_cluster_centers(c, 0);
         memset(size, 0, sizeof size);
-        assert_ok(coke_model_assign(m, rows, constrained, 0, NULL, label, score, &s));
+        job.constrained = constrained;
+        assert_ok(coke_model_assign(m, &job, &s));
         for (int i = 0; i < NEW; i++) {
             double own = 0, best = -2;
             for (int k = 0; k < 10; k++) {
@@ -536,7 +549,9 @@ static void model_labels_new_rows(void **state)
     }
     for (int bad = 0; bad < 2; bad++) {
         x[5 * DIM] = NAN;
-        int rc = coke_model_assign(m, rows, 0, bad, NULL, label, score, &s);
+        job.constrained = 0;
+        job.bad = bad ? COKE_BAD_SKIP : COKE_BAD_ERROR;
+        int rc = coke_model_assign(m, &job, &s);
         assert_int_equal(rc, bad ? COKE_OK : COKE_ENUMERIC);
         if (bad)
             assert_true(label[5] == -1 && isnan(score[5]) && s.skipped == 1);

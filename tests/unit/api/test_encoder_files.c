@@ -1,5 +1,6 @@
 /* test_encoder_files.c - encoders in files come back as they were, files of something else are
  * errors in words, and no failed allocation or write does harm. */
+#include "as_options.h"
 #include "encoder_test.h"
 #include "core/mem.h"
 #include "io/file.h"
@@ -10,15 +11,15 @@ static void train(struct coke_encoder *e)
     float grad[BATCH * DIM];
     struct coke_plan *p = small_pass(e, 1);
     struct coke_optimizer *o;
-    struct coke_optimizer_options q = coke_optimizer_options_default();
-    const float *grads[COKE_OUTPUTS] = {[COKE_PROJ] = grad, [COKE_PRED] = grad};
-    assert_ok(coke_optimizer_new(&o, e, &q));
+    struct ck_optimizer_options q = ck_optimizer_options_default();
+    struct coke_gradients grads = {.size = sizeof grads, .proj = grad, .pred = grad};
+    assert_ok(coke_optimizer_new(&o, e, AS(optimizer, &q)));
     for (int i = 0; i < BATCH * DIM; i++)
         grad[i] = test_normal(3, (uint64_t)i);
     for (int i = 0; i < 2; i++) {
         coke_encoder_zero_grad(e);
         assert_ok(coke_plan_forward(p, images));
-        assert_ok(coke_plan_backward(p, grads));
+        assert_ok(coke_plan_backward(p, &grads));
         assert_ok(coke_optimizer_step(o, 0.1));
     }
     coke_optimizer_free(o);
@@ -46,9 +47,14 @@ static void a_saved_encoder_comes_back_byte_for_byte(void **state)
     assert_ok(coke_encoder_save(e, "a", 0));
     assert_ok(coke_encoder_open(&back, "a"));
     assert_same_encoder(e, back, 1);
-    struct coke_encoder_options o = coke_encoder_options_of(back);
-    assert_int_equal(o.seed, 3);
-    assert_int_equal(o.dim, DIM);
+    struct coke_options *o;
+    int64_t seed, dim;
+    assert_ok(coke_encoder_options(back, &o));
+    assert_ok(coke_options_get_int(o, "seed", &seed));
+    assert_ok(coke_options_get_int(o, "dim", &dim));
+    assert_int_equal(seed, 3);
+    assert_int_equal(dim, DIM);
+    coke_options_free(o);
     assert_int_equal(coke_encoder_size(back), coke_encoder_size(e));
     assert_ok(coke_encoder_save(back, "b", 0));
     size_t n = read_whole("a", &first), m = read_whole("b", &second);
@@ -86,36 +92,36 @@ static int try_weights(const char *name, const char *ignore)
     return rc;
 }
 
-static void save_other(const char *name, void (*change)(struct coke_encoder_options *o))
+static void save_other(const char *name, void (*change)(struct ck_encoder_options *o))
 {
     struct coke_encoder *e;
-    struct coke_encoder_options o = small_options();
+    struct ck_encoder_options o = small_options();
     change(&o);
     o.seed = 2;
-    assert_ok(coke_encoder_new(&e, &o));
+    assert_ok(coke_encoder_new(&e, AS(encoder, &o)));
     assert_ok(coke_encoder_save(e, name, 1));
     coke_encoder_free(e);
 }
 
-static void deeper(struct coke_encoder_options *o)
+static void deeper(struct ck_encoder_options *o)
 {
-    o->arch = COKE_RESNET34;
+    o->arch = CK_RESNET34;
 }
 
-static void wider(struct coke_encoder_options *o)
+static void wider(struct ck_encoder_options *o)
 {
     o->width *= 2;
 }
 
-static void headless(struct coke_encoder_options *o)
+static void headless(struct ck_encoder_options *o)
 {
     o->predictor = 0;
-    o->head = COKE_PROJECTOR_NONE;
+    o->projector = CK_PROJECTOR_NONE;
 }
 
-static void another_head(struct coke_encoder_options *o)
+static void another_head(struct ck_encoder_options *o)
 {
-    o->head = COKE_PROJECTOR_MLP2;
+    o->projector = CK_PROJECTOR_MLP2;
     o->dim = 9;
     o->predictor = 0;
 }
@@ -145,10 +151,10 @@ static void a_prefix_may_be_left_out(void **state)
     assert_fails(try_weights("other", "fc."), COKE_EFORMAT,
                  "missing, first predictor.0.weight");
     struct coke_encoder *e, *backbone;
-    struct coke_encoder_options o = small_options();
+    struct ck_encoder_options o = small_options();
     int64_t n;
     o.predictor = 0;
-    assert_ok(coke_encoder_new(&e, &o));
+    assert_ok(coke_encoder_new(&e, AS(encoder, &o)));
     assert_ok(coke_encoder_load_weights(e, "other", "fc."));
     assert_ok(coke_encoder_open(&backbone, "other"));
     const float *a = coke_encoder_tensor(e, "layer4.1.conv2.weight", &n);
@@ -187,16 +193,18 @@ static void damaged_files_are_errors_in_words(void **state)
 /* A clustering's state is safetensors, too, but no encoder. */
 static void files_of_another_kind_are_errors_in_words(void **state)
 {
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     struct coke_encoder *e;
     float centers[8] = {1, 0, 0, 0, 0, 1, 0, 0};
     (void)state;
     o.n = 10, o.k = 2, o.dim = 4, o.eta = 0.1;
-    assert_ok(coke_kmeans_new(&km, &o, centers, NULL, NULL));
-    assert_ok(coke_kmeans_save(km, "kmeans"));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), centers, NULL, NULL));
+    assert_ok(coke_kmeans_save(km, "kmeans", 0));
+    assert_fails(coke_kmeans_save(km, "kmeans", 0), COKE_EUSAGE, "kmeans exists; set force");
+    assert_ok(coke_kmeans_save(km, "kmeans", 1));
     assert_fails(coke_encoder_open(&e, "kmeans"), COKE_EFORMAT,
-                 "kmeans: its metadata have no encoder.arch");
+                 "kmeans: its metadata has no options encoder.*");
     assert_fails(try_weights("kmeans", NULL), COKE_EFORMAT, "missing, first conv1.weight");
     coke_kmeans_free(km);
 }
@@ -206,8 +214,8 @@ static void files_of_another_kind_are_errors_in_words(void **state)
 static int make_encoder(void)
 {
     struct coke_encoder *e = NULL;
-    struct coke_encoder_options o = small_options();
-    int rc = coke_encoder_new(&e, &o);
+    struct ck_encoder_options o = small_options();
+    int rc = coke_encoder_new(&e, AS(encoder, &o));
     coke_encoder_free(e);
     return rc;
 }
@@ -215,8 +223,8 @@ static int make_encoder(void)
 static int save_encoder(void)
 {
     struct coke_encoder *e = NULL;
-    struct coke_encoder_options o = small_options();
-    int rc = coke_encoder_new(&e, &o);
+    struct ck_encoder_options o = small_options();
+    int rc = coke_encoder_new(&e, AS(encoder, &o));
     unlink("saved");
     if (!rc)
         rc = coke_encoder_save(e, "saved", 0);
@@ -241,8 +249,8 @@ static struct coke_encoder *fixed; /* whose own allocations are not under test *
 static int make_optimizer(void)
 {
     struct coke_optimizer *q = NULL;
-    struct coke_optimizer_options o = coke_optimizer_options_default();
-    int rc = coke_optimizer_new(&q, fixed, &o);
+    struct ck_optimizer_options o = ck_optimizer_options_default();
+    int rc = coke_optimizer_new(&q, fixed, AS(optimizer, &o));
     if (!rc)
         rc = coke_optimizer_step(q, 0.1);
     coke_optimizer_free(q);
@@ -253,9 +261,9 @@ static int make_optimizer(void)
 static int make_pass(void)
 {
     struct coke_plan *p = NULL;
-    struct coke_plan_options o = small_pass_options();
+    struct ck_plan_options o = small_pass_options();
     o.height = o.width = 4;
-    int rc = coke_plan_new(&p, fixed, &o);
+    int rc = coke_plan_new(&p, fixed, AS(plan, &o), NULL);
     if (!rc)
         rc = coke_plan_forward(p, images);
     coke_plan_free(p);

@@ -1,5 +1,6 @@
 /* test_failures.c - the whole job through the public functions, with every allocation and every
  * write failing in turn: an error in words, nothing leaked, nothing half-written. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 #include "io/file.h"
@@ -11,7 +12,8 @@ enum { N = 90, DIM = 5 };
 
 static char folder[] = "/tmp/coke-failures-XXXXXX";
 static float *data;
-static double weights[N], low[4] = {10, 0, 30, 5}, high[4] = {40, 40, 40, 40};
+static double weights[N];
+static int64_t low[4] = {10, 0, 30, 5}, high[4] = {40, 40, 40, 40};
 static int wrote; /* a complete output has been committed by the job under test */
 
 static int set_up(void **state)
@@ -62,20 +64,21 @@ static int tear_down(void **state)
 /* Two heads, weights; or one head with bounds of each cluster. */
 static int run_cluster(int given, struct coke_cluster **out)
 {
-    struct coke_cluster_options o = coke_cluster_options_default();
-    struct coke_cluster_input in = {.weights = weights};
+    struct ck_cluster_options o = ck_cluster_options_default();
+    struct coke_cluster_input in = {.size = sizeof(struct coke_cluster_input),
+                                    .weights = weights};
     int rc = coke_rows_from_array(&in.rows, data, N, DIM);
     if (rc)
         return rc;
-    o.k = (struct coke_ints){.n = given ? 1 : 2, .v = {4, 6}};
+    o.k = (struct ck_ints){.n = given ? 1 : 2, .v = {4, 6}};
     o.epochs = 2;
-    o.ratio = 0.9;
-    o.max_ratio = given ? 0 : 1.3;
+    o.kmeans.ratio = 0.9;
+    o.kmeans.max_ratio = given ? 0 : 1.3;
     o.bad = 1;
     o.init = given;
     in.min_sizes = given ? low : NULL;
     in.max_sizes = given ? high : NULL;
-    rc = coke_cluster_run(out, &in, &o, NULL);
+    rc = coke_cluster_run(out, &in, AS(cluster, &o), NULL);
     coke_rows_free(in.rows);
     return rc;
 }
@@ -110,14 +113,25 @@ static int load_and_assign(void)
     struct coke_rows *rows = NULL;
     int32_t labels[N];
     float scores[N];
-    struct coke_head_summary s;
+    struct coke_head_summary s = COKE_INIT(struct coke_head_summary);
     int rc = coke_model_load(&m, "model");
     if (!rc)
         rc = coke_rows_from_array(&rows, data, N, DIM);
     if (!rc)
-        rc = coke_model_assign(m, rows, 1, 1, NULL, labels, scores, &s);
+        rc = coke_model_assign(m,
+                               &(struct coke_assign_job){.size = sizeof(struct coke_assign_job),
+                                                         .rows = rows,
+                                                         .labels = labels,
+                                                         .scores = scores,
+                                                         .constrained = 1,
+                                                         .bad = COKE_BAD_SKIP},
+                               &s);
     if (!rc)
-        rc = coke_model_assign(m, rows, 0, 0, NULL, labels, NULL, &s);
+        rc = coke_model_assign(m,
+                               &(struct coke_assign_job){.size = sizeof(struct coke_assign_job),
+                                                         .rows = rows,
+                                                         .labels = labels},
+                               &s);
     coke_rows_free(rows);
     coke_model_free(m);
     return rc;
@@ -125,7 +139,7 @@ static int load_and_assign(void)
 
 static int step_save_load(void)
 {
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km = NULL, *again = NULL;
     int32_t labels[N];
     int64_t ids[N], max_sizes[4] = {60, 60, 60, 60};
@@ -133,7 +147,7 @@ static int step_save_load(void)
         ids[i] = i;
     o.n = N, o.k = 4, o.dim = DIM, o.eta = 0.1, o.stage = 1, o.tau = 2;
     wrote = 0;
-    int rc = coke_kmeans_new(&km, &o, data, NULL, max_sizes);
+    int rc = coke_kmeans_new(&km, AS(kmeans, &o), data, NULL, max_sizes);
     if (!rc)
         rc = coke_kmeans_step(km, data, ids, N, labels);
     if (!rc)
@@ -141,7 +155,7 @@ static int step_save_load(void)
     if (!rc)
         rc = coke_kmeans_predict(km, data, N, labels, NULL);
     if (!rc)
-        rc = coke_kmeans_save(km, "state");
+        rc = coke_kmeans_save(km, "state", 1);
     wrote = rc == COKE_OK;
     if (!rc)
         rc = coke_kmeans_load(&again, "state");
@@ -152,15 +166,15 @@ static int step_save_load(void)
 
 static int step_heads(void)
 {
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *head[2] = {NULL, NULL};
     struct coke_multihead *mh = NULL;
     int32_t labels[2 * N];
     o.n = N, o.k = 4, o.dim = DIM, o.eta = 0.1;
     wrote = 0;
-    int rc = coke_kmeans_new(&head[0], &o, data, NULL, NULL);
+    int rc = coke_kmeans_new(&head[0], AS(kmeans, &o), data, NULL, NULL);
     if (!rc)
-        rc = coke_kmeans_new(&head[1], &o, data, NULL, NULL);
+        rc = coke_kmeans_new(&head[1], AS(kmeans, &o), data, NULL, NULL);
     if (!rc)
         rc = coke_multihead_new(&mh, head, 2);
     if (!mh) {

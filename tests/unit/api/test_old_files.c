@@ -32,14 +32,14 @@ static void an_old_model_assigns_the_labels_it_was_made_with(void **state)
     static int32_t was[N], is[N];
     struct coke_model *m;
     struct coke_rows *rows;
-    struct coke_head_summary s;
     read_array("rows.npy", x, sizeof x);
     read_array("labels.npy", was, sizeof was);
     assert_ok(coke_model_load(&m, old("model.safetensors")));
     assert_int_equal(coke_model_k(m), K);
     assert_int_equal(coke_model_dim(m), DIM);
     assert_ok(coke_rows_from_array(&rows, x, N, DIM));
-    assert_ok(coke_model_assign(m, rows, 0, 0, NULL, is, NULL, &s));
+    struct coke_assign_job job = {.size = sizeof job, .rows = rows, .labels = is};
+    assert_ok(coke_model_assign(m, &job, NULL));
     assert_memory_equal(was, is, sizeof was); /* no bound was tight */
     coke_rows_free(rows);
     coke_model_free(m);
@@ -58,7 +58,7 @@ static void an_old_state_goes_on_in_its_second_stage(void **state)
         test_normalize(x + i * DIM, DIM);
     }
     assert_ok(coke_kmeans_load(&km, old("kmeans.safetensors")));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, counts, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_COUNTS, counts, K));
     for (int k = 0; k < K; k++)
         seen += counts[k];
     assert_int_equal(seen, N / 2); /* saved in the middle of epoch 3 */
@@ -74,24 +74,24 @@ static void an_old_state_goes_on_in_its_second_stage(void **state)
     coke_kmeans_free(km);
 }
 
-static struct coke_train_options options(void)
+static struct ck_train_options options(void)
 {
-    struct coke_train_options o = coke_train_options_default();
-    o.k = (struct coke_ints){2, {2, 3}};
-    o.loader.view.recipe = COKE_RECIPE_CIFAR_SINGLE;
+    struct ck_train_options o = ck_train_options_default();
+    o.k = (struct ck_ints){2, {2, 3}};
+    o.loader.view.recipe = CK_RECIPE_CIFAR_SINGLE;
     o.loader.view.size = 16;
     o.loader.batch = 4;
-    o.encoder.stem = COKE_STEM_CIFAR;
+    o.encoder.stem = CK_STEM_CIFAR;
     o.encoder.width = 0.03125;
     o.encoder.dim = 4;
     o.epochs = 6;
     o.warmup = 1;
-    o.optimizer = COKE_SGD;
+    o.optimizer.kind = CK_SGD;
     o.rate = 0.05;
     o.monitor = 0;
     o.keep_best = 1;
-    o.stage = 2;
-    o.slots = 2;
+    o.kmeans.stage = 2;
+    o.kmeans.slots = 2;
     return o;
 }
 
@@ -107,18 +107,20 @@ static void an_old_checkpoint_is_resumed_in_the_middle_of_its_epoch(void **state
 {
     (void)state;
     char command[1400];
-    struct coke_train_options o = options();
-    struct coke_train_control control = {.resume_anyway = 1}; /* on any instruction set */
-    struct coke_train_summary s;
+    struct ck_train_options o = options();
+    struct coke_train_control control = {.size = sizeof control,
+                                         .resume_anyway = 1}; /* on any instruction set */
+    struct coke_train_summary s = COKE_INIT(struct coke_train_summary);
     struct coke_dataset *d;
     int64_t first = -1;
-    struct coke_callbacks callbacks = {.user = &first, .progress = note};
+    struct coke_callbacks callbacks = {
+        .size = sizeof callbacks, .user = &first, .progress = note};
     snprintf(command, sizeof command,
              "cp %s %s/last.safetensors && cp $(dirname %s)/metrics.jsonl %s",
              old("checkpoint.safetensors"), folder, old("checkpoint.safetensors"), folder);
     assert_int_equal(system(command), 0);
-    assert_ok(coke_dataset_open(&d, "synthetic:n=26,size=16", &o.data));
-    assert_ok(coke_train_run(d, &o, folder, &control, &callbacks, &s));
+    assert_ok(coke_dataset_open(&d, "synthetic:n=26,size=16", AS(dataset, &o.data)));
+    assert_ok(coke_train_run(d, AS(train, &o), folder, &control, &callbacks, &s));
     assert_int_equal(first, 3);
     coke_dataset_free(d);
     /* steps 0 .. 2 of epoch 3 are of the old run, 3 .. 6 of this one */

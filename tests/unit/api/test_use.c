@@ -1,4 +1,5 @@
 /* test_use.c - a trained encoder used and judged through the public functions. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 #include "io/file.h"
@@ -11,33 +12,33 @@
 enum { N = 30, DIM = 8 };
 
 static char folder[64];
-static struct coke_use_options use;
+static struct ck_use_options use;
 
 static struct coke_dataset *open_data(const char *source, int split)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     struct coke_dataset *d = NULL;
     o.split = split;
-    assert_ok(coke_dataset_open(&d, source, &o));
+    assert_ok(coke_dataset_open(&d, source, AS(dataset, &o)));
     return d;
 }
 
 static int enter(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
-    struct coke_train_control control = {0};
-    struct coke_train_summary s;
+    struct ck_train_options o = test_training();
+    struct coke_train_control control = COKE_INIT(struct coke_train_control);
+    struct coke_train_summary s = COKE_INIT(struct coke_train_summary);
     snprintf(folder, sizeof folder, "/tmp/coke-use-XXXXXX");
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
-    use = coke_use_options_default();
-    o.k = (struct coke_ints){2, {6, 10}};
+    use = ck_use_options_default();
+    o.k = (struct ck_ints){2, {6, 10}};
     o.encoder.dim = DIM;
     o.monitor = 0;
     assert_ok(coke_set_threads(1));
-    struct coke_dataset *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
-    assert_ok(coke_train_run(d, &o, "run", &control, NULL, &s));
+    struct coke_dataset *d = open_data("synthetic:n=30,size=8", CK_SPLIT_TRAIN);
+    assert_ok(coke_train_run(d, AS(train, &o), "run", &control, NULL, &s));
     coke_dataset_free(d);
     return 0;
 }
@@ -51,14 +52,14 @@ static int leave(void **state)
 static struct coke_run *open_run(const char *path)
 {
     struct coke_run *r = NULL;
-    assert_ok(coke_run_open(&r, path, &use));
+    assert_ok(coke_run_open(&r, path, AS(use, &use)));
     return r;
 }
 
 static int open_fails(const char *path)
 {
     struct coke_run *r = NULL;
-    int rc = coke_run_open(&r, path, &use);
+    int rc = coke_run_open(&r, path, AS(use, &use));
     assert_null(r);
     return rc;
 }
@@ -82,7 +83,7 @@ static void a_run_says_what_it_is(void **state)
     assert_int_equal(coke_run_channels(r), 3);
     assert_int_equal(coke_run_heads(r), 2);
     assert_int_equal(coke_run_k(r, 1), 10);
-    struct coke_dataset *d = open_data("synthetic:n=30,size=20", COKE_SPLIT_TRAIN);
+    struct coke_dataset *d = open_data("synthetic:n=30,size=20", CK_SPLIT_TRAIN);
     assert_int_equal(coke_run_image_size(r, d), 8);
     coke_dataset_free(d);
     assert_int_equal(coke_run_k(r, 2), 0);
@@ -124,18 +125,18 @@ static void what_is_no_encoder_is_told(void **state)
 static void a_plain_resnet_is_recognised(void **state)
 {
     (void)state;
-    static const int32_t archs[] = {COKE_RESNET18, COKE_RESNET34, COKE_RESNET50};
+    static const int32_t archs[] = {CK_RESNET18, CK_RESNET34, CK_RESNET50};
     for (int i = 0; i < 3; i++) {
-        struct coke_encoder_options o = coke_encoder_options_default();
+        struct ck_encoder_options o = ck_encoder_options_default();
         struct coke_encoder *e;
         struct ck_state with = {0}, plain = {0};
         o.arch = archs[i];
-        o.stem = i % 2 ? COKE_STEM_CIFAR : COKE_STEM_IMAGENET;
+        o.stem = i % 2 ? CK_STEM_CIFAR : CK_STEM_IMAGENET;
         o.width = 0.0625;
         o.channels = i == 1 ? 1 : 3;
-        o.head = COKE_PROJECTOR_LINEAR; /* a classifier's fc.weight, fc.bias */
+        o.projector = CK_PROJECTOR_LINEAR; /* a classifier's fc.weight, fc.bias */
         o.predictor = 0;
-        assert_ok(coke_encoder_new(&e, &o));
+        assert_ok(coke_encoder_new(&e, AS(encoder, &o)));
         assert_ok(coke_encoder_save(e, "ours.safetensors", 1));
         assert_ok(ck_safetensors_read("ours.safetensors", &with));
         for (int t = 0; t < with.ntensors; t++)
@@ -160,11 +161,11 @@ static void rows_are_the_images(void **state)
 {
     (void)state;
     struct coke_run *r = open_run("run");
-    struct coke_dataset *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TRAIN);
-    struct coke_embedded e;
+    struct coke_dataset *d = open_data("synthetic:n=30,size=8", CK_SPLIT_TRAIN);
+    struct coke_embed_summary e = COKE_INIT(struct coke_embed_summary);
     struct ck_map m;
     struct ck_npy a;
-    assert_ok(coke_run_embed(r, d, COKE_PROJ, "z.npy", 0, NULL, &e));
+    assert_ok(coke_run_embed(r, d, COKE_OUTPUT_PROJ, "z.npy", 0, NULL, &e));
     assert_int_equal(e.images, N);
     assert_int_equal(e.dim, DIM);
     assert_ok(ck_map_open(&m, "z.npy"));
@@ -177,8 +178,10 @@ static void rows_are_the_images(void **state)
         length += (double)row[j] * (double)row[j];
     assert_close(length, 1, 1e-5);
     ck_map_release(&m);
-    assert_fails(coke_run_embed(r, d, COKE_PROJ, "z.npy", 0, NULL, &e), COKE_EUSAGE, "z.npy");
-    assert_fails(coke_run_embed(r, d, COKE_PRED, "y.npy", 0, NULL, &e), COKE_EUSAGE, "output");
+    assert_fails(coke_run_embed(r, d, COKE_OUTPUT_PROJ, "z.npy", 0, NULL, &e), COKE_EUSAGE,
+                 "z.npy");
+    assert_fails(coke_run_embed(r, d, COKE_OUTPUT_PRED, "y.npy", 0, NULL, &e), COKE_EUSAGE,
+                 "output");
     coke_dataset_free(d);
     coke_run_free(r);
 }
@@ -187,7 +190,7 @@ static void margins_are_differences(void **state)
 {
     (void)state;
     struct coke_run *r = open_run("run");
-    struct coke_dataset *d = open_data("synthetic:n=30,size=8", COKE_SPLIT_TEST);
+    struct coke_dataset *d = open_data("synthetic:n=30,size=8", CK_SPLIT_TEST);
     int32_t cluster[N];
     float similarity[N], margin[N];
     assert_ok(coke_run_assign(r, d, 1, NULL, cluster, similarity, margin));
@@ -207,32 +210,34 @@ static void margins_are_differences(void **state)
 static void images_that_cannot_be_read(void **state)
 {
     (void)state;
-    struct coke_dataset *d = open_data("synthetic:n=4,size=8", COKE_SPLIT_TRAIN);
+    struct coke_dataset *d = open_data("synthetic:n=4,size=8", CK_SPLIT_TRAIN);
     const int32_t all[] = {0, 0, 1, 1};
-    struct coke_sorted s;
-    struct coke_embedded e;
+    struct coke_sort_summary s = COKE_INIT(struct coke_sort_summary);
+    struct coke_embed_summary e = COKE_INIT(struct coke_embed_summary);
     int32_t cluster[5];
     float similarity[5];
-    struct coke_eval_knn knn;
-    struct coke_knn_options ko = coke_knn_options_default();
+    struct coke_knn_result knn = COKE_INIT(struct coke_knn_result);
+    struct ck_knn_options ko = ck_knn_options_default();
     assert_ok(coke_dataset_sort(d, all, 2, "few", COKE_SORT_COPY, NULL, &s));
     coke_dataset_free(d);
     write_text("few/cluster-0/broken.png", "no image");
     struct coke_run *r = open_run("run");
-    d = open_data("few", COKE_SPLIT_TRAIN);
-    assert_fails(coke_run_embed(r, d, COKE_FEATURES, "f.npy", 0, NULL, &e), COKE_EFORMAT,
+    d = open_data("few", CK_SPLIT_TRAIN);
+    assert_fails(coke_run_embed(r, d, COKE_OUTPUT_FEATURES, "f.npy", 0, NULL, &e), COKE_EFORMAT,
                  "broken.png");
     assert_int_not_equal(access("f.npy", F_OK), 0);
     coke_run_free(r);
     use.bad = 1;
     r = open_run("run");
     use.bad = 0;
-    assert_ok(coke_run_embed(r, d, COKE_FEATURES, "f.npy", 0, NULL, &e));
+    assert_ok(coke_run_embed(r, d, COKE_OUTPUT_FEATURES, "f.npy", 0, NULL, &e));
     assert_int_equal(e.bad, 1);
     assert_ok(coke_run_assign(r, d, 0, NULL, cluster, similarity, NULL));
     assert_int_equal(cluster[0], -1); /* broken.png is the first by name */
     assert_true(cluster[1] >= 0);
-    assert_ok(coke_eval_knn(&(struct coke_eval_input){r, d, NULL, NULL}, &ko, &knn));
+    assert_ok(coke_eval_knn(
+        &(struct coke_eval_input){sizeof(struct coke_eval_input), r, d, NULL, NULL},
+        AS(knn, &ko), &knn));
     assert_int_equal(knn.bank, 4);
     assert_int_equal(knn.bad, 1);
     coke_dataset_free(d);
@@ -242,13 +247,13 @@ static void images_that_cannot_be_read(void **state)
 static void other_channels_are_told(void **state)
 {
     (void)state;
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     struct coke_run *r = open_run("run");
     struct coke_dataset *d;
-    struct coke_embedded e;
+    struct coke_embed_summary e = COKE_INIT(struct coke_embed_summary);
     o.channels = 1;
-    assert_ok(coke_dataset_open(&d, "synthetic:n=4,size=8", &o));
-    assert_fails(coke_run_embed(r, d, COKE_PROJ, "c.npy", 0, NULL, &e), COKE_EUSAGE,
+    assert_ok(coke_dataset_open(&d, "synthetic:n=4,size=8", AS(dataset, &o)));
+    assert_fails(coke_run_embed(r, d, COKE_OUTPUT_PROJ, "c.npy", 0, NULL, &e), COKE_EUSAGE,
                  "images of 1 channel, the encoder in run/last.safetensors takes 3");
     coke_dataset_free(d);
     coke_run_free(r);
@@ -265,10 +270,11 @@ struct parts {
 static struct parts open_parts(void)
 {
     struct parts p = {open_run("run"),
-                      open_data("synthetic:n=60,size=8", COKE_SPLIT_TRAIN),
-                      open_data("synthetic:n=40,size=8", COKE_SPLIT_TEST),
+                      open_data("synthetic:n=60,size=8", CK_SPLIT_TRAIN),
+                      open_data("synthetic:n=40,size=8", CK_SPLIT_TEST),
                       {0}};
-    p.in = (struct coke_eval_input){p.run, p.train, p.test, NULL};
+    p.in =
+        (struct coke_eval_input){sizeof(struct coke_eval_input), p.run, p.train, p.test, NULL};
     return p;
 }
 
@@ -283,13 +289,13 @@ static void every_protocol_gives_numbers(void **state)
 {
     (void)state;
     struct parts p = open_parts();
-    struct coke_eval_knn knn;
-    struct coke_eval_cluster c;
-    struct coke_eval_table t;
-    struct coke_knn_options ko = coke_knn_options_default();
-    struct coke_linear_options lo = coke_linear_options_default();
-    struct coke_finetune_options fo = coke_finetune_options_default();
-    assert_ok(coke_eval_knn(&p.in, &ko, &knn));
+    struct coke_knn_result knn = COKE_INIT(struct coke_knn_result);
+    struct coke_clusters_result c = COKE_INIT(struct coke_clusters_result);
+    struct coke_classifier_result t = COKE_INIT(struct coke_classifier_result);
+    struct ck_knn_options ko = ck_knn_options_default();
+    struct ck_linear_options lo = ck_linear_options_default();
+    struct ck_finetune_options fo = ck_finetune_options_default();
+    assert_ok(coke_eval_knn(&p.in, AS(knn, &ko), &knn));
     assert_int_equal(knn.n, 2);
     assert_int_equal(knn.k[1], 200);
     assert_int_equal(knn.bank, 60);
@@ -302,20 +308,20 @@ static void every_protocol_gives_numbers(void **state)
     lo.sweep = 1;
     lo.trials = 2;
     lo.epochs = 5;
-    assert_ok(coke_eval_linear(&p.in, &lo, &t));
+    assert_ok(coke_eval_linear(&p.in, AS(linear, &lo), &t));
     assert_int_equal(t.n, 8);
     assert_int_equal(t.test, 40);
     assert_in_range(t.best, 0, 7);
     assert_close(t.row[4].rate, 0.3, 1e-12);
     lo.sweep = 0;
     lo.augment = 1;
-    lo.protocol = COKE_LINEAR_ABLATION;
-    assert_ok(coke_eval_linear(&p.in, &lo, &t));
+    lo.protocol = CK_LINEAR_ABLATION;
+    assert_ok(coke_eval_linear(&p.in, AS(linear, &lo), &t));
     assert_int_equal(t.n, 1);
     assert_true(t.row[0].rate == 1 && t.batch == 256);
     fo.epochs = 1;
     fo.weight_decay = 0;
-    assert_ok(coke_eval_finetune(&p.in, &fo, &t));
+    assert_ok(coke_eval_finetune(&p.in, AS(finetune, &fo), &t));
     assert_int_equal(t.n, 4);
     assert_true(t.row[0].rate == 1 && t.row[3].rate == 0.001);
     close_parts(&p);
@@ -325,15 +331,15 @@ static void the_same_seed_gives_the_same_numbers(void **state)
 {
     (void)state;
     struct parts p = open_parts();
-    struct coke_eval_table a, b, c;
-    struct coke_linear_options o = coke_linear_options_default();
+    struct coke_classifier_result a = COKE_INIT(struct coke_classifier_result), b = a, c = a;
+    struct ck_linear_options o = ck_linear_options_default();
     o.epochs = 3;
     o.batch = 7;
     o.augment = 1;
-    assert_ok(coke_eval_linear(&p.in, &o, &a));
-    assert_ok(coke_eval_linear(&p.in, &o, &b));
+    assert_ok(coke_eval_linear(&p.in, AS(linear, &o), &a));
+    assert_ok(coke_eval_linear(&p.in, AS(linear, &o), &b));
     o.seed = 2;
-    assert_ok(coke_eval_linear(&p.in, &o, &c));
+    assert_ok(coke_eval_linear(&p.in, AS(linear, &o), &c));
     assert_true(a.row[0].loss == b.row[0].loss);
     assert_true(a.row[0].loss != c.row[0].loss);
     close_parts(&p);
@@ -343,36 +349,38 @@ static void labels_that_are_of_no_use_are_told(void **state)
 {
     (void)state;
     struct parts p = open_parts();
-    struct coke_eval_knn knn;
-    struct coke_eval_table t;
-    struct coke_eval_cluster c;
-    struct coke_knn_options ko = coke_knn_options_default();
-    struct coke_linear_options lo = coke_linear_options_default();
-    struct coke_sorted s;
+    struct coke_knn_result knn = COKE_INIT(struct coke_knn_result);
+    struct coke_classifier_result t = COKE_INIT(struct coke_classifier_result);
+    struct coke_clusters_result c = COKE_INIT(struct coke_clusters_result);
+    struct ck_knn_options ko = ck_knn_options_default();
+    struct ck_linear_options lo = ck_linear_options_default();
+    struct coke_sort_summary s = COKE_INIT(struct coke_sort_summary);
     int32_t zero[60] = {0}, two[60];
     for (int i = 0; i < 60; i++)
         two[i] = i % 2;
     assert_ok(coke_dataset_sort(p.train, zero, 1, "one", COKE_SORT_COPY, NULL, &s));
     assert_ok(coke_dataset_sort(p.train, two, 2, "two", COKE_SORT_COPY, NULL, &s));
-    struct coke_dataset *one = open_data("one", COKE_SPLIT_TRAIN);
-    struct coke_dataset *flat = open_data("one/cluster-0", COKE_SPLIT_TRAIN);
-    struct coke_dataset *other = open_data("two", COKE_SPLIT_TRAIN);
-    struct coke_eval_input in = {p.run, one, p.test, NULL};
-    assert_fails(coke_eval_knn(&in, &ko, &knn), COKE_EUSAGE, "one class ('cluster-0')");
+    struct coke_dataset *one = open_data("one", CK_SPLIT_TRAIN);
+    struct coke_dataset *flat = open_data("one/cluster-0", CK_SPLIT_TRAIN);
+    struct coke_dataset *other = open_data("two", CK_SPLIT_TRAIN);
+    struct coke_eval_input in = {sizeof in, p.run, one, p.test, NULL};
+    assert_fails(coke_eval_knn(&in, AS(knn, &ko), &knn), COKE_EUSAGE,
+                 "one class ('cluster-0')");
     in.train = flat;
-    assert_fails(coke_eval_linear(&in, &lo, &t), COKE_EUSAGE, "has no labels");
-    in = (struct coke_eval_input){p.run, p.train, flat, NULL};
-    assert_fails(coke_eval_knn(&in, &ko, &knn), COKE_EUSAGE, "nothing to test against");
+    assert_fails(coke_eval_linear(&in, AS(linear, &lo), &t), COKE_EUSAGE, "has no labels");
+    in = (struct coke_eval_input){sizeof(struct coke_eval_input), p.run, p.train, flat, NULL};
+    assert_fails(coke_eval_knn(&in, AS(knn, &ko), &knn), COKE_EUSAGE,
+                 "nothing to test against");
     assert_fails(coke_eval_cluster(&in, &c), COKE_EUSAGE, "has no labels");
     in.test = other;
-    assert_fails(coke_eval_linear(&in, &lo, &t), COKE_EUSAGE,
-                 "class 'cluster-0' is none of the 10 classes");
+    assert_fails(coke_eval_linear(&in, AS(linear, &lo), &t), COKE_EUSAGE,
+                 "class 'cluster-0' is not among the 10 classes");
     in.test = NULL;
-    assert_fails(coke_eval_linear(&in, &lo, &t), COKE_EUSAGE, "to test on");
-    in =
-        (struct coke_eval_input){p.run, other, one, NULL}; /* a test set of one class is fine */
+    assert_fails(coke_eval_linear(&in, AS(linear, &lo), &t), COKE_EUSAGE, "to test on");
+    in = (struct coke_eval_input){sizeof(struct coke_eval_input), p.run, other, one,
+                                  NULL}; /* a test set of one class is fine */
     lo.epochs = 1;
-    assert_ok(coke_eval_linear(&in, &lo, &t));
+    assert_ok(coke_eval_linear(&in, AS(linear, &lo), &t));
     coke_dataset_free(one);
     coke_dataset_free(flat);
     coke_dataset_free(other);
@@ -389,12 +397,13 @@ static void a_wish_to_stop_is_heard(void **state)
 {
     (void)state;
     struct parts p = open_parts();
-    struct coke_eval_table t;
-    struct coke_finetune_options fo = coke_finetune_options_default();
+    struct coke_classifier_result t = COKE_INIT(struct coke_classifier_result);
+    struct ck_finetune_options fo = ck_finetune_options_default();
     int left = 3;
-    struct coke_callbacks callbacks = {.user = &left, .progress = stop};
+    struct coke_callbacks callbacks = {
+        .size = sizeof(struct coke_callbacks), .user = &left, .progress = stop};
     p.in.callbacks = &callbacks;
-    assert_fails(coke_eval_finetune(&p.in, &fo, &t), COKE_ESTOPPED, "stopped");
+    assert_fails(coke_eval_finetune(&p.in, AS(finetune, &fo), &t), COKE_ESTOPPED, "stopped");
     close_parts(&p);
 }
 
@@ -404,32 +413,32 @@ static int use_all(void)
 {
     struct coke_run *r = NULL;
     struct coke_dataset *d = NULL;
-    struct coke_dataset_options o = coke_dataset_options_default();
-    struct coke_embedded e;
-    struct coke_eval_cluster c;
-    struct coke_eval_table t;
-    struct coke_linear_options lo = coke_linear_options_default();
-    struct coke_finetune_options fo = coke_finetune_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
+    struct coke_embed_summary e = COKE_INIT(struct coke_embed_summary);
+    struct coke_clusters_result c = COKE_INIT(struct coke_clusters_result);
+    struct coke_classifier_result t = COKE_INIT(struct coke_classifier_result);
+    struct ck_linear_options lo = ck_linear_options_default();
+    struct ck_finetune_options fo = ck_finetune_options_default();
     int32_t cluster[12];
     float margin[12];
     lo.epochs = fo.epochs = 1;
     fo.rate = 0.01;
     fo.weight_decay = 0;
     fo.batch = 12;
-    int rc = coke_run_open(&r, "run", &use);
+    int rc = coke_run_open(&r, "run", AS(use, &use));
     if (!rc)
-        rc = coke_dataset_open(&d, "synthetic:n=12,size=8", &o);
-    struct coke_eval_input in = {r, d, d, NULL};
+        rc = coke_dataset_open(&d, "synthetic:n=12,size=8", AS(dataset, &o));
+    struct coke_eval_input in = {sizeof in, r, d, d, NULL};
     if (!rc)
-        rc = coke_run_embed(r, d, COKE_FEATURES, "m.npy", 1, NULL, &e);
+        rc = coke_run_embed(r, d, COKE_OUTPUT_FEATURES, "m.npy", 1, NULL, &e);
     if (!rc)
         rc = coke_run_assign(r, d, 0, NULL, cluster, NULL, margin);
     if (!rc)
         rc = coke_eval_cluster(&in, &c);
     if (!rc)
-        rc = coke_eval_linear(&in, &lo, &t);
+        rc = coke_eval_linear(&in, AS(linear, &lo), &t);
     if (!rc)
-        rc = coke_eval_finetune(&in, &fo, &t);
+        rc = coke_eval_finetune(&in, AS(finetune, &fo), &t);
     coke_dataset_free(d);
     coke_run_free(r);
     return rc;

@@ -9,16 +9,16 @@ enum { N = 700, DIM = 9 };
 static float *vectors; /* [N][DIM]; rows 3 and 500 are zero */
 
 struct process {
-    struct coke_cluster_options o;
+    struct ck_cluster_options o;
     uint64_t hash;
     struct coke_head_summary summary;
     int32_t label[N];
 };
 
-static struct coke_cluster_options options(void)
+static struct ck_cluster_options options(void)
 {
-    struct coke_cluster_options o = coke_cluster_options_default();
-    o.k = (struct coke_ints){2, {5, 12}};
+    struct ck_cluster_options o = ck_cluster_options_default();
+    o.k = (struct ck_ints){2, {5, 12}};
     o.bad = 1; /* skip */
     o.epochs = 3;
     o.batch = 64;
@@ -84,7 +84,7 @@ static void processes_with_different_options_are_refused(void **state)
     (void)state;
     struct process p[2] = {{.o = options()}, {.o = options()}};
     void *arg[2] = {&p[0], &p[1]};
-    p[1].o.ratio = 0.5;
+    p[1].o.kmeans.ratio = 0.5;
     assert_int_not_equal(fake_ranks(2, run, arg), COKE_OK);
 }
 

@@ -1,5 +1,6 @@
 /* test_kmeans.c - online clustering batch by batch: all forms against an independent program in
  * double, bounds, carry, inflation, heads, threads. */
+#include "as_options.h"
 #include "support.h"
 #include "cluster/kmeans_internal.h"
 #include "core/mem.h"
@@ -9,14 +10,14 @@
 /* ---- an independent program ---- */
 
 struct naive {
-    struct coke_kmeans_options o;
+    struct ck_kmeans_options o;
     int64_t steps; /* of this epoch; the t-th weighs t^2 in the average */
     double *cur, *sum, *rho, *sigma, *min_size, *max_size, *total;
     int64_t *count;
     int free;
 };
 
-static struct naive naive_new(const struct coke_kmeans_options *o, const float *centers,
+static struct naive naive_new(const struct ck_kmeans_options *o, const float *centers,
                               const int64_t *low, const int64_t *high)
 {
     struct naive m = {.o = *o};
@@ -97,13 +98,12 @@ static double naive_step(struct naive *m, const float *x, int64_t n, int32_t *la
         double *c = m->cur + k * d, *sum = m->sum + k * d;
         double old = (double)m->count[k], now = old + (double)got[k];
         m->count[k] += got[k];
-        if (!got[k] || m->o.centers == COKE_CENTERS_FIXED)
+        if (!got[k] || m->o.update == CK_UPDATE_FIXED)
             continue;
         for (int64_t j = 0; j < d; j++)
-            sum[j] = m->o.centers == COKE_CENTERS_RUNNING
-                         ? c[j] * old / now + add[k * d + j] / now
-                         : sum[j] + add[k * d + j];
-        if (m->o.centers != COKE_CENTERS_EPOCH)
+            sum[j] = m->o.update == CK_UPDATE_RUNNING ? c[j] * old / now + add[k * d + j] / now
+                                                      : sum[j] + add[k * d + j];
+        if (m->o.update != CK_UPDATE_EPOCH)
             naive_center(m, k, sum);
     }
     free(add);
@@ -114,10 +114,10 @@ static double naive_step(struct naive *m, const float *x, int64_t n, int32_t *la
 static void naive_epoch_end(struct naive *m)
 {
     for (int64_t k = 0; k < m->o.k; k++) {
-        if (m->o.centers == COKE_CENTERS_EPOCH && m->count[k])
+        if (m->o.update == CK_UPDATE_EPOCH && m->count[k])
             naive_center(m, k, m->sum + k * m->o.dim);
         for (int64_t j = 0; j < m->o.dim; j++)
-            m->sum[k * m->o.dim + j] *= m->o.centers == COKE_CENTERS_MEAN ? m->o.carry : 0;
+            m->sum[k * m->o.dim + j] *= m->o.update == CK_UPDATE_MEAN ? m->o.carry : 0;
         m->count[k] = 0;
     }
 }
@@ -132,22 +132,22 @@ struct form {
 };
 
 static const struct form forms[] = {
-    {"mean", COKE_CENTERS_MEAN, 0.4, 0, 0.1, 0, 1, 0},
-    {"mean, carry", COKE_CENTERS_MEAN, 0.6, 0, 0.3, 0.3, 1, 0},
-    {"mean, carry most", COKE_CENTERS_MEAN, 0.6, 0, 0.3, 0.99, 1, 0},
-    {"mean, balanced", COKE_CENTERS_MEAN, 1, 0, 0.2, 0.2, 1, 0},
-    {"mean, upper", COKE_CENTERS_MEAN, 0.4, 1.5, 0.3, 0, 1, 0},
-    {"mean, given bounds", COKE_CENTERS_MEAN, 0, 0, 0.2, 0, 1, 1},
-    {"mean, bounds sum to n", COKE_CENTERS_MEAN, 0, 0, 0.2, 0, 1, 2},
-    {"mean, inflated", COKE_CENTERS_MEAN, 0.5, 0, 0.3, 0, 1.5, 0},
-    {"mean, inflated beyond n", COKE_CENTERS_MEAN, 0.9, 0, 0.3, 0, 2, 0},
-    {"running", COKE_CENTERS_RUNNING, 0.4, 0, 0.3, 0, 1, 0},
-    {"running, balanced", COKE_CENTERS_RUNNING, 1, 0, 0.3, 0, 1, 0},
-    {"epoch", COKE_CENTERS_EPOCH, 0.4, 0, 0.1, 0, 1, 0},
-    {"epoch, upper", COKE_CENTERS_EPOCH, 0.5, 2, 0.4, 0, 1, 0},
-    {"fixed", COKE_CENTERS_FIXED, 0.7, 0, 0.2, 0, 1, 0},
-    {"fixed, both bounds", COKE_CENTERS_FIXED, 0.7, 1.3, 0.2, 0, 1, 0},
-    {"no bounds", COKE_CENTERS_MEAN, 0, 0, 0.2, 0, 1, 0},
+    {"mean", CK_UPDATE_MEAN, 0.4, 0, 0.1, 0, 1, 0},
+    {"mean, carry", CK_UPDATE_MEAN, 0.6, 0, 0.3, 0.3, 1, 0},
+    {"mean, carry most", CK_UPDATE_MEAN, 0.6, 0, 0.3, 0.99, 1, 0},
+    {"mean, balanced", CK_UPDATE_MEAN, 1, 0, 0.2, 0.2, 1, 0},
+    {"mean, upper", CK_UPDATE_MEAN, 0.4, 1.5, 0.3, 0, 1, 0},
+    {"mean, given bounds", CK_UPDATE_MEAN, 0, 0, 0.2, 0, 1, 1},
+    {"mean, bounds sum to n", CK_UPDATE_MEAN, 0, 0, 0.2, 0, 1, 2},
+    {"mean, inflated", CK_UPDATE_MEAN, 0.5, 0, 0.3, 0, 1.5, 0},
+    {"mean, inflated beyond n", CK_UPDATE_MEAN, 0.9, 0, 0.3, 0, 2, 0},
+    {"running", CK_UPDATE_RUNNING, 0.4, 0, 0.3, 0, 1, 0},
+    {"running, balanced", CK_UPDATE_RUNNING, 1, 0, 0.3, 0, 1, 0},
+    {"epoch", CK_UPDATE_EPOCH, 0.4, 0, 0.1, 0, 1, 0},
+    {"epoch, upper", CK_UPDATE_EPOCH, 0.5, 2, 0.4, 0, 1, 0},
+    {"fixed", CK_UPDATE_FIXED, 0.7, 0, 0.2, 0, 1, 0},
+    {"fixed, both bounds", CK_UPDATE_FIXED, 0.7, 1.3, 0.2, 0, 1, 0},
+    {"no bounds", CK_UPDATE_MEAN, 0, 0, 0.2, 0, 1, 0},
 };
 
 enum { N = 301, K = 9, DIM = 13, BATCH = 32, EPOCHS = 4 };
@@ -161,9 +161,9 @@ static void make_bounds(int given, int64_t low[K], int64_t high[K], double max_r
     low[0] += given == 2 ? N - N / K * K : 0;
 }
 
-static struct coke_kmeans_options options_of(const struct form *f)
+static struct ck_kmeans_options options_of(const struct form *f)
 {
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     o.n = N;
     o.k = K;
     o.dim = DIM;
@@ -172,17 +172,17 @@ static struct coke_kmeans_options options_of(const struct form *f)
     o.eta = f->eta;
     o.carry = f->carry;
     o.inflate = f->inflate;
-    o.centers = f->centers;
+    o.update = f->centers;
     return o;
 }
 
 static struct coke_kmeans *new_of(const struct form *f, const float *centers)
 {
-    struct coke_kmeans_options o = options_of(f);
+    struct ck_kmeans_options o = options_of(f);
     struct coke_kmeans *km;
     int64_t low[K], high[K];
     make_bounds(f->given, low, high, f->max_ratio);
-    assert_ok(coke_kmeans_new(&km, &o, centers, f->given ? low : NULL, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), centers, f->given ? low : NULL, NULL));
     return km;
 }
 
@@ -190,10 +190,10 @@ static void compare_state(const char *name, const struct coke_kmeans *km, const 
 {
     float c[K * DIM], rho[K], sigma[K];
     int64_t count[K];
-    assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, c, K * DIM));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_DUALS, rho, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_UPPER, sigma, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, count, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, c, K * DIM));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_DUALS, rho, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_UPPER_DUALS, sigma, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_COUNTS, count, K));
     for (int k = 0; k < K; k++) {
         if (count[k] != m->count[k] || fabs((double)rho[k] - m->rho[k]) > 5e-6 ||
             fabs((double)sigma[k] - m->sigma[k]) > 5e-6)
@@ -212,7 +212,7 @@ static void every_form_equals_the_independent_program(void **state)
     (void)state;
     float *x = test_vectors(N, DIM, 5, 0.8, 1), *start = test_vectors(K, DIM, 0, 0, 2);
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
-        struct coke_kmeans_options o = options_of(&forms[f]);
+        struct ck_kmeans_options o = options_of(&forms[f]);
         struct coke_kmeans *km = new_of(&forms[f], start);
         int64_t low[K], high[K], ids[BATCH], compared = 0;
         make_bounds(forms[f].given, low, high, o.max_ratio);
@@ -240,7 +240,7 @@ static void every_form_equals_the_independent_program(void **state)
             assert_ok(coke_kmeans_epoch_end(km));
             naive_epoch_end(&m);
             compare_state(forms[f].name, km, &m);
-            assert_ok(coke_kmeans_copy(km, COKE_KM_AVERAGE, average, K));
+            assert_ok(coke_kmeans_copy(km, COKE_ARRAY_AVERAGE_DUALS, average, K));
             int64_t weights = m.steps * (m.steps + 1) * (2 * m.steps + 1) / 6;
             for (int k = 0; k < K; k++) {
                 assert_close((double)average[k], m.total[k] / (double)weights, 5e-6);
@@ -267,12 +267,12 @@ struct result {
 static void take_result(const struct coke_kmeans *km, struct result *r)
 {
     memset(r, 0, sizeof *r);
-    assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, r->cur, K * DIM));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_PREVIOUS, r->prev, K * DIM));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_DUALS, r->rho, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_UPPER, r->sigma, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_AVERAGE, r->average, K));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_LABELS, r->label, N));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, r->cur, K * DIM));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_PREVIOUS, r->prev, K * DIM));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_DUALS, r->rho, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_UPPER_DUALS, r->sigma, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_AVERAGE_DUALS, r->average, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_LABELS, r->label, N));
 }
 
 static void run_steps(struct coke_kmeans *km, const float *x, int from, int to)
@@ -321,19 +321,20 @@ static void state_continues_from_any_batch(void **state)
     float *x = test_vectors(N, DIM, 5, 0.8, 1), *start = test_vectors(K, DIM, 0, 0, 2);
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         for (int stage = -1; stage <= 1; stage += 2) {
-            struct coke_kmeans_options o = options_of(&forms[f]);
+            struct ck_kmeans_options o = options_of(&forms[f]);
             int64_t low[K], high[K];
             struct result whole, r;
-            if (stage >= 0 && o.centers == COKE_CENTERS_FIXED)
+            if (stage >= 0 && o.update == CK_UPDATE_FIXED)
                 continue;
             make_bounds(forms[f].given, low, high, 0);
             o.stage = stage;
             for (int cut = -1; cut <= 25; cut += cut < 8 ? 3 : 5) {
                 struct coke_kmeans *km, *again;
-                assert_ok(coke_kmeans_new(&km, &o, start, forms[f].given ? low : NULL, NULL));
+                assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start,
+                                          forms[f].given ? low : NULL, NULL));
                 run_steps(km, x, 0, cut < 0 ? 25 : cut);
                 if (cut >= 0) {
-                    assert_ok(coke_kmeans_save(km, path));
+                    assert_ok(coke_kmeans_save(km, path, 1));
                     coke_kmeans_free(km);
                     assert_ok(coke_kmeans_load(&again, path));
                     km = again;
@@ -358,10 +359,10 @@ static void heads_together_are_heads_alone(void **state)
     struct coke_kmeans *head[3], *alone[3];
     struct coke_multihead *mh;
     for (int h = 0; h < 3; h++) {
-        struct coke_kmeans_options o = options_of(&forms[h]);
+        struct ck_kmeans_options o = options_of(&forms[h]);
         o.k = ks[h];
-        assert_ok(coke_kmeans_new(&head[h], &o, start, NULL, NULL));
-        assert_ok(coke_kmeans_new(&alone[h], &o, start, NULL, NULL));
+        assert_ok(coke_kmeans_new(&head[h], AS(kmeans, &o), start, NULL, NULL));
+        assert_ok(coke_kmeans_new(&alone[h], AS(kmeans, &o), start, NULL, NULL));
     }
     assert_ok(coke_multihead_new(&mh, head, 3));
     for (int e = 0; e < 2; e++) {
@@ -382,8 +383,9 @@ static void heads_together_are_heads_alone(void **state)
     }
     for (int h = 0; h < 3; h++) {
         float a[50 * DIM], b[50 * DIM];
-        assert_ok(coke_kmeans_copy(alone[h], COKE_KM_PREVIOUS, a, 50 * DIM));
-        assert_ok(coke_kmeans_copy(coke_multihead_head(mh, h), COKE_KM_PREVIOUS, b, 50 * DIM));
+        assert_ok(coke_kmeans_copy(alone[h], COKE_ARRAY_PREVIOUS, a, 50 * DIM));
+        assert_ok(
+            coke_kmeans_copy(coke_multihead_head(mh, h), COKE_ARRAY_PREVIOUS, b, 50 * DIM));
         assert_memory_equal(a, b, (size_t)(ks[h] * DIM) * sizeof *a);
         coke_kmeans_free(alone[h]);
     }
@@ -399,18 +401,18 @@ static void heads_together_are_heads_alone(void **state)
 static void update_never_moves_center_of_empty_cluster(void **state)
 {
     (void)state;
-    for (int32_t form = COKE_CENTERS_RUNNING; form <= COKE_CENTERS_EPOCH; form++) {
-        struct coke_kmeans_options o = coke_kmeans_options_default();
+    for (int32_t form = CK_UPDATE_RUNNING; form <= CK_UPDATE_EPOCH; form++) {
+        struct ck_kmeans_options o = ck_kmeans_options_default();
         float start[2 * 2] = {1, 0, -1, 0}, x[2 * 2] = {1, 0, 0.8f, 0.6f}, c[4];
         int32_t label[2];
         struct coke_kmeans *km;
-        o.n = 2, o.k = 2, o.dim = 2, o.ratio = 0, o.centers = form;
-        assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+        o.n = 2, o.k = 2, o.dim = 2, o.ratio = 0, o.update = form;
+        assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
         for (int e = 0; e < 3; e++) {
             assert_ok(coke_kmeans_step(km, x, NULL, 2, label));
             assert_ok(coke_kmeans_epoch_end(km));
         }
-        assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, c, 4));
+        assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, c, 4));
         assert_true(c[2] == -1 && c[3] == 0);
         assert_true(c[0] < 1);
         coke_kmeans_free(km);
@@ -420,18 +422,18 @@ static void update_never_moves_center_of_empty_cluster(void **state)
 static void members_that_cancel_leave_the_center(void **state)
 {
     (void)state;
-    for (int32_t form = COKE_CENTERS_RUNNING; form <= COKE_CENTERS_EPOCH; form++) {
-        struct coke_kmeans_options o = coke_kmeans_options_default();
+    for (int32_t form = CK_UPDATE_RUNNING; form <= CK_UPDATE_EPOCH; form++) {
+        struct ck_kmeans_options o = ck_kmeans_options_default();
         float start[2] = {1, 0}, x[4] = {0, 1, 0, -1}, c[2];
         int32_t label[2];
         struct coke_kmeans *km;
-        o.n = 2, o.k = 1, o.dim = 2, o.ratio = 0, o.centers = form;
-        assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+        o.n = 2, o.k = 1, o.dim = 2, o.ratio = 0, o.update = form;
+        assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
         assert_ok(coke_kmeans_step(km, x, NULL, 2, label));
         assert_ok(coke_kmeans_epoch_end(km));
-        assert_ok(coke_kmeans_copy(km, COKE_KM_CURRENT, c, 2));
+        assert_ok(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, c, 2));
         assert_true(isfinite(c[0]) && isfinite(c[1]));
-        if (form != COKE_CENTERS_RUNNING)
+        if (form != CK_UPDATE_RUNNING)
             assert_true(c[0] == 1 && c[1] == 0);
         coke_kmeans_free(km);
     }
@@ -482,14 +484,14 @@ static void impossible_bounds_are_refused_in_words(void **state)
     assert_fails(ck_kmeans_bounds(2, 3, 0, 0, NULL, NULL, min_size, NULL), COKE_EUSAGE,
                  "3 clusters for 2 rows");
     assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 2}, NULL, min_size, NULL),
-                 COKE_EUSAGE, "minimal sizes sum to 10, but there are only 9 rows");
+                 COKE_EUSAGE, "minimum sizes sum to 10, but there are only 9 rows");
     assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, -1, 2}, NULL, min_size, NULL),
-                 COKE_EUSAGE, "minimal size -1 of cluster 1");
+                 COKE_EUSAGE, "minimum size -1 of cluster 1");
     assert_fails(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, (int64_t[]){9, 3, 9},
                                   min_size, max_size),
-                 COKE_EUSAGE, "cluster 1: maximal size 3 is below its minimal size 4");
+                 COKE_EUSAGE, "cluster 1: maximum size 3 is below its minimum size 4");
     assert_fails(ck_kmeans_bounds(9, 3, 0, 0.5, NULL, NULL, min_size, max_size), COKE_EUSAGE,
-                 "maximal sizes sum to 6, too few for 9 rows");
+                 "maximum sizes sum to 6, too few for 9 rows");
     assert_ok(ck_kmeans_bounds(9, 3, 0, 0, (int64_t[]){4, 4, 1}, NULL, min_size, NULL));
 }
 
@@ -497,13 +499,13 @@ static void duals_steer_sizes_towards_the_bounds(void **state)
 {
     (void)state;
     for (int on = 0; on < 2; on++) {
-        struct form f = {"", COKE_CENTERS_FIXED, on ? 0.8 : 0, 0, 0.3, 0, 1, 0};
+        struct form f = {"", CK_UPDATE_FIXED, on ? 0.8 : 0, 0, 0.3, 0, 1, 0};
         float *x = test_vectors(N, DIM, 2, 0.6, 3), *start = test_vectors(K, DIM, 0, 0, 4);
         struct coke_kmeans *km = new_of(&f, start);
         int64_t count[K], min_size = N;
         for (int e = 0; e < 3; e++) {
             run_steps(km, x, e * 10, e * 10 + 9);
-            assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, count, K));
+            assert_ok(coke_kmeans_copy(km, COKE_ARRAY_COUNTS, count, K));
             run_steps(km, x, e * 10 + 9, e * 10 + 10);
         }
         for (int k = 0; k < K; k++)
@@ -518,11 +520,11 @@ static void duals_steer_sizes_towards_the_bounds(void **state)
 static void eta_follows_from_tau(void **state)
 {
     (void)state;
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     float start[2] = {1, 0};
     o.n = 50, o.dim = 2, o.tau = 3;
-    assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
     assert_close((double)km->duals.eta, 3 / sqrt(100), 1e-7);
     assert_close((double)km->duals.tau, 3, 0);
     coke_kmeans_free(km);
@@ -551,28 +553,31 @@ static void bad_arguments_are_refused(void **state)
     assert_fails(coke_kmeans_step(km, x, ids, 0, label), COKE_EUSAGE, "0 rows");
     assert_fails(coke_kmeans_step(km, x, ids, -1, label), COKE_EUSAGE, "-1 rows");
     assert_fails(coke_kmeans_step(km, NULL, ids, 4, label), COKE_EUSAGE, "NULL");
-    assert_fails(coke_kmeans_copy(km, COKE_KM_CURRENT, before.cur, 3), COKE_EUSAGE,
+    assert_fails(coke_kmeans_soft_targets(km, ids, -1, before.cur), COKE_EUSAGE, "-1 rows");
+    assert_fails(coke_kmeans_copy(km, COKE_ARRAY_CURRENT, before.cur, 3), COKE_EUSAGE,
                  "room for 3");
-    assert_fails(coke_kmeans_copy(km, COKE_KM_SLOT_LABELS, before.cur, 999), COKE_EUSAGE,
+    assert_fails(coke_kmeans_copy(km, COKE_ARRAY_SLOT_LABELS, before.cur, 999), COKE_EUSAGE,
                  "no such");
     take_result(km, &after);
     take_result(km, &before);
     assert_memory_equal(&before, &after, sizeof after);
     coke_kmeans_free(km);
-    struct coke_kmeans_options o = options_of(&f);
+    struct ck_kmeans_options o = options_of(&f);
     start[5] = NAN;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_ENUMERIC,
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_ENUMERIC,
                  "center 0: number 5");
     o.k = N + 1;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE,
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_EUSAGE,
                  "302 clusters for 301");
     o.k = K;
     o.ratio = 1.5;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "ratio: 1.5");
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_EUSAGE,
+                 "ratio: 1.5");
     o.ratio = 0.5;
-    o.centers = COKE_CENTERS_FIXED;
+    o.update = CK_UPDATE_FIXED;
     o.stage = 1;
-    assert_fails(coke_kmeans_new(&km, &o, start, NULL, NULL), COKE_EUSAGE, "second stage");
+    assert_fails(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL), COKE_EUSAGE,
+                 "second stage");
     free(x);
     free(start);
 }
@@ -582,7 +587,7 @@ static void enormous_numbers_do_no_harm(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 3; kind++) {
-        struct coke_kmeans_options o = coke_kmeans_options_default();
+        struct ck_kmeans_options o = ck_kmeans_options_default();
         struct coke_kmeans *km;
         float start[8 * 4], x[3 * 8];
         int32_t label[3] = {0};
@@ -590,8 +595,8 @@ static void enormous_numbers_do_no_harm(void **state)
             start[j] = (j % 3 ? 1.0f : -1.0f) * (kind == 2 ? 3e38f : 0.3f);
         for (int j = 0; j < 24; j++)
             x[j] = (j % 2 ? 1.0f : -1.0f) * (kind == 1 ? 1e30f : 3e38f);
-        o.n = 8, o.k = 4, o.dim = 8, o.centers = COKE_CENTERS_MEAN;
-        if (coke_kmeans_new(&km, &o, start, NULL, NULL))
+        o.n = 8, o.k = 4, o.dim = 8, o.update = CK_UPDATE_MEAN;
+        if (coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL))
             continue; /* refusing is fine */
         if (coke_kmeans_step(km, x, NULL, 3, label) == COKE_OK)
             for (int i = 0; i < 3; i++)
@@ -623,7 +628,7 @@ static void states_with_impossible_numbers_are_refused(void **state)
             km->epoch = -3;
         else
             km->count[1] = -7;
-        assert_ok(coke_kmeans_save(km, path));
+        assert_ok(coke_kmeans_save(km, path, 1));
         int rc = coke_kmeans_load(&again, path);
         if (rc != COKE_EFORMAT && rc != COKE_ENUMERIC)
             fail_msg("impossible state %d: %d", what, rc);
@@ -631,6 +636,41 @@ static void states_with_impossible_numbers_are_refused(void **state)
         coke_kmeans_free(km);
     }
     unlink(path);
+    free(start);
+}
+
+/* Takes the state of km without one option, as a version before that option saved it. */
+static int restore_without(const char *option, const struct coke_kmeans *km,
+                           struct coke_kmeans **out)
+{
+    struct ck_state s = {0};
+    assert_ok(ck_kmeans_state(km, &s));
+    for (int i = 0; i < s.nmeta; i++)
+        if (strcmp(s.meta[i].key, option) == 0)
+            s.meta[i].key[0] = '?';
+    int rc = ck_kmeans_restore(out, &s);
+    ck_state_release(&s);
+    return rc;
+}
+
+static void states_without_a_newer_option_have_its_default(void **state)
+{
+    (void)state;
+    float *start = test_vectors(K, DIM, 0, 0, 2);
+    struct coke_kmeans *km = new_of(&forms[0], start), *again = NULL;
+    const struct ck_option_table *t = ck_kmeans_option_table();
+    km->o.carry = 0.25;
+    for (int i = 0; i < t->n; i++) {
+        const char *name = t->row[i].name;
+        if (!strcmp(name, "n") || !strcmp(name, "k") || !strcmp(name, "dim")) {
+            assert_fails(restore_without(name, km, &again), COKE_EFORMAT, "is missing");
+            continue;
+        }
+        assert_ok(restore_without(name, km, &again));
+        assert_close(again->o.carry, strcmp(name, "carry") ? 0.25 : 0, 0);
+        coke_kmeans_free(again);
+    }
+    coke_kmeans_free(km);
     free(start);
 }
 
@@ -643,11 +683,10 @@ static void heads_refuse_an_empty_batch(void **state)
     int32_t label[1];
     head[0] = new_of(&forms[0], start);
     assert_ok(coke_multihead_new(&mh, head, 1));
-    (void)coke_multihead_step(mh, start, NULL, 0, label);
-    assert_ok(coke_kmeans_copy(head[0], COKE_KM_DUALS, rho, K));
+    assert_fails(coke_multihead_step(mh, start, NULL, 0, label), COKE_EUSAGE, "0 rows");
+    assert_ok(coke_kmeans_copy(head[0], COKE_ARRAY_DUALS, rho, K));
     for (int k = 0; k < K; k++)
         assert_true(isfinite(rho[k]));
-    assert_fails(coke_multihead_step(mh, start, NULL, 0, label), COKE_EUSAGE, "0 rows");
     coke_multihead_free(mh);
     free(start);
 }
@@ -656,7 +695,7 @@ static void many_clusters_are_stored_in_32_bits(void **state)
 {
     (void)state;
     enum { MANY = 70000 };
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     float *start = test_array(MANY * 2, sizeof *start);
     int32_t label[2], *stored = test_array(MANY, sizeof *stored);
@@ -665,12 +704,12 @@ static void many_clusters_are_stored_in_32_bits(void **state)
         start[2 * i + 1] = (float)sin(i * 1e-5);
     }
     o.n = MANY, o.k = MANY, o.dim = 2, o.ratio = 0;
-    assert_ok(coke_kmeans_new(&km, &o, start, NULL, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), start, NULL, NULL));
     assert_non_null(km->labels.wide);
     int64_t ids[2] = {5, MANY - 1};
     float x[4] = {(float)cos(0.69999), (float)sin(0.69999), 1, 0};
     assert_ok(coke_kmeans_step(km, x, ids, 2, label));
-    assert_ok(coke_kmeans_copy(km, COKE_KM_LABELS, stored, MANY));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_LABELS, stored, MANY));
     assert_true(label[0] > 69000);
     assert_int_equal(stored[5], label[0]);
     assert_int_equal(stored[MANY - 1], label[1]);
@@ -724,6 +763,7 @@ int main(void)
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(enormous_numbers_do_no_harm),
         cmocka_unit_test(states_with_impossible_numbers_are_refused),
+        cmocka_unit_test(states_without_a_newer_option_have_its_default),
         cmocka_unit_test(heads_refuse_an_empty_batch),
         cmocka_unit_test(many_clusters_are_stored_in_32_bits),
         cmocka_unit_test(predict_uses_last_epochs_centers_without_duals),

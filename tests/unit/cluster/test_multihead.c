@@ -7,6 +7,8 @@
 #include "core/mem.h"
 #include "fake_share.h"
 
+#include <stdatomic.h>
+
 enum { N = 600, DIM = 11, HEADS = 2, BATCH = 100, EPOCHS = 3 };
 
 static float *vectors; /* [N][DIM] */
@@ -16,10 +18,10 @@ static struct coke_multihead *make_heads(const int64_t *k)
     struct coke_multihead *mh = NULL;
     struct coke_kmeans *head[HEADS] = {NULL};
     for (int h = 0; h < HEADS; h++) {
-        struct coke_kmeans_options o = coke_kmeans_options_default();
+        struct ck_kmeans_options o = ck_kmeans_options_default();
         o.n = N, o.k = k[h], o.dim = DIM, o.ratio = 0.7, o.eta = 0.3;
-        o.centers = h ? COKE_CENTERS_MEAN : COKE_CENTERS_RUNNING;
-        if (coke_kmeans_new(&head[h], &o, vectors + h * DIM, NULL, NULL))
+        o.update = h ? CK_UPDATE_MEAN : CK_UPDATE_RUNNING;
+        if (coke_kmeans_new(&head[h], AS(kmeans, &o), vectors + h * DIM, NULL, NULL))
             return NULL;
     }
     return coke_multihead_new(&mh, head, HEADS) ? NULL : mh;
@@ -27,7 +29,8 @@ static struct coke_multihead *make_heads(const int64_t *k)
 
 /* Row i of a batch at `first` is row first + i, unless it is `broken`. */
 struct reader {
-    int64_t first, *ids, broken, reads;
+    int64_t first, *ids, broken;
+    _Atomic int64_t reads; /* of all threads */
 };
 
 static void name(void *arg, int64_t first, int n)
@@ -150,17 +153,17 @@ static void a_row_that_cannot_be_read_ends_the_batch_before_heads_change(void **
     assert_true(p.hash == before);
 }
 
-static void labels_of_ids_beyond_the_instances_stay_free(void **state)
+static void labels_of_ids_beyond_the_rows_stay_free(void **state)
 {
     (void)state;
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     int64_t ids[2] = {1, 5};
     int32_t label[2];
     o.n = 2, o.k = 2, o.dim = DIM;
-    assert_ok(coke_kmeans_new(&km, &o, vectors, NULL, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), vectors, NULL, NULL));
     assert_fails(ck_kmeans_step(km, vectors, ids, 2, label), COKE_EUSAGE, "0..1");
-    assert_fails(ck_kmeans_set_ids(km, 1), COKE_EUSAGE, "1 ids for 2 instances");
+    assert_fails(ck_kmeans_set_ids(km, 1), COKE_EUSAGE, "1 ids for 2 rows");
     assert_ok(ck_kmeans_set_ids(km, 6));
     assert_ok(ck_kmeans_step(km, vectors, ids, 2, label));
     for (int i = 0; i < 6; i++)
@@ -188,7 +191,7 @@ int main(void)
         cmocka_unit_test(a_source_of_rows_gives_what_rows_in_memory_give),
         cmocka_unit_test(processes_that_share_a_batch_hold_what_one_alone_does),
         cmocka_unit_test(a_row_that_cannot_be_read_ends_the_batch_before_heads_change),
-        cmocka_unit_test(labels_of_ids_beyond_the_instances_stay_free),
+        cmocka_unit_test(labels_of_ids_beyond_the_rows_stay_free),
     };
     return cmocka_run_group_tests_name("multihead", tests, enter, leave);
 }

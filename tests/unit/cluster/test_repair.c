@@ -137,7 +137,7 @@ static void check_certificate(const struct problem *p, const double *s)
     assert_true(p->r.dual >= p->r.primal - room);
     assert_close(p->r.dual, p->r.primal, room);
     assert_close(p->r.nearest, nearest, room);
-    assert_int_equal(p->r.points, p->n);
+    assert_int_equal(p->r.total, p->n);
 }
 
 /* From no prices, good ones and two kinds of bad ones: the same optimum, proven. */
@@ -401,7 +401,8 @@ static void a_caller_can_stop_it(void **state)
 {
     (void)state;
     int calls = 0;
-    const struct coke_callbacks callbacks = {.user = &calls, .progress = stop};
+    const struct coke_callbacks callbacks = {
+        .size = sizeof(struct coke_callbacks), .user = &calls, .progress = stop};
     struct problem p = make(300, 3, 4, 4);
     struct coke_rows *rows;
     struct ck_scan scan;

@@ -1,4 +1,4 @@
-/* test_theorem.c - Theorem 1, measured: one pass over fixed centers, one instance at a time, in
+/* test_theorem.c - Theorem 1, measured: one pass over fixed centers, one row at a time, in
  * random orders, tau = 2 |rho*|_1, eta = tau / sqrt(2N), projection on. With R the regret
  * against the best assignment that keeps the sizes and V = max_k (gamma_k - size_k):
  *
@@ -6,6 +6,7 @@
  *     log R and log V grow with a slope of at most .6 in log N.
  *
  * Without the duals it must not hold, else the test would prove nothing. */
+#include "as_options.h"
 #include "support.h"
 #include "cluster/kmeans_internal.h"
 #include "cluster/repair.h"
@@ -86,15 +87,15 @@ static void solve_exactly(struct world *w)
 static void run_online(const struct world *w, int duals, uint64_t order, double *regret,
                        double *violation)
 {
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     struct ck_perm perm;
     int64_t count[K], worst = INT64_MIN;
     float row[CK_TILE * DIM] = {0};
     double value = 0;
-    o.n = w->n, o.k = K, o.dim = DIM, o.centers = COKE_CENTERS_FIXED, o.keep_labels = 0;
+    o.n = w->n, o.k = K, o.dim = DIM, o.update = CK_UPDATE_FIXED, o.keep_labels = 0;
     o.tau = duals ? w->tau : 0;
-    assert_ok(coke_kmeans_new(&km, &o, w->c, w->min_size, NULL));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), w->c, w->min_size, NULL));
     if (duals)
         assert_close((double)km->duals.eta, w->tau / sqrt(2 * (double)w->n), 1e-6);
     ck_perm_init(&perm, order, TEST_STREAM, 0, (uint64_t)w->n);
@@ -105,7 +106,7 @@ static void run_online(const struct world *w, int duals, uint64_t order, double 
         assert_ok(ck_kmeans_step(km, row, NULL, 1, &label));
         value += (double)km->kn->dot(x, w->c + label * DIM, DIM);
     }
-    assert_ok(coke_kmeans_copy(km, COKE_KM_COUNTS, count, K));
+    assert_ok(coke_kmeans_copy(km, COKE_ARRAY_COUNTS, count, K));
     for (int k = 0; k < K; k++)
         worst = w->min_size[k] - count[k] > worst ? w->min_size[k] - count[k] : worst;
     *regret = w->optimum - value;

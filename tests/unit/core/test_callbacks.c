@@ -28,7 +28,7 @@ static void warn(void *user, const char *line)
 static void callbacks_may_be_missing(void **state)
 {
     (void)state;
-    const struct coke_callbacks none = {0};
+    const struct coke_callbacks none = COKE_INIT(struct coke_callbacks);
     const struct coke_progress p = {.phase = "epoch"};
     assert_int_equal(ck_progress_ask(NULL, &p), 0);
     assert_int_equal(ck_progress_ask(&none, &p), 0);
@@ -43,7 +43,8 @@ static void a_stop_says_how_far_it_came(void **state)
 {
     (void)state;
     struct heard h = {0};
-    const struct coke_callbacks cb = {.user = &h, .progress = progress};
+    const struct coke_callbacks cb = {
+        .size = sizeof(struct coke_callbacks), .user = &h, .progress = progress};
     struct coke_progress p = {.phase = "embed", .done = 30, .total = 100, .unit = "images"};
     assert_ok(ck_progress(&cb, &p));
     assert_int_equal(h.done, 30);
@@ -64,7 +65,8 @@ static void lines_are_formatted_and_cut(void **state)
 {
     (void)state;
     struct heard h = {0};
-    const struct coke_callbacks cb = {.user = &h, .say = say, .warn = warn};
+    const struct coke_callbacks cb = {
+        .size = sizeof(struct coke_callbacks), .user = &h, .say = say, .warn = warn};
     char text[3000];
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = 0;

@@ -63,12 +63,12 @@ static int is_seed(const char *name)
 static void lines_name_the_options_that_must_agree(void **state)
 {
     (void)state;
-    struct coke_cluster_options o = coke_cluster_options_default();
+    struct ck_cluster_options o = ck_cluster_options_default();
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     assert_non_null(f);
-    ck_share_put_options(f, coke_cluster_option_table(), &o, is_seed);
+    ck_share_put_options(f, ck_cluster_option_table(), &o, is_seed);
     fclose(f);
     assert_non_null(strstr(text, "option 'ratio'\t0.4\n"));
     assert_null(strstr(text, "'seed'"));

@@ -91,8 +91,7 @@ static void class_names_come_from_the_file_beside(void **state)
     assert_string_equal(d->class_name[1], "1");
     assert_non_null(strstr(d->note, "batches.meta.txt has 1 lines, not 10"));
     ck_dataset_free(d);
-    assert_fails(open_fails("named"), COKE_EUSAGE,
-                 "has no data_batch_1.bin, which the training");
+    assert_fails(open_fails("named"), COKE_EUSAGE, "data_batch_1.bin is missing, the training");
 }
 
 static void hundred_classes_or_twenty(void **state)
@@ -146,13 +145,13 @@ static void wrong_lengths_and_labels_are_refused_with_numbers(void **state)
     assert_fails(open_fails("bad/data_batch_1.bin"), COKE_EFORMAT, "3073 (CIFAR-10) or 3074");
     write_records("bad/data_batch_1.bin", 12, 1, 11, 0);
     assert_fails(open_fails("bad"), COKE_EFORMAT,
-                 "data_batch_1.bin: record 10 has the label 10, above 9");
+                 "data_batch_1.bin: record 10 has label 10, above 9");
     write_records("bad/data_batch_1.bin", 0, 1, 10, 0);
     assert_fails(open_fails("bad"), COKE_EFORMAT, "data_batch_1.bin: empty");
     write_records("bad100/test.bin", 1, 2, 100, 0);
-    assert_fails(open_fails("bad100"), COKE_EUSAGE, "has no train.bin");
+    assert_fails(open_fails("bad100"), COKE_EUSAGE, "train.bin is missing");
     write_records("bad100/train.bin", 104, 2, 104, 0);
-    assert_fails(open_fails("bad100"), COKE_EFORMAT, "train.bin: record 100 has the label 100");
+    assert_fails(open_fails("bad100"), COKE_EFORMAT, "train.bin: record 100 has label 100");
     unlink("bad100/train.bin");
     mkdir("bad100/train.bin", 0777);
     assert_fails(open_fails("bad100"), COKE_EIO, "Is a directory");

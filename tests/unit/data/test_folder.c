@@ -51,7 +51,7 @@ static void flat_folder_has_no_labels(void **state)
     d = open_set("flat");
     assert_int_equal(d->n, 4);
     assert_int_equal(d->classes, 0);
-    assert_non_null(strstr(d->note, "3 images lie directly in flat and 1 in subfolders"));
+    assert_non_null(strstr(d->note, "3 images are directly in flat and 1 in subfolders"));
     ck_dataset_free(d);
 }
 
@@ -64,7 +64,7 @@ static void empty_class_stays_and_is_said(void **state)
     struct ck_dataset *d = open_set("e");
     assert_int_equal(d->classes, 3);
     check_item(d, 1, "dog/d.jpg", 2, "d");
-    assert_non_null(strstr(d->note, "1 of 3 class folders hold no image, the first is cat"));
+    assert_non_null(strstr(d->note, "1 of 3 class folders contain no image, the first is cat"));
     ck_dataset_free(d);
 }
 
@@ -72,15 +72,16 @@ static void folders_of_nothing_are_refused(void **state)
 {
     (void)state;
     put("none/sub/readme.txt", "");
-    assert_fails(open_fails("none"), COKE_EFORMAT, "none: no images in it or below (.jpg");
+    assert_fails(open_fails("none"), COKE_EFORMAT,
+                 "none: no images in this folder or below (.jpg");
     assert_fails(open_fails("nowhere"), COKE_EIO, "nowhere: No such file");
     put("parts/train/cat/x.jpg", "x");
     put("parts/Val/cat/y.jpg", "y");
-    assert_fails(open_fails("parts"), COKE_EUSAGE, "not classes; give one of them: parts/Val");
+    assert_fails(open_fails("parts"), COKE_EUSAGE, "not classes; use one of them: parts/Val");
     put("one.jpg", "x");
-    assert_fails(open_fails("one.jpg"), COKE_EUSAGE, "one image is not a data set");
+    assert_fails(open_fails("one.jpg"), COKE_EUSAGE, "a single image is not a data set");
     put("one.doc", "x");
-    assert_fails(open_fails("one.doc"), COKE_EUSAGE, "not a kind of data set");
+    assert_fails(open_fails("one.doc"), COKE_EUSAGE, "unknown kind of data set");
 }
 
 static void unreadable_folder_is_named(void **state)
@@ -118,12 +119,12 @@ static void loops_of_links_end(void **state)
     check_item(d, 0, "a/link.jpg", 0, "y");
     check_item(d, 1, "a/x.jpg", 0, "x");
     check_item(d, 2, "b/y.jpg", 1, "y");
-    assert_non_null(strstr(d->note, "1 links that lead back"));
-    assert_non_null(strstr(d->note, "2 that lead nowhere"));
+    assert_non_null(strstr(d->note, "1 links that lead to a parent folder"));
+    assert_non_null(strstr(d->note, "2 broken links"));
     ck_dataset_free(d);
     mkdir("links", 0777);
     assert_int_equal(symlink("nothing", "links/cat"), 0);
-    assert_fails(open_fails("links"), COKE_EFORMAT, "1 links lead nowhere");
+    assert_fails(open_fails("links"), COKE_EFORMAT, "1 links are broken");
 }
 
 static void special_files_are_no_images(void **state)

@@ -1,4 +1,4 @@
-/* test_ids.c - instance ids: stable, distinct, and compared with those of another time. */
+/* test_ids.c - image ids: stable, distinct, and compared with those of another time. */
 #include "unit/data/data_test.h"
 #include "data/dataset_kinds.h"
 

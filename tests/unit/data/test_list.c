@@ -70,7 +70,7 @@ static void quoted_path_and_title_line(void **state)
     assert_int_equal(d->n, 1);
     ck_dataset_name(d, 0, name, sizeof name);
     assert_string_equal(name, "b, \"c\".jpg");
-    assert_non_null(strstr(d->note, "Line 1 of q.csv (filename) is taken for a title"));
+    assert_non_null(strstr(d->note, "Line 1 of q.csv (filename) is treated as a title"));
     ck_dataset_free(d);
 }
 
@@ -111,9 +111,9 @@ static void bad_lists_are_refused_with_the_line(void **state)
     put("bad.csv", "\"a.jpg,1\n");
     assert_fails(open_fails("bad.csv"), COKE_EFORMAT, "line 1: a quote is not closed");
     put("bad.csv", "\"a.jpg\" 1\n");
-    assert_fails(open_fails("bad.csv"), COKE_EFORMAT, "line 1: something follows");
+    assert_fails(open_fails("bad.csv"), COKE_EFORMAT, "line 1: unexpected text");
     write_file("bad.txt", "a.jpg\n\0\0\n", 9);
-    assert_fails(open_fails("bad.txt"), COKE_EFORMAT, "line 2: a zero byte");
+    assert_fails(open_fails("bad.txt"), COKE_EFORMAT, "line 2: zero byte");
 }
 
 static void long_path_is_an_error_of_its_line(void **state)

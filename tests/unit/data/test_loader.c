@@ -1,10 +1,12 @@
 /* test_loader.c - batches whose contents are a function of the options, whoever makes them and
  * whatever goes wrong with single images. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 #include "data/fetch.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { N = 103, SIDE = 20 };
@@ -66,18 +68,18 @@ static int remove_folder(void **state)
 
 static struct coke_dataset *open_folder(void)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     struct coke_dataset *d;
-    assert_ok(coke_dataset_open(&d, folder, &o));
+    assert_ok(coke_dataset_open(&d, folder, AS(dataset, &o)));
     assert_int_equal(coke_dataset_count(d), N);
     assert_int_equal(coke_dataset_classes(d), 3);
     return d;
 }
 
-static struct coke_loader_options plain_options(void)
+static struct ck_loader_options plain_options(void)
 {
-    struct coke_loader_options o = coke_loader_options_default();
-    o.view.recipe = COKE_RECIPE_CIFAR;
+    struct ck_loader_options o = ck_loader_options_default();
+    o.view.recipe = CK_RECIPE_CIFAR;
     o.view.size = 16;
     o.view.seed = 7;
     o.batch = 10;
@@ -105,14 +107,14 @@ static uint64_t hash_batch(uint64_t h, const struct coke_batch *b)
     return h;
 }
 
-static uint64_t hash_run(const struct coke_loader_options *o, int64_t epoch, int64_t step,
+static uint64_t hash_run(const struct ck_loader_options *o, int64_t epoch, int64_t step,
                          int batches)
 {
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     uint64_t h = 1;
-    assert_ok(coke_loader_new(&l, d, o));
+    assert_ok(coke_loader_new(&l, d, AS(loader, o)));
     if (epoch || step)
         assert_ok(coke_loader_seek(l, epoch, step));
     for (int i = 0; i < batches; i++) {
@@ -127,12 +129,12 @@ static uint64_t hash_run(const struct coke_loader_options *o, int64_t epoch, int
 static void an_epoch_holds_every_image_once_with_its_label(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     int seen[N] = {0};
-    assert_ok(coke_loader_new(&l, d, &o));
+    assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
     assert_int_equal(coke_loader_steps(l), 11);
     for (int64_t e = 0; e < 2; e++)
         for (int64_t s = 0; s < 11; s++) {
@@ -163,7 +165,7 @@ static void an_epoch_holds_every_image_once_with_its_label(void **state)
 static void threads_and_prefetching_change_no_byte(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     o.workers = 1;
     o.prefetch = 1;
     uint64_t h = hash_run(&o, 0, 0, 25);
@@ -177,15 +179,53 @@ static void threads_and_prefetching_change_no_byte(void **state)
     assert_true(hash_run(&o, 0, 0, 25) != h);
 }
 
+/* 0 = the loader of the parent is refused, and a new one works. */
+static int use_in_child(struct coke_loader *old, struct coke_dataset *d,
+                        const struct ck_loader_options *o)
+{
+    struct coke_loader *l;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
+    if (coke_loader_next(old, &b) != COKE_EUSAGE || !strstr(coke_last_error(), "fork()") ||
+        coke_loader_seek(old, 0, 0) != COKE_EUSAGE || coke_loader_bytes(old) <= 0)
+        return 1;
+    coke_loader_free(old);
+    if (coke_loader_new(&l, d, AS(loader, o)) || coke_loader_next(l, &b) || b.n != 10)
+        return 2;
+    coke_loader_free(l);
+    return 0;
+}
+
+static void a_child_of_fork_needs_a_loader_of_its_own(void **state)
+{
+    (void)state;
+    struct coke_dataset *d = open_folder();
+    struct ck_loader_options o = plain_options();
+    struct coke_loader *l;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
+    int status;
+    assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
+    assert_ok(coke_loader_next(l, &b));
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        _exit(use_in_child(l, d, &o));
+    }
+    assert_true(waitpid(child, &status, 0) == child);
+    assert_int_equal(status, 0);
+    assert_ok(coke_loader_next(l, &b));
+    coke_loader_free(l);
+    coke_dataset_free(d);
+}
+
 static void seeking_gives_what_running_would_have(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     uint64_t want = 1, got = 1;
-    assert_ok(coke_loader_new(&l, d, &o));
+    assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
     for (int i = 0; i < 30; i++) {
         assert_ok(coke_loader_next(l, &b));
         if (i >= 17) /* epoch 1, step 6 */
@@ -199,6 +239,8 @@ static void seeking_gives_what_running_would_have(void **state)
     assert_true(want == got);
     assert_true(hash_run(&o, 1, 6, 13) == want);
     assert_fails(coke_loader_seek(l, 1, 11), COKE_EUSAGE, "step 11");
+    assert_fails(coke_loader_seek(l, INT64_MAX, 3), COKE_EUSAGE, "is too large");
+    assert_fails(coke_loader_seek(l, INT64_MAX / 11, 3), COKE_EUSAGE, "is too large");
     coke_loader_free(l);
     coke_dataset_free(d);
 }
@@ -206,13 +248,13 @@ static void seeking_gives_what_running_would_have(void **state)
 static void ranks_share_the_batches_of_one_process(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     struct coke_dataset *d = open_folder();
     struct coke_loader *one, *part[3];
-    struct coke_batch whole, b;
-    assert_ok(coke_loader_new(&one, d, &o));
+    struct coke_batch whole = COKE_INIT(struct coke_batch), b = whole;
+    assert_ok(coke_loader_new(&one, d, AS(loader, &o)));
     for (o.rank = 0, o.ranks = 3; o.rank < 3; o.rank++)
-        assert_ok(coke_loader_new(&part[o.rank], d, &o));
+        assert_ok(coke_loader_new(&part[o.rank], d, AS(loader, &o)));
     for (int s = 0; s < 22; s++) {
         int64_t at = 0;
         assert_ok(coke_loader_next(one, &whole));
@@ -238,14 +280,14 @@ static void ranks_share_the_batches_of_one_process(void **state)
 static void adding_a_file_leaves_the_views_of_others_alone(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
-    struct coke_batch b;
+    struct ck_loader_options o = plain_options();
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     float *before = test_array(N * 3 * 16 * 16, sizeof *before);
     char name[64], path[128];
     o.shuffle = 0;
     o.batch = N + 1;
     for (int added = 0; added < 2; added++) {
-        struct coke_dataset_options data_options = coke_dataset_options_default();
+        struct ck_dataset_options data_options = ck_dataset_options_default();
         struct coke_dataset *d;
         struct coke_loader *l;
         snprintf(path, sizeof path, "%s/b/img000.ppm", folder); /* sorts before its class */
@@ -254,8 +296,8 @@ static void adding_a_file_leaves_the_views_of_others_alone(void **state)
             fprintf(f, "P5 1 1 255\nx");
             fclose(f);
         }
-        assert_ok(coke_dataset_open(&d, folder, &data_options));
-        assert_ok(coke_loader_new(&l, d, &o));
+        assert_ok(coke_dataset_open(&d, folder, AS(dataset, &data_options)));
+        assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
         assert_ok(coke_loader_next(l, &b));
         for (int64_t i = 0; i < b.n; i++) {
             coke_dataset_name(d, b.index[i], name, sizeof name);
@@ -280,17 +322,17 @@ static void adding_a_file_leaves_the_views_of_others_alone(void **state)
 static void bad_images_are_left_out_counted_and_listed(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     o.max_bad = 0.05;
     spoil(17, "P6 20 20 255\nshort");
     spoil(60, "");
     spoil(61, "no image at all");
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     int64_t count = 0;
     const char *sentence;
-    assert_ok(coke_loader_new(&l, d, &o));
+    assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
     for (int s = 0; s < 22; s++) {
         assert_ok(coke_loader_next(l, &b));
         count += b.n;
@@ -320,7 +362,7 @@ static void bad_images_are_left_out_counted_and_listed(void **state)
 static void ranks_bear_as_many_bad_images_as_one_process(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     o.max_bad = 0.05;
     o.ranks = 4;
     int few = (int)(0.04 * N), many = N / 4, rc = COKE_OK;
@@ -330,8 +372,8 @@ static void ranks_bear_as_many_bad_images_as_one_process(void **state)
             continue;
         struct coke_dataset *d = open_folder();
         struct coke_loader *l;
-        struct coke_batch b;
-        assert_ok(coke_loader_new(&l, d, &o));
+        struct coke_batch b = COKE_INIT(struct coke_batch);
+        assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
         int64_t steps = 20 * coke_loader_steps(l);
         for (int64_t s = 0; s < steps && !(rc = coke_loader_next(l, &b)); s++)
             ;
@@ -348,16 +390,16 @@ static void ranks_bear_as_many_bad_images_as_one_process(void **state)
 static void bad_images_are_replaced_when_asked(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     o.max_bad = 0.05;
-    o.bad = 1;
+    o.bad = CK_BAD_REPLACE;
     spoil(17, "");
     spoil(60, "");
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     int64_t seen[N] = {0}, bad[2], count = 0;
-    assert_ok(coke_loader_new(&l, d, &o));
+    assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
     for (int s = 0; s < 11; s++) {
         assert_ok(coke_loader_next(l, &b));
         count += b.n;
@@ -381,13 +423,13 @@ static void bad_images_are_replaced_when_asked(void **state)
     write_image(60);
 }
 
-static int run_epoch(const struct coke_loader_options *o)
+static int run_epoch(const struct ck_loader_options *o)
 {
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     int rc = COKE_OK;
-    assert_ok(coke_loader_new(&l, d, o));
+    assert_ok(coke_loader_new(&l, d, AS(loader, o)));
     for (int64_t s = 0; s < coke_loader_steps(l) && !rc; s++)
         rc = coke_loader_next(l, &b);
     if (rc) /* and it stays so */
@@ -400,14 +442,14 @@ static int run_epoch(const struct coke_loader_options *o)
 static void too_many_bad_images_stop_with_the_first_one_named(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     spoil(17, "");
     assert_ok(run_epoch(&o)); /* 1 of 103 */
     spoil(60, "");
     assert_fails(run_epoch(&o), COKE_EFORMAT, "2 of 103 images cannot be read, more than 1 %");
     assert_non_null(strstr(coke_last_error(), ".ppm"));
     o.max_bad = 1;
-    o.bad = 2;
+    o.bad = CK_BAD_ERROR;
     assert_fails(run_epoch(&o), COKE_EFORMAT, ".ppm");
     write_image(17);
     write_image(60);
@@ -417,13 +459,13 @@ static void too_many_bad_images_stop_with_the_first_one_named(void **state)
 static void vanishing_files_stop_with_their_name(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     char path[128], away[128];
     o.prefetch = 1;
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_batch b;
-    assert_ok(coke_loader_new(&l, d, &o));
+    struct coke_batch b = COKE_INIT(struct coke_batch);
+    assert_ok(coke_loader_new(&l, d, AS(loader, &o)));
     assert_ok(coke_loader_next(l, &b));
     snprintf(path, sizeof path, "%s/a", folder);
     snprintf(away, sizeof away, "%s/away", folder);
@@ -443,8 +485,8 @@ static void vanishing_files_stop_with_their_name(void **state)
 static void an_unreadable_first_image_does_not_choose_the_recipe(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
-    o.view.recipe = COKE_RECIPE_AUTO;
+    struct ck_loader_options o = plain_options();
+    o.view.recipe = CK_RECIPE_AUTO;
     o.view.size = 0;
     spoil(0, "");
     assert_ok(run_epoch(&o));
@@ -456,29 +498,31 @@ static void options_that_cannot_be_are_refused(void **state)
     (void)state;
     struct coke_dataset *d = open_folder();
     struct coke_loader *l;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     o.batch = 0;
-    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "batch");
+    assert_fails(coke_loader_new(&l, d, AS(loader, &o)), COKE_EUSAGE, "batch");
     o = plain_options();
     o.rank = 2;
     o.ranks = 2;
-    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "rank 2 of 2");
+    assert_fails(coke_loader_new(&l, d, AS(loader, &o)), COKE_EUSAGE,
+                 "rank: 2 is not within 0..1");
     o = plain_options();
     o.view.small_views = 2;
-    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "small-views: recipe cifar has none");
+    assert_fails(coke_loader_new(&l, d, AS(loader, &o)), COKE_EUSAGE,
+                 "small-views: recipe cifar has no small views");
     o = plain_options();
     o.view.recipe = 99;
-    assert_fails(coke_loader_new(&l, d, &o), COKE_EUSAGE, "recipe");
+    assert_fails(coke_loader_new(&l, d, AS(loader, &o)), COKE_EUSAGE, "recipe");
     coke_dataset_free(d);
 }
 
 static void images_of_other_sizes_are_named_by_recipe_none(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
-    o.view.recipe = COKE_RECIPE_NONE;
+    struct ck_loader_options o = plain_options();
+    o.view.recipe = CK_RECIPE_NONE;
     o.view.size = 0;
-    o.bad = 2;
+    o.bad = CK_BAD_ERROR;
     assert_ok(run_epoch(&o));
     spoil(50, "P5 3 2 255\nabcdef");
     assert_fails(run_epoch(&o), COKE_EFORMAT, "img050.ppm: 3 x 2 pixels, not 20 x 20");
@@ -488,16 +532,16 @@ static void images_of_other_sizes_are_named_by_recipe_none(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    struct coke_loader_options o = plain_options();
+    struct ck_loader_options o = plain_options();
     struct coke_dataset *d = open_folder();
     o.workers = 1;
     int64_t live = ck_mem_stats().live;
     int done = 0;
     for (int nth = 1; nth < 300 && !done; nth++) {
         struct coke_loader *l = NULL;
-        struct coke_batch b;
+        struct coke_batch b = COKE_INIT(struct coke_batch);
         ck_mem_fail_at(nth);
-        int rc = coke_loader_new(&l, d, &o);
+        int rc = coke_loader_new(&l, d, AS(loader, &o));
         for (int i = 0; i < 3 && !rc; i++)
             rc = coke_loader_next(l, &b);
         done = rc == COKE_OK;
@@ -515,6 +559,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_epoch_holds_every_image_once_with_its_label),
         cmocka_unit_test(threads_and_prefetching_change_no_byte),
+        cmocka_unit_test(a_child_of_fork_needs_a_loader_of_its_own),
         cmocka_unit_test(seeking_gives_what_running_would_have),
         cmocka_unit_test(ranks_share_the_batches_of_one_process),
         cmocka_unit_test(adding_a_file_leaves_the_views_of_others_alone),

@@ -77,16 +77,16 @@ static void wrong_arrays_are_refused(void **state)
     fill();
     write_npy("w.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 2, 3)}\n", bytes,
               120);
-    assert_fails(open_fails("w.npy"), COKE_EFORMAT, "5 x 2 x 3 f4; images are u1");
+    assert_fails(open_fails("w.npy"), COKE_EFORMAT, "5 x 2 x 3 f4; images must be u1");
     write_npy("w.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (5, 24)}\n", bytes,
               120);
-    assert_fails(open_fails("w.npy"), COKE_EFORMAT, "images are u1");
+    assert_fails(open_fails("w.npy"), COKE_EFORMAT, "images must be u1");
     write_npy("w.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (0, 2, 3)}\n", bytes,
               0);
     assert_fails(open_fails("w.npy"), COKE_EFORMAT, "no images in it");
     write_npy("w.npy", "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 1, 1, 65)}\n",
               bytes, 65);
-    assert_fails(open_fails("w.npy"), COKE_EFORMAT, "1 to 64 channels");
+    assert_fails(open_fails("w.npy"), COKE_EFORMAT, "channels (last) 1 to 64");
     write_npy("w.npy", colour, bytes, 119);
     assert_fails(open_fails("w.npy"), COKE_EFORMAT, "the file has 119");
     write_npy("w.npy", colour, bytes, 121);
@@ -113,7 +113,7 @@ static void wrong_labels_are_refused(void **state)
     assert_fails(open_fails("x.npy"), COKE_EFORMAT, "4 labels for 5 images");
     write_npy("x-labels.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (5,)}\n",
               label, 20);
-    assert_fails(open_fails("x.npy"), COKE_EFORMAT, "labels are integers");
+    assert_fails(open_fails("x.npy"), COKE_EFORMAT, "labels must be integers");
 }
 
 static void file_that_shrinks_is_an_error(void **state)
@@ -124,7 +124,7 @@ static void file_that_shrinks_is_an_error(void **state)
     write_npy("s.npy", colour, bytes, 120);
     struct ck_dataset *d = open_set("s.npy");
     assert_int_equal(truncate("s.npy", 130), 0);
-    assert_fails(ck_dataset_read(d, 4, &item), COKE_EIO, "s.npy: ends at byte");
+    assert_fails(ck_dataset_read(d, 4, &item), COKE_EIO, "s.npy: truncated at byte");
     assert_int_equal(item.pixels.width, 0);
     assert_ok(ck_dataset_read(d, 0, &item));
     ck_item_release(&item);

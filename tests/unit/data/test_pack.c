@@ -1,4 +1,5 @@
 /* test_pack.c - shards made of a data set hold what it held. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 #include "data/fetch.h"
@@ -33,9 +34,9 @@ static void in_folder(char *path, size_t size, const char *name)
 
 static struct coke_dataset *open_data(const char *source)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     struct coke_dataset *d;
-    assert_ok(coke_dataset_open(&d, source, &o));
+    assert_ok(coke_dataset_open(&d, source, AS(dataset, &o)));
     return d;
 }
 
@@ -69,13 +70,13 @@ static void packed_without_loss_is_the_same_data(void **state)
 {
     (void)state;
     char prefix[96], shards[160];
-    struct coke_packed r;
-    struct coke_pack_options o = coke_pack_options_default();
+    struct coke_pack_summary r = COKE_INIT(struct coke_pack_summary);
+    struct ck_pack_options o = ck_pack_options_default();
     struct coke_dataset *d = open_data("synthetic:n=60,size=24"), *back;
     o.shard_size = 20000;
-    for (o.format = COKE_PACK_PNG; o.format <= COKE_PACK_PPM; o.format++) {
-        in_folder(prefix, sizeof prefix, o.format == COKE_PACK_PNG ? "png" : "ppm");
-        assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    for (o.format = CK_PACK_PNG; o.format <= CK_PACK_PPM; o.format++) {
+        in_folder(prefix, sizeof prefix, o.format == CK_PACK_PNG ? "png" : "ppm");
+        assert_ok(coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r));
         assert_int_equal(r.images, 60);
         assert_int_equal(r.bad, 0);
         assert_true(r.shards > 3);
@@ -87,9 +88,9 @@ static void packed_without_loss_is_the_same_data(void **state)
             assert_string_equal(coke_dataset_class_name(d, c),
                                 coke_dataset_class_name(back, c));
         coke_dataset_free(back);
-        assert_fails(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EUSAGE,
+        assert_fails(coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r), COKE_EUSAGE,
                      "exists");
-        assert_ok(coke_dataset_pack(d, prefix, &o, 1, NULL, NULL, &r));
+        assert_ok(coke_dataset_pack(d, prefix, AS(pack, &o), 1, NULL, &r));
     }
     coke_dataset_free(d);
 }
@@ -98,15 +99,15 @@ static void a_shorter_run_leaves_no_old_shards(void **state)
 {
     (void)state;
     char prefix[96], path[160];
-    struct coke_packed r;
-    struct coke_pack_options o = coke_pack_options_default();
+    struct coke_pack_summary r = COKE_INIT(struct coke_pack_summary);
+    struct ck_pack_options o = ck_pack_options_default();
     struct coke_dataset *d = open_data("synthetic:n=40,size=16");
     in_folder(prefix, sizeof prefix, "again");
     o.shard_size = 10000;
-    assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r));
     assert_true(r.shards > 1);
     o.shard_size = 1000000;
-    assert_ok(coke_dataset_pack(d, prefix, &o, 1, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, AS(pack, &o), 1, NULL, &r));
     assert_int_equal(r.shards, 1);
     snprintf(path, sizeof path, "%s-000001.tar", prefix);
     assert_int_not_equal(access(path, F_OK), 0);
@@ -132,13 +133,13 @@ static void large_pictures_shrink_and_small_files_are_copied(void **state)
         fwrite(bytes[i], 1, size[i], f);
         fclose(f);
     }
-    struct coke_packed r;
-    struct coke_pack_options o = coke_pack_options_default();
+    struct coke_pack_summary r = COKE_INIT(struct coke_pack_summary);
+    struct ck_pack_options o = ck_pack_options_default();
     struct coke_dataset *d = open_data(source), *back;
     struct ck_fetcher f = {0};
     o.size = 100;
     in_folder(prefix, sizeof prefix, "small");
-    assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r));
     snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
     back = open_data(shard);
     assert_int_equal(coke_dataset_count(back), 2);
@@ -161,8 +162,8 @@ static void no_image_and_no_file_gets_lost(void **state)
 {
     (void)state;
     char source[96], path[128], prefix[96], shard[128];
-    struct coke_packed r;
-    struct coke_pack_options o = coke_pack_options_default();
+    struct coke_pack_summary r = COKE_INIT(struct coke_pack_summary);
+    struct ck_pack_options o = ck_pack_options_default();
     static const char *const names[] = {"x.ppm", "x.pgm", "x.pnm", "x.y.ppm", "x_y.ppm"};
     in_folder(source, sizeof source, "twins");
     assert_int_equal(mkdir(source, 0755), 0);
@@ -178,11 +179,11 @@ static void no_image_and_no_file_gets_lost(void **state)
     fputs("precious", f);
     fclose(f);
     struct coke_dataset *d = open_data(source), *back;
-    assert_fails(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EUSAGE,
+    assert_fails(coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r), COKE_EUSAGE,
                  "twins-000007.tar exists");
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(unlink(path), 0);
-    assert_ok(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r));
+    assert_ok(coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r));
     assert_int_equal(r.images, 5);
     snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
     back = open_data(shard);
@@ -208,10 +209,11 @@ static void bad_pictures_are_left_out_and_told(void **state)
     (void)state;
     char source[96], path[128], prefix[96];
     struct told told = {-1, ""};
-    struct coke_callbacks callbacks = {.user = &told};
-    struct coke_packed r;
-    struct coke_dataset_verified v;
-    struct coke_pack_options o = coke_pack_options_default();
+    struct coke_callbacks callbacks = {
+        .size = sizeof(struct coke_callbacks), .user = &told, .bad_image = remember};
+    struct coke_pack_summary r = COKE_INIT(struct coke_pack_summary);
+    struct coke_verify_summary v = COKE_INIT(struct coke_verify_summary);
+    struct ck_pack_options o = ck_pack_options_default();
     in_folder(source, sizeof source, "mixed");
     assert_int_equal(mkdir(source, 0755), 0);
     for (int i = 0; i < 3; i++) {
@@ -221,14 +223,14 @@ static void bad_pictures_are_left_out_and_told(void **state)
         fclose(f);
     }
     struct coke_dataset *d = open_data(source);
-    assert_ok(coke_dataset_verify(d, &callbacks, remember, &v));
+    assert_ok(coke_dataset_verify(d, &callbacks, &v));
     assert_int_equal(v.good, 2);
     assert_int_equal(v.bad, 1);
     assert_int_equal(told.index, 1);
     assert_non_null(strstr(told.sentence, "1.ppm"));
     told.index = -1;
     in_folder(prefix, sizeof prefix, "mixed");
-    assert_ok(coke_dataset_pack(d, prefix, &o, 0, &callbacks, remember, &r));
+    assert_ok(coke_dataset_pack(d, prefix, AS(pack, &o), 0, &callbacks, &r));
     assert_int_equal(r.images, 2);
     assert_int_equal(r.bad, 1);
     assert_int_equal(told.index, 1);
@@ -240,20 +242,20 @@ static void failing_writes_and_allocations_leave_nothing_half_done(void **state)
 {
     (void)state;
     char prefix[96], shard[128];
-    struct coke_packed r;
-    struct coke_pack_options o = coke_pack_options_default();
+    struct coke_pack_summary r = COKE_INIT(struct coke_pack_summary);
+    struct ck_pack_options o = ck_pack_options_default();
     struct coke_dataset *d = open_data("synthetic:n=5,size=16");
     in_folder(prefix, sizeof prefix, "fails");
     snprintf(shard, sizeof shard, "%s-000000.tar", prefix);
     assert_ok(coke_set_threads(1));
     ck_file_fail_write_at(1);
-    assert_fails(coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r), COKE_EIO, "No space");
+    assert_fails(coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r), COKE_EIO, "No space");
     assert_int_not_equal(access(shard, F_OK), 0);
     int64_t live = ck_mem_stats().live;
     int done = 0;
     for (int nth = 1; nth < 400 && !done; nth++) {
         ck_mem_fail_at(nth);
-        int rc = coke_dataset_pack(d, prefix, &o, 0, NULL, NULL, &r);
+        int rc = coke_dataset_pack(d, prefix, AS(pack, &o), 0, NULL, &r);
         ck_mem_fail_at(0);
         done = rc == COKE_OK;
         assert_true(done || rc == COKE_ENOMEM);

@@ -23,7 +23,7 @@ static void short_last_batch_is_kept_and_a_single_image_joins(void **state)
     int64_t index[16], total;
     assert_int_equal(ck_sampler_get(&s, 0, 9, index, NULL, &total), 11);
     assert_int_equal(total, 11);
-    assert_int_equal(ck_sampler_most(&s), 11);
+    assert_int_equal(ck_sampler_max(&s), 11);
 }
 
 /* All ranks' parts of all batches of an epoch, put together. */
@@ -38,7 +38,7 @@ static int64_t *whole_epoch(int64_t n, int64_t batch, int32_t ranks, uint64_t se
         for (s.rank = 0; s.rank < ranks; s.rank++) {
             int64_t count = ck_sampler_get(&s, epoch, step, all + at + before, &first, &total);
             assert_int_equal(first, before);
-            assert_true(count <= ck_sampler_most(&s));
+            assert_true(count <= ck_sampler_max(&s));
             least = count < least ? count : least;
             most = count > most ? count : most;
             before += count;

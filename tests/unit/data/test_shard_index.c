@@ -3,7 +3,9 @@
 #include "data/shard_index.h"
 #include "core/hash.h"
 
-enum { HEAD = 88, RECORD = 24, IMAGES = 3 };
+#include <fcntl.h>
+
+enum { HEAD = 96, RECORD = 24, IMAGES = 3 };
 
 static unsigned char file[4096];
 static size_t size;
@@ -78,10 +80,53 @@ static void forged_index_never_leads_outside_of_the_tar_file(void **state)
     assert_false(is_taken());
 }
 
+/* Two tar files of one size: `order` names the images, `fill` is in all of them. */
+static void write_tar(const char *order, char fill, int images)
+{
+    char name[32], text[3000];
+    FILE *f = fopen("y.tar", "wb");
+    memset(text, fill, sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    for (int i = 0; i < images; i++) {
+        snprintf(name, sizeof name, "%c%04d.jpg", order[i % 2], i);
+        tar_add(f, name, text);
+    }
+    tar_end(f);
+}
+
+static void set_time(void)
+{
+    const struct timespec when[2] = {{.tv_sec = 1600000000}, {.tv_sec = 1600000000}};
+    assert_int_equal(utimensat(AT_FDCWD, "y.tar", when, 0), 0);
+}
+
+static void check_first_key(const char *key)
+{
+    struct ck_shard_index x;
+    assert_ok(ck_shard_index_open(&x, "y.tar", NULL));
+    assert_string_equal(ck_names_get(&x.keys, 0), key);
+    ck_shard_index_release(&x);
+}
+
+static void a_tar_file_changed_at_equal_size_and_time_is_noticed(void **state)
+{
+    static const int images[] = {4, 2000}; /* 16 KB, 8 MB */
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        write_tar("ab", 'x', images[i]);
+        set_time();
+        check_first_key("a0000");
+        write_tar("ba", 'x', images[i]);
+        set_time();
+        check_first_key("b0000");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forged_index_never_leads_outside_of_the_tar_file),
+        cmocka_unit_test(a_tar_file_changed_at_equal_size_and_time_is_noticed),
     };
     return cmocka_run_group_tests_name("shard_index", tests, enter, leave_folder);
 }

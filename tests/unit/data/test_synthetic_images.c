@@ -12,7 +12,7 @@ static const uint64_t RECORDED = 0x6FC2631EEAB4B834u;
 
 static struct ck_dataset *open_set(const char *source, enum ck_split split)
 {
-    struct ck_dataset_options o = {.split = split};
+    struct ck_dataset_options o = {.split = (int32_t)split};
     struct ck_dataset *d = NULL;
     assert_ok(ck_dataset_open(&d, source, &o));
     return d;
@@ -203,9 +203,9 @@ static void bad_specifications_are_refused_in_words(void **state)
 {
     (void)state;
     const char *const cases[][2] = {
-        {"synthetic:colour=3", "'colour' is not known; known are n, size, seed"},
-        {"synthetic:n", "'n' is not known"},
-        {"synthetic:n=5,", "synthetic:n=5,: '' is not known"},
+        {"synthetic:colour=3", "unknown key 'colour'; known: n, size, seed"},
+        {"synthetic:n", "unknown key 'n'"},
+        {"synthetic:n=5,", "synthetic:n=5,: unknown key ''"},
         {"synthetic:n=0", "n: 0 is not within 1..10000000"},
         {"synthetic:n=1e3", "n: '1e3' is not an integer"},
         {"synthetic:size=7", "size: 7 is not within 8..1024"},

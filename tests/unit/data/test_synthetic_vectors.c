@@ -42,9 +42,9 @@ static void impossible_sets_are_refused(void **state)
     (void)state;
     float x[4];
     assert_fails(coke_synthetic_fill(x, 0, 2, 1, 1), COKE_EUSAGE, "0 x 2");
-    assert_fails(coke_synthetic_fill(x, 2, 0, 1, 1), COKE_EUSAGE, "cannot be made");
+    assert_fails(coke_synthetic_fill(x, 2, 0, 1, 1), COKE_EUSAGE, "invalid synthetic data");
     assert_fails(coke_synthetic_fill(x, 2, 2, 0, 1), COKE_EUSAGE, "0 clusters");
-    assert_fails(coke_synthetic_fill(NULL, 2, 2, 1, 1), COKE_EUSAGE, "cannot be made");
+    assert_fails(coke_synthetic_fill(NULL, 2, 2, 1, 1), COKE_EUSAGE, "argument is NULL");
 }
 
 int main(void)

@@ -236,11 +236,11 @@ static void labels_out_of_range_are_refused(void **state)
     const int32_t x[] = {0, 1, 2}, y[] = {0, 0, 0};
     struct ck_agreement a;
     assert_fails(ck_agreement(x, y, 3, 2, 1, &a), COKE_EUSAGE,
-                 "class of sample 2 is 2, beyond 0..1");
+                 "class of sample 2 is 2, outside 0..1");
     assert_fails(ck_agreement(y, x, 3, 1, 2, &a), COKE_EUSAGE,
-                 "cluster of sample 2 is 2, beyond 0..1");
-    assert_fails(ck_agreement(x, y, 3, 0, 1, &a), COKE_EUSAGE, "0 classes and 1 clusters");
-    assert_fails(ck_agreement(x, y, 3, 3, -1, &a), COKE_EUSAGE, "3 classes and -1 clusters");
+                 "cluster of sample 2 is 2, outside 0..1");
+    assert_fails(ck_agreement(x, y, 3, 0, 1, &a), COKE_EUSAGE, "0 classes with 1 clusters");
+    assert_fails(ck_agreement(x, y, 3, 3, -1, &a), COKE_EUSAGE, "3 classes with -1 clusters");
 }
 
 static void every_allocation_may_fail(void **state)

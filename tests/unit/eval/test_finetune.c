@@ -8,10 +8,10 @@
 
 enum { N = 6, SIZE = 8, CLASSES = 3, CHANNELS = 3 };
 
-static struct coke_encoder_options small(void)
+static struct ck_encoder_options small(void)
 {
-    struct coke_encoder_options o = coke_encoder_options_default();
-    o.stem = COKE_STEM_CIFAR;
+    struct ck_encoder_options o = ck_encoder_options_default();
+    o.stem = CK_STEM_CIFAR;
     o.width = 0.0625;
     o.dim = 8;
     return o;
@@ -38,12 +38,12 @@ static void gradients_by_hand(struct coke_encoder *e, const float *x)
     r.n = N;
     r.h = r.w = SIZE;
     r.train = r.backward = 1;
-    r.want[r.nwant++] = r.seed[r.nseed++] = e->node[COKE_LOGITS];
+    r.want[r.nwant++] = r.grad[r.ngrad++] = e->node[COKE_OUTPUT_LOGITS];
     assert_ok(ck_plan_new(&plan, &e->net, &r));
     ck_net_zero_grad(&e->net);
     assert_ok(ck_plan_forward(plan, x));
-    assert_ok(
-        ck_score(ck_plan_vector(plan, e->node[COKE_LOGITS]), label, N, CLASSES, grad, &score));
+    assert_ok(ck_score(ck_plan_vector(plan, e->node[COKE_OUTPUT_LOGITS]), label, N, CLASSES,
+                       grad, &score));
     assert_ok(ck_plan_backward(plan, seed));
     ck_plan_free(plan);
 }
@@ -64,7 +64,7 @@ static void a_step_is_the_sum_of_its_parts(void **state)
 {
     (void)state;
     const double rate = 0.05, decay = 0.01;
-    struct coke_encoder_options o = small();
+    struct ck_encoder_options o = small();
     struct coke_encoder start, hand;
     struct ck_classifier *c;
     struct ck_score score = {0};
@@ -96,7 +96,7 @@ static void a_step_is_the_sum_of_its_parts(void **state)
 static void it_begins_with_the_encoders_weights_again(void **state)
 {
     (void)state;
-    struct coke_encoder_options o = small();
+    struct ck_encoder_options o = small();
     struct coke_encoder start;
     struct ck_classifier *c;
     struct ck_score score = {0};
@@ -126,7 +126,7 @@ static void it_begins_with_the_encoders_weights_again(void **state)
 static void it_learns_what_it_is_shown(void **state)
 {
     (void)state;
-    struct coke_encoder_options o = small();
+    struct ck_encoder_options o = small();
     struct coke_encoder start;
     struct ck_classifier *c;
     struct ck_score first = {0}, last = {0};

@@ -299,15 +299,15 @@ static void bad_input_is_named(void **state)
     assert_fails(ck_knn(&bad, NULL, &r), COKE_EUSAGE, "0 dimensions");
     bad = f.job;
     bad.classes = 2;
-    assert_fails(ck_knn(&bad, NULL, &r), COKE_EUSAGE, "is 2, beyond 0..1");
+    assert_fails(ck_knn(&bad, NULL, &r), COKE_EUSAGE, "is 2, outside 0..1");
     for (int i = 0; i < 150; i++)
         f.label[i] = 0;
     assert_fails(ck_knn(&bad, NULL, &r), COKE_EUSAGE, "class of query");
     f.all[(150 + 68) * 9] = INFINITY;
     f.all[(150 + 65) * 9] = NAN;
-    assert_fails(ck_knn(&f.job, NULL, &r), COKE_ENUMERIC, "query 65 holds NaN");
+    assert_fails(ck_knn(&f.job, NULL, &r), COKE_ENUMERIC, "query 65 contains NaN");
     f.all[77 * 9 + 8] = NAN;
-    assert_fails(ck_knn(&f.job, NULL, &r), COKE_ENUMERIC, "row 77 holds NaN");
+    assert_fails(ck_knn(&f.job, NULL, &r), COKE_ENUMERIC, "row 77 contains NaN");
     drop(&f);
 }
 

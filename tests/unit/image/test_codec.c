@@ -7,7 +7,12 @@ static void kinds_are_told_by_content(void **state)
     (void)state;
     static const enum ck_codec_kind kinds[TEST_FILES] = {
         CK_CODEC_JPEG, CK_CODEC_JPEG, CK_CODEC_JPEG, CK_CODEC_PNG, CK_CODEC_PNG,
-        CK_CODEC_WEBP, CK_CODEC_WEBP, CK_CODEC_BMP,  CK_CODEC_PNM, CK_CODEC_BMP};
+        CK_CODEC_WEBP, CK_CODEC_WEBP, CK_CODEC_BMP,  CK_CODEC_PNM, CK_CODEC_BMP,
+        CK_CODEC_WEBP, CK_CODEC_WEBP, CK_CODEC_PNG,  CK_CODEC_GIF,
+#ifdef COKE_HAVE_TIFF
+        CK_CODEC_TIFF,
+#endif
+    };
     struct test_file f[TEST_FILES];
     struct ck_image_info info;
     test_files_make(f, 13, 9);
@@ -15,6 +20,7 @@ static void kinds_are_told_by_content(void **state)
         assert_ok(ck_codec_probe(f[i].bytes, f[i].size, "wrong.gif", &info));
         assert_int_equal(info.kind, kinds[i]);
         assert_int_equal(info.orientation, 1);
+        assert_int_equal(info.alpha, i >= 10);
         if (i < 8) {
             assert_int_equal(info.width, 13);
             assert_int_equal(info.height, 9);
@@ -226,7 +232,8 @@ static void decoding_uses_the_given_header(void **state)
     test_files_make(f, 30, 20);
     for (int i = 0; i < TEST_FILES; i++) {
         struct ck_image_info info;
-        struct ck_decode_options options = {.orient = 1, .info = &info};
+        struct ck_decode_options options = {
+            .orient = 1, .background = test_white, .info = &info};
         struct ck_box got;
         assert_ok(ck_codec_probe(f[i].bytes, f[i].size, "x", &info));
         assert_ok(test_decode(&d, &f[i], &plain));
@@ -245,6 +252,31 @@ static void decoding_uses_the_given_header(void **state)
     ck_decoder_release(&d);
 }
 
+/* Every file decodes with and without a background, and only transparent ones differ. */
+static void a_background_shows_through_alpha_only(void **state)
+{
+    (void)state;
+    static const uint8_t red[] = {255, 0, 0};
+    struct test_file f[TEST_FILES];
+    struct ck_image plain = {0}, on = {0};
+    struct ck_decoder d = {0};
+    test_files_make(f, 30, 20);
+    for (int i = 0; i < TEST_FILES; i++) {
+        struct ck_decode_options o = {.channels = 3};
+        struct ck_box got;
+        assert_ok(ck_codec_decode(&d, f[i].bytes, f[i].size, "x", &o, NULL, &plain, &got));
+        o.background = red;
+        assert_ok(ck_codec_decode(&d, f[i].bytes, f[i].size, "x", &o, NULL, &on, &got));
+        assert_int_equal(on.channels, 3);
+        int same = memcmp(on.data, plain.data, (size_t)(3 * plain.width * plain.height)) == 0;
+        assert_int_equal(same, i < 10);
+    }
+    test_files_free(f);
+    ck_image_release(&plain);
+    ck_image_release(&on);
+    ck_decoder_release(&d);
+}
+
 static void the_same_kinds_again_allocate_nothing(void **state)
 {
     (void)state;
@@ -253,9 +285,9 @@ static void the_same_kinds_again_allocate_nothing(void **state)
     struct ck_decoder d = {0};
     test_files_make(f, 64, 64);
     for (int i = 0; i < TEST_FILES; i++) {
-        if (strstr(f[i].name, "png")) /* libpng's state is created for each file */
+        if (strstr(f[i].name, "png") || strstr(f[i].name, "tif")) /* states of libraries */
             continue;
-        struct ck_decode_options o = {.channels = 1};
+        struct ck_decode_options o = {.channels = 1, .background = test_white};
         struct ck_box got;
         int64_t calls = 0;
         for (int round = 0; round < 4; round++) {
@@ -333,6 +365,7 @@ int main(void)
         cmocka_unit_test(scaled_sides_are_rounded_up),
         cmocka_unit_test(turning_gives_everything_upright),
         cmocka_unit_test(decoding_uses_the_given_header),
+        cmocka_unit_test(a_background_shows_through_alpha_only),
         cmocka_unit_test(the_same_kinds_again_allocate_nothing),
         cmocka_unit_test(tables_of_one_jpeg_do_not_serve_the_next),
         cmocka_unit_test(encoders_repeat_their_bytes_and_know_their_channels),

@@ -69,7 +69,8 @@ static void any_changed_byte_is_survived(void **state)
             for (int bit = 0; bit < 9; bit++) {
                 uint8_t was = f[i].bytes[at];
                 f[i].bytes[at] = (uint8_t)(bit == 8 ? 0xff : was ^ (1 << bit));
-                struct ck_decode_options o = {.max_pixels = 1 << 16, .orient = 1};
+                struct ck_decode_options o = {
+                    .max_pixels = 1 << 16, .orient = 1, .background = test_white};
                 struct ck_box got;
                 int rc =
                     ck_codec_decode(&d, f[i].bytes, f[i].size, f[i].name, &o, NULL, &im, &got);
@@ -86,11 +87,42 @@ static void strangers_are_named(void **state)
     (void)state;
     struct ck_image_info info;
     assert_fails(ck_codec_probe("", 0, "a.jpg", &info), COKE_EFORMAT, "a.jpg: empty file");
-    static const char *others[] = {"GIF89a", "hello, world", "P7\nWIDTH",  "P5", "\xff\xd8",
+    static const char *others[] = {"GIF88a", "hello, world", "P7\nWIDTH",  "P5", "\xff\xd8",
                                    "B",      "RIFF____AVI ", "\x89PNG\r\n"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_fails(ck_codec_probe(others[i], strlen(others[i]), "b.png", &info), COKE_EFORMAT,
                      "b.png: not an image of a known format");
+    assert_fails(ck_codec_probe("\0\0\0\x0cjP  \r\n\x87\n", 12, "c.jp2", &info), COKE_EFORMAT,
+                 "c.jp2: JPEG 2000 images are not supported");
+    assert_fails(ck_codec_probe("\0\0\0\x18"
+                                "ftypheic",
+                                12, "c.heic", &info),
+                 COKE_EFORMAT, "c.heic: HEIC images are not supported");
+}
+
+static void damaged_gifs_are_named(void **state)
+{
+    (void)state;
+    struct ck_image im = {0};
+    struct ck_decoder d = {0};
+    struct test_file f = test_gif("x.gif");
+    uint8_t *data = f.bytes + f.size - 6; /* code size, block size, codes */
+    assert_ok(test_decode(&d, &f, &im));
+    data[0] = 9;
+    assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "x.gif: a GIF image with codes of 9");
+    data[0] = 2;
+    data[2] = 0xfc; /* clear, then a code that is not known yet */
+    assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "x.gif: damaged GIF image");
+    data[2] = 0x2c; /* clear, end */
+    assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "x.gif: truncated GIF file");
+    data[-5] = 0; /* the width of the frame */
+    assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT, "x.gif: a GIF frame of 0 x 2");
+    f.bytes[33] = ';';
+    assert_fails(test_decode(&d, &f, &im), COKE_EFORMAT,
+                 "x.gif: the GIF file contains no image");
+    free(f.bytes);
+    ck_image_release(&im);
+    ck_decoder_release(&d);
 }
 
 /* ---- bombs ---- */
@@ -259,27 +291,31 @@ static void texts_and_profiles_of_a_png_are_not_unpacked(void **state)
     ck_decoder_release(&d);
 }
 
-/* A grey-blue JPEG in three scans, the last of which is repeated `times` times. */
-static struct test_file many_scans(int times)
+static const jpeg_scan_info sequential[3] = {
+    {1, {0}, 0, 63, 0, 0}, {1, {1}, 0, 63, 0, 0}, {1, {2}, 0, 63, 0, 0}};
+/* The last scan of a flat image has a few bytes for thousands of blocks. */
+static const jpeg_scan_info progressive[3] = {
+    {3, {0, 1, 2}, 0, 0, 0, 0}, {1, {1}, 1, 63, 0, 0}, {1, {0}, 1, 63, 0, 0}};
+
+/* A black square JPEG in three scans, the last of which is repeated `times` times. */
+static struct test_file many_scans(const jpeg_scan_info *scans, unsigned side, int times)
 {
-    static const jpeg_scan_info scans[3] = {
-        {1, {0}, 0, 63, 0, 0}, {1, {1}, 0, 63, 0, 0}, {1, {2}, 0, 63, 0, 0}};
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
-    unsigned char *bytes = NULL, row[3 * 16] = {0};
+    unsigned char *bytes = NULL, row[3 * 512] = {0};
     unsigned long size = 0;
     JSAMPROW rows = row;
     c.err = jpeg_std_error(&errors);
     jpeg_create_compress(&c);
     jpeg_mem_dest(&c, &bytes, &size);
-    c.image_width = c.image_height = 16;
+    c.image_width = c.image_height = side;
     c.input_components = 3;
     c.in_color_space = JCS_RGB;
     jpeg_set_defaults(&c);
     c.scan_info = scans;
     c.num_scans = 3;
     jpeg_start_compress(&c, TRUE);
-    for (int y = 0; y < 16; y++)
+    for (unsigned y = 0; y < side; y++)
         jpeg_write_scanlines(&c, &rows, 1);
     jpeg_finish_compress(&c);
     jpeg_destroy_compress(&c);
@@ -302,7 +338,24 @@ static void endless_scans_are_refused(void **state)
     (void)state;
     struct ck_image im = {0};
     struct ck_decoder d = {0};
-    struct test_file some = many_scans(20), many = many_scans(2000);
+    struct test_file some = many_scans(sequential, 16, 20),
+                     many = many_scans(sequential, 16, 2000);
+    assert_ok(test_decode(&d, &some, &im));
+    assert_fails(test_decode(&d, &many, &im), COKE_EFORMAT,
+                 "scans.jpg: JPEG: implausibly many scans");
+    free(some.bytes);
+    free(many.bytes);
+    ck_image_release(&im);
+    ck_decoder_release(&d);
+}
+
+static void scans_are_limited_by_their_cost(void **state)
+{
+    (void)state;
+    struct ck_image im = {0};
+    struct ck_decoder d = {0};
+    struct test_file some = many_scans(progressive, 512, 20),
+                     many = many_scans(progressive, 512, 100);
     assert_ok(test_decode(&d, &some, &im));
     assert_fails(test_decode(&d, &many, &im), COKE_EFORMAT,
                  "scans.jpg: JPEG: implausibly many scans");
@@ -456,12 +509,14 @@ int main(void)
         cmocka_unit_test(a_cut_jpeg_is_refused_whichever_part_is_wanted),
         cmocka_unit_test(any_changed_byte_is_survived),
         cmocka_unit_test(strangers_are_named),
+        cmocka_unit_test(damaged_gifs_are_named),
         cmocka_unit_test(too_many_pixels_cost_no_memory),
         cmocka_unit_test(the_limit_is_exact),
         cmocka_unit_test(sides_out_of_range_are_refused),
         cmocka_unit_test(headers_that_promise_more_than_the_file_has_cost_no_memory),
         cmocka_unit_test(texts_and_profiles_of_a_png_are_not_unpacked),
         cmocka_unit_test(endless_scans_are_refused),
+        cmocka_unit_test(scans_are_limited_by_their_cost),
         cmocka_unit_test(refusals_say_what_is_not_supported),
         cmocka_unit_test(arguments_that_cannot_be_are_refused),
         cmocka_unit_test(every_allocation_may_fail_in_decoding),

@@ -117,6 +117,33 @@ static void every_orientation_turns_upright(void **state)
     }
 }
 
+/* Every alpha on every sample, rounded to the nearest. */
+static void compositing_rounds_to_the_nearest(void **state)
+{
+    (void)state;
+    struct ck_image im = {0}, spare = {0};
+    const uint8_t white[] = {255, 255, 255}, red[] = {255, 0, 0};
+    assert_ok(ck_image_reshape(&im, 256, 256, 2));
+    for (int i = 0; i < 65536; i++) {
+        im.data[2 * i] = (uint8_t)(i / 256);
+        im.data[2 * i + 1] = (uint8_t)(i % 256);
+    }
+    assert_ok(ck_image_composite(&im, white, &spare));
+    assert_int_equal(im.channels, 1);
+    for (int i = 0; i < 65536; i++) {
+        double a = i % 256 / 255.0, want = i / 256 * a + 255 * (1 - a);
+        assert_true(fabs(im.data[i] - want) <= 0.5 + 1e-9);
+    }
+    assert_fails(ck_image_composite(&im, white, &spare), COKE_EFORMAT, "no alpha");
+    assert_ok(ck_image_reshape(&im, 1, 1, 2));
+    memcpy(im.data, "\x64\0", 2);
+    assert_ok(ck_image_composite(&im, red, &spare));
+    assert_int_equal(im.channels, 3);
+    assert_memory_equal(im.data, red, 3);
+    ck_image_release(&im);
+    ck_image_release(&spare);
+}
+
 static void turning_without_memory_fails_and_keeps_the_image(void **state)
 {
     (void)state;
@@ -128,6 +155,10 @@ static void turning_without_memory_fails_and_keeps_the_image(void **state)
     ck_mem_fail_at(1);
     assert_int_equal(ck_image_to_channels(&im, 1, &spare), COKE_ENOMEM);
     assert_int_equal(im.channels, 3);
+    im.channels = 2;
+    ck_mem_fail_at(1);
+    assert_int_equal(ck_image_composite(&im, im.data, &spare), COKE_ENOMEM);
+    assert_int_equal(im.channels, 2);
     ck_image_release(&im);
     ck_image_release(&spare);
 }
@@ -141,6 +172,7 @@ int main(void)
         cmocka_unit_test(layouts_there_and_back_are_the_same),
         cmocka_unit_test(grey_is_pillows),
         cmocka_unit_test(every_orientation_turns_upright),
+        cmocka_unit_test(compositing_rounds_to_the_nearest),
         cmocka_unit_test(turning_without_memory_fails_and_keeps_the_image),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

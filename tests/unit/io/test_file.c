@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static void map_holds_the_bytes_of_the_file(void **state)
 {
@@ -155,6 +156,82 @@ static void overwriting_through_a_link_keeps_the_link(void **state)
     unlink("link");
 }
 
+static void a_link_inside_a_folder_is_refused(void **state)
+{
+    (void)state;
+    int fd;
+    unsigned char got[16];
+    write_file("real", "old", 3);
+    assert_int_equal(symlink("real", "link"), 0);
+    assert_fails(write_pattern("link", 5, CK_FORCE_INSIDE), COKE_EUSAGE,
+                 "link is a symbolic link");
+    assert_fails(ck_file_open_inside("link", O_APPEND, &fd), COKE_EUSAGE,
+                 "link is a symbolic link");
+    assert_int_equal(read_file("real", got, 16), 3);
+    unlink("real");
+    assert_fails(ck_file_open_inside("link", 0, &fd), COKE_EUSAGE, "link is a symbolic link");
+    assert_fails(write_pattern("link", 5, CK_FORCE_INSIDE), COKE_EUSAGE, "symbolic link");
+    assert_int_equal(count_files(), 1);
+    unlink("link");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(ck_file_open_inside("pipe", 0, &fd), COKE_EIO);
+    unlink("pipe");
+    assert_ok(write_pattern("plain", 5, CK_FORCE_INSIDE));
+    assert_ok(write_pattern("plain", 7, CK_FORCE_INSIDE));
+    assert_ok(ck_file_open_inside("plain", O_APPEND, &fd));
+    assert_int_equal(write(fd, "x", 1), 1);
+    close(fd);
+    assert_int_equal(read_file("plain", got, 16), 8);
+    unlink("plain");
+}
+
+/* As by SIGKILL: nobody calls ck_writer_abort. */
+static void a_killed_writer_leaves_nothing(void **state)
+{
+    (void)state;
+    for (int force = 0; force < 2; force++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct ck_writer w = {0};
+            int rc = ck_writer_open(&w, "out", force);
+            rc = rc ? rc : ck_writer_write(&w, "new", 3);
+            rc = rc ? rc : ck_writer_finish(&w);
+            _exit(rc != COKE_OK);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_int_equal(count_files(), 0);
+    }
+}
+
+/* Descriptors are few: files beyond some hundred get a temporary name and are closed. */
+static void many_finished_files_need_few_descriptors(void **state)
+{
+    (void)state;
+    enum { MANY = 700 };
+    static struct ck_writer w[MANY];
+    char name[16];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        assert_ok(ck_writer_open(&w[i], name, i % 2));
+        assert_ok(ck_writer_write(&w[i], name, strlen(name)));
+        assert_ok(ck_writer_finish(&w[i]));
+    }
+    int fd = open("/dev/null", O_RDONLY);
+    assert_true(fd >= 0 && fd < 600);
+    close(fd);
+    for (int i = 0; i < MANY; i++)
+        assert_ok(ck_writer_commit(&w[i]));
+    assert_int_equal(count_files(), MANY);
+    for (int i = 0; i < MANY; i++) {
+        unsigned char got[16];
+        snprintf(name, sizeof name, "f%d", i);
+        assert_int_equal(read_file(name, got, 16), strlen(name));
+        unlink(name);
+    }
+}
+
 static void impossible_targets_are_refused_in_words(void **state)
 {
     (void)state;
@@ -232,6 +309,9 @@ int main(void)
         cmocka_unit_test(existing_file_needs_force_and_is_whole_at_any_time),
         cmocka_unit_test(file_that_appears_meanwhile_is_not_overwritten),
         cmocka_unit_test(overwriting_through_a_link_keeps_the_link),
+        cmocka_unit_test(a_link_inside_a_folder_is_refused),
+        cmocka_unit_test(a_killed_writer_leaves_nothing),
+        cmocka_unit_test(many_finished_files_need_few_descriptors),
         cmocka_unit_test(impossible_targets_are_refused_in_words),
         cmocka_unit_test(standard_output_is_written_where_it_stands),
         cmocka_unit_test(full_disk_at_any_write_leaves_the_old_file),

@@ -32,7 +32,7 @@ static void npy_shows_shape_norms_and_bad_values(void **state)
                                "  shape      4 x 2\n"
                                "  bytes      160\n"
                                "  norms      1 to 5\n"
-                               "  values     1 NaN, 2 infinite, in 4 rows looked at\n");
+                               "  values     1 NaN, 2 infinite, in 4 rows sampled\n");
     assert_ok(show("x.npy", 1));
     json_t *j = json_loads(shown, 0, NULL);
     assert_non_null(j);
@@ -73,7 +73,7 @@ static void large_arrays_are_sampled_from_end_to_end(void **state)
     free(x);
     assert_ok(show("x.npy", 0));
     assert_non_null(strstr(shown, "norms      1 to 100003\n"));
-    assert_non_null(strstr(shown, "in 1000 rows looked at"));
+    assert_non_null(strstr(shown, "in 1000 rows sampled"));
 }
 
 static void vecs_show_their_shape(void **state)
@@ -106,13 +106,13 @@ static void model_shows_k_dim_and_sizes(void **state)
 {
     (void)state;
     mkdir("run", 0700);
-    assert_fails(show("run", 0), COKE_EFORMAT, "run: a folder without model.safetensors");
+    assert_fails(show("run", 0), COKE_EFORMAT, "run: the folder has no model.safetensors");
     write_model("run/model.safetensors");
     assert_ok(show("run/", 0));
     assert_string_equal(shown, "run/model.safetensors: a coke model (coke-kmeans)\n"
                                "  k          3\n"
                                "  dim        2\n"
-                               "  sizes      least 1, median 5, largest 9\n"
+                               "  sizes      min 1, median 5, max 9\n"
                                "  bytes      368\n"
                                "  checksums  2 of 2 verified\n"
                                "  tensors    2\n"
@@ -135,7 +135,7 @@ static void other_files_are_refused_in_words(void **state)
     (void)state;
     assert_fails(show("none", 0), COKE_EIO, "none: No such file");
     write_file("t.txt", "hello", 5);
-    assert_fails(show("t.txt", 1), COKE_EFORMAT, "t.txt: unknown format; known are .npy");
+    assert_fails(show("t.txt", 1), COKE_EFORMAT, "t.txt: unknown format; supported: .npy");
     write_file("t.txt", "", 0);
     assert_fails(show("t.txt", 0), COKE_EFORMAT, "t.txt: empty");
     write_file("t.safetensors", "hello", 5);

@@ -174,7 +174,7 @@ static void what_is_open_is_ended(void **state)
     (void)state;
     FILE *f = fopen("open.json", "w+");
     unsigned char text[256] = {0};
-    struct coke_json *j = coke_json_open(f, COKE_JSON_LINE);
+    struct coke_json *j = coke_json_open(f, COKE_JSON_STYLE_LINE);
     coke_json_begin_object(j, NULL);
     coke_json_begin_array(j, "trials");
     coke_json_begin_object(j, NULL);
@@ -194,7 +194,7 @@ static void failures_show_when_it_is_closed(void **state)
 {
     (void)state;
     ck_mem_fail_at(1);
-    struct coke_json *j = coke_json_open(stdout, COKE_JSON_PRETTY);
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_STYLE_PRETTY);
     ck_mem_fail_at(0);
     assert_null(j);
     coke_json_begin_object(j, NULL);
@@ -203,7 +203,7 @@ static void failures_show_when_it_is_closed(void **state)
     assert_fails(coke_json_close(j), COKE_ENOMEM, "out of memory");
     FILE *full = fopen("/dev/full", "w");
     setvbuf(full, NULL, _IONBF, 0);
-    j = coke_json_open(full, COKE_JSON_PRETTY);
+    j = coke_json_open(full, COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
     assert_fails(coke_json_close(j), COKE_EIO, "No space left");
     fclose(full);

@@ -62,21 +62,37 @@ static void code_is_refused_by_name(void **state)
     REFUSED("ctorch\nFloatTensor\n.", "torch.FloatTensor");
     REFUSED("i", "opcode 0x69"); /* INST */
     REFUSED("(ios\nsystem\n.", "opcode 0x69");
-    REFUSED("\x81", "opcode 0x81");     /* NEWOBJ */
+    REFUSED("cos\nsystem\n)\x81.", "os.system"); /* NEWOBJ */
+    REFUSED("\x81", "a call without arguments");
+    REFUSED("comegaconf\nx\n.", "omegaconf.x");
     REFUSED("\x82\x01", "opcode 0x82"); /* EXT1 */
-    REFUSED("ccollections\nOrderedDict\nN\x85R.", "a dict of something");
-    REFUSED("ctorch\nFloatStorage\n)R.", "made, not named");
-    REFUSED("N)R.", "no function");
+    REFUSED("ccollections\nOrderedDict\nN\x85R.", "dict from a non-list");
+    REFUSED("ctorch\nFloatStorage\n)R.", "call of a storage type");
+    REFUSED("N)R.", "not a function");
     REFUSED("ctorch._utils\n_rebuild_parameter\n)R.", "without arguments");
+}
+
+/* Objects of settings beside the weights: what they hold is left out. */
+static void settings_are_left_out(void **state)
+{
+    (void)state;
+    assert_ok(READ("}(X\4\0\0\0argscargparse\nNamespace\n)\x81}X\2\0\0\0lrK\1sb"
+                   "X\1\0\0\0bK\7X\1\0\0\0ccomegaconf.nodes\nAnyNode\n)R(K\1K\2e"
+                   "X\1\0\0\0dcbuiltins\ndict\n)R(K\1K\2uu."));
+    assert_int_equal(p.node[ck_pickle_get(&p, p.root, "args")].kind, CK_PICKLE_SETTINGS);
+    assert_int_equal(p.node[ck_pickle_get(&p, p.root, "b")].number, 7);
+    assert_int_equal(p.node[ck_pickle_get(&p, p.root, "c")].kind, CK_PICKLE_SETTINGS);
+    assert_int_equal(p.node[ck_pickle_get(&p, p.root, "d")].kind, CK_PICKLE_SETTINGS);
+    assert_int_equal(ck_pickle_get(&p, p.root, "lr"), -1);
 }
 
 static void nonsense_is_refused(void **state)
 {
     (void)state;
     REFUSED("", "in the middle");
-    REFUSED(".", "more or less than one object");
-    REFUSED("NN.", "more or less than one object");
-    REFUSED("(N.", "more or less than one object");
+    REFUSED(".", "not end with exactly one object");
+    REFUSED("NN.", "not end with exactly one object");
+    REFUSED("(N.", "not end with exactly one object");
     REFUSED("K", "in the middle");
     REFUSED("X\xff\xff\xff\xff", "in the middle");
     REFUSED("\x8d\xff\xff\xff\xff\xff\xff\xff\xff", "in the middle");
@@ -85,20 +101,20 @@ static void nonsense_is_refused(void **state)
     REFUSED("t", "a mark is missing");
     REFUSED("e", "items are missing");
     REFUSED("}(Nu.", "items are missing");
-    REFUSED("NNa.", "no list and no dict");
-    REFUSED("}Na.", "no list and no dict");
-    REFUSED("]NNs.", "no list and no dict");
+    REFUSED("NNa.", "neither a list nor a dict");
+    REFUSED("}Na.", "neither a list nor a dict");
+    REFUSED("]NNs.", "neither a list nor a dict");
     REFUSED("N(a", "items are missing"); /* not below a mark */
     REFUSED("N(\x85", "items are missing");
-    REFUSED("q\0", "nothing to remember");
-    REFUSED("N(q\0", "nothing to remember");
-    REFUSED("h\0", "nothing was remembered");
-    REFUSED("Nr\xff\xff\xff\xff", "memo larger");
-    REFUSED("Nr\x03\0\0\0h\x01.", "nothing was remembered");
-    REFUSED("NNb", "no dict");
-    REFUSED("NQ", "no tuple");
-    REFUSED("NN\x93.", "no text");
-    REFUSED("]]R", "no function");
+    REFUSED("q\0", "memo put with an empty stack");
+    REFUSED("N(q\0", "memo put with an empty stack");
+    REFUSED("h\0", "undefined memo index");
+    REFUSED("Nr\xff\xff\xff\xff", "memo index larger");
+    REFUSED("Nr\x03\0\0\0h\x01.", "undefined memo index");
+    REFUSED("NNb", "not a dict");
+    REFUSED("NQ", "not a tuple");
+    REFUSED("NN\x93.", "not text");
+    REFUSED("]]R", "not a function");
 }
 
 /* A list of a list of ...: nothing here recurses. */
@@ -147,7 +163,7 @@ static void large_pickles_are_refused(void **state)
     char *text = malloc(n);
     (void)state;
     memset(text, 'N', n);
-    refused(text, n, "more than 2097152 bytes");
+    refused(text, n, "limit of 2097152 bytes");
     free(text);
 }
 
@@ -190,7 +206,7 @@ static void dicts_of_python_2_are_read(void **state)
     (void)state;
     assert_ok(READ("ccollections\nOrderedDict\n](](U\1aK\1e](U\1bK\2ee\x85R."));
     assert_int_equal(p.node[ck_pickle_get(&p, p.root, "b")].number, 2);
-    REFUSED("ccollections\nOrderedDict\n](](U\1aee\x85R.", "no pair");
+    REFUSED("ccollections\nOrderedDict\n](](U\1aee\x85R.", "not a pair");
 }
 
 static int job(void)
@@ -212,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_is_read),
         cmocka_unit_test(code_is_refused_by_name),
+        cmocka_unit_test(settings_are_left_out),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(depth_does_not_matter),
         cmocka_unit_test(memo_bombs_are_refused),

@@ -1,7 +1,10 @@
 /* test_rows_file.c - files and arrays as rows. */
+#include "as_options.h"
 #include "unit/io/io_test.h"
+#include "core/guard.h"
 #include "core/rows.h"
 #include "io/npy.h"
+#include "io/rows_file.h"
 #include "io/spool.h"
 
 #include <fcntl.h>
@@ -66,7 +69,7 @@ static void one_file_gives_its_rows_in_any_order(void **state)
     assert_int_equal(r->one_pass, 0);
     assert_int_equal(r->bytes, N * DIM * 4);
     float out[DIM];
-    assert_fails(r->get(r, (const int64_t[]){N}, 1, out, DIM), COKE_EFAIL, "there are 7");
+    assert_fails(r->get(r, (const int64_t[]){N}, 1, out, DIM), COKE_EFAIL, "there are only 7");
     assert_fails(r->get(r, (const int64_t[]){-1}, 1, out, DIM), COKE_EFAIL, "row -1");
     coke_rows_free(r);
     coke_rows_free(NULL);
@@ -164,13 +167,14 @@ static void unfit_files_are_refused_in_words(void **state)
         size_t bytes;
         const char *words;
     } cases[] = {
-        {H "(4,)}", 16, "bad.npy: an array of 1 dimension; rows need two"},
-        {H "(1,2,2)}", 16, "an array of 3 dimensions"},
+        {H "(4,)}", 16, "bad.npy: the array has 1 dimension; rows need two"},
+        {H "(1,2,2)}", 16, "the array has 3 dimensions"},
         {H "(0, 4)}", 0, "bad.npy: no rows"},
         {H "(4, 0)}", 0, "bad.npy: no columns"},
         {H "(0, 9223372036854775807)}", 0, "bad.npy: no rows"},
-        {H "(1000000, 4)}", 16, "= 16000000 bytes after the header, the file has 16"},
-        {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2)}", 16, "dtype i4; rows are"},
+        {H "(1000000, 4)}", 16, "= 16000000 bytes of data, the file has 16"},
+        {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2)}", 16,
+         "dtype i4; rows must"},
     };
     struct coke_rows *r;
     const char *path = "bad.npy", *text = "notes.txt", *mixed[] = {"a.npy", "four.npy"};
@@ -185,9 +189,8 @@ static void unfit_files_are_refused_in_words(void **state)
     write_file(path, "", 0);
     assert_fails(coke_rows_open(&r, &path, 1, NULL), COKE_EFORMAT, "bad.npy: empty");
     write_file(text, "1 2 3", 5);
-    assert_fails(
-        coke_rows_open(&r, &text, 1, NULL), COKE_EFORMAT,
-        "notes.txt: unknown format; read are .npy (f4 f2 f8 u1 i1), .fvecs and .bvecs");
+    assert_fails(coke_rows_open(&r, &text, 1, NULL), COKE_EFORMAT,
+                 "notes.txt: unknown format; supported: .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs");
     write_file(text, "PK\3\4zip", 7);
     assert_fails(coke_rows_open(&r, &text, 1, NULL), COKE_EFORMAT, "unpacked first");
     write_file(text, "", 0);
@@ -229,7 +232,7 @@ static int open_stdin(struct coke_rows **r, const char *file, int by_pipe, const
     int fds[2], keep = dup(0), fd = open(file, O_RDONLY);
     unsigned char bytes[4096];
     const char *path = "-";
-    struct coke_rows_options o = {.spool_dir = dir};
+    struct ck_rows_options o = {.spool_dir = dir};
     if (by_pipe) {
         assert_int_equal(pipe(fds), 0);
         ssize_t n = read(fd, bytes, sizeof bytes);
@@ -240,7 +243,7 @@ static int open_stdin(struct coke_rows **r, const char *file, int by_pipe, const
     }
     dup2(fd, 0);
     close(fd);
-    int rc = coke_rows_open(r, &path, 1, &o);
+    int rc = coke_rows_open(r, &path, 1, AS(rows, &o));
     dup2(keep, 0);
     close(keep);
     return rc;
@@ -255,7 +258,7 @@ static void pipe_is_spooled_and_says_so(void **state)
     assert_ok(open_stdin(&r, "a.npy", 1, "spool"));
     assert_string_equal(coke_rows_note(r),
                         "stdin: 0.0 MB spooled to a temporary file in spool, "
-                        "because more than one pass is needed");
+                        "because it must be read more than once");
     check_pattern(r, N);
     assert_int_equal(rmdir("spool"), 0); /* the file in it has no name */
     coke_rows_free(r);
@@ -285,12 +288,11 @@ static void broken_pipes_are_refused_in_words(void **state)
     static const float x[5];
     const char *twice[] = {"-", "-"};
     write_npy("s.npy", H "(2, 2)}", x, 12);
-    assert_fails(
-        open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT,
-        "stdin: header promises 2 x 2 f4 = 16 bytes after the header, the file has 12");
+    assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT,
+                 "stdin: the header says 2 x 2 f4 = 16 bytes of data, the file has 12");
     write_npy("s.npy", H "(2, 2)}", x, 20);
     assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT,
-                 "stdin: goes on after the 16 bytes");
+                 "stdin: more data after the 16 bytes");
     write_npy("s.npy", H "(1000000000000, 1000)}", x, 20);
     assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EFORMAT, "the file has 20");
     write_file("s.npy", "", 0);
@@ -301,7 +303,7 @@ static void broken_pipes_are_refused_in_words(void **state)
     assert_fails(open_stdin(&r, "s.npy", 1, "nowhere"), COKE_EIO, "nowhere: No such file");
     ck_file_fail_write_at(2);
     assert_fails(open_stdin(&r, "s.npy", 1, NULL), COKE_EIO, "/tmp: No space left");
-    assert_fails(coke_rows_open(&r, twice, 2, NULL), COKE_EUSAGE, "once only");
+    assert_fails(coke_rows_open(&r, twice, 2, NULL), COKE_EUSAGE, "only once");
 }
 
 static int open_mixed(void)
@@ -342,6 +344,41 @@ static void failed_allocations_are_survived(void **state)
     every_allocation_may_fail(open_array);
 }
 
+/* A sparse file of zeros, large enough to be mapped. */
+static void write_large(const char *path, int64_t rows)
+{
+    unsigned char head[256];
+    char dict[96];
+    snprintf(dict, sizeof dict,
+             "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, 1024), }",
+             (long long)rows);
+    size_t n = make_npy(head, 1, dict, NULL, 0);
+    write_file(path, head, n);
+    assert_int_equal(truncate(path, (off_t)n + rows * 4096), 0);
+}
+
+static void file_that_shrinks_is_an_error(void **state)
+{
+    (void)state;
+    enum { ROWS = 8192 };
+    const char *paths[] = {"small.npy", "large.npy"};
+    struct coke_rows *r;
+    float x[1024];
+    int64_t last = ROWS;
+    write_large(paths[0], 1);
+    write_large(paths[1], ROWS);
+    assert_ok(ck_guard_install());
+    assert_ok(ck_rows_open(&r, paths, 2, NULL));
+    assert_ok(r->get(r, &last, 1, x, 1024));
+    assert_int_equal(truncate(paths[0], 0), 0); /* has been read */
+    assert_int_equal(truncate(paths[1], 1 << 20), 0);
+    for (int i = 0; i < 2; i++)
+        assert_fails(r->get(r, &last, 1, x, 1024), COKE_EIO, "large.npy: became shorter");
+    for (int64_t row = 0; row < 2; row++)
+        assert_ok(r->get(r, &row, 1, x, 1024));
+    ck_rows_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +393,7 @@ int main(void)
         cmocka_unit_test(redirected_file_is_mapped_without_spooling),
         cmocka_unit_test(broken_pipes_are_refused_in_words),
         cmocka_unit_test(failed_allocations_are_survived),
+        cmocka_unit_test(file_that_shrinks_is_an_error),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -1,4 +1,5 @@
 /* test_rows_stream.c - rows through a pipe, once and in order. */
+#include "as_options.h"
 #include "unit/io/io_test.h"
 #include "core/rows.h"
 #include "io/npy.h"
@@ -35,7 +36,7 @@ static int open_piped(struct coke_rows **r)
 {
     int fds[2], keep = dup(0);
     const char *path = "-";
-    struct coke_rows_options o = {.one_pass = 1};
+    struct ck_rows_options o = {.one_pass = 1};
     assert_int_equal(pipe(fds), 0);
     pid_t child = fork();
     if (child == 0) {
@@ -48,7 +49,7 @@ static int open_piped(struct coke_rows **r)
     dup2(fds[0], 0);
     close(fds[0]);
     close(fds[1]);
-    int rc = coke_rows_open(r, &path, 1, &o);
+    int rc = coke_rows_open(r, &path, 1, AS(rows, &o));
     dup2(keep, 0);
     close(keep);
     return rc;
@@ -81,7 +82,8 @@ static void short_stream_is_all_head(void **state)
     for (int64_t i = 999; i >= 0; i--)
         assert_ok(get_one(r, i));
     assert_ok(get_one(r, 999));
-    assert_fails(get_one(r, 1000), COKE_EFAIL, "stdin: row 1000 was asked for, there are 1000");
+    assert_fails(get_one(r, 1000), COKE_EFAIL,
+                 "stdin: row 1000 requested, but there are only 1000");
     r->where(r, 17, text, sizeof text);
     assert_string_equal(text, "stdin: row 17");
     close_piped(r);
@@ -99,7 +101,7 @@ static void long_stream_passes_once_after_its_head(void **state)
     assert_ok(get_one(r, 3));
     for (int64_t i = 0; i < N; i++)
         assert_ok(get_one(r, i));
-    assert_fails(get_one(r, 3), COKE_EFAIL, "row 3 was asked for after row 196624");
+    assert_fails(get_one(r, 3), COKE_EFAIL, "row 3 requested after row 196624");
     assert_fails(get_one(r, N - 1), COKE_EFAIL, "once, in order");
     close_piped(r);
 }
@@ -116,7 +118,7 @@ static void batch_may_span_head_and_tail_and_skip(void **state)
     assert_ok(r->get(r, index, 4, out, DIM));
     for (int i = 0; i < 4; i++)
         assert_true(out[i * DIM + 1] == value(index[i], 1));
-    assert_fails(get_one(r, 5), COKE_EFAIL, "row 5 was asked for after row 131071");
+    assert_fails(get_one(r, 5), COKE_EFAIL, "row 5 requested after row 131071");
     close_piped(r);
 }
 
@@ -126,21 +128,21 @@ static void stream_of_the_wrong_length_is_refused_with_numbers(void **state)
     struct coke_rows *r;
     write_stream(1000, 999, 0);
     assert_fails(open_piped(&r), COKE_EFORMAT,
-                 "stdin: header promises 1000 x 5 f4 = 20000 bytes after the header, the file "
+                 "stdin: the header says 1000 x 5 f4 = 20000 bytes of data, the file "
                  "has 19980");
     close_piped(r);
     write_stream(1000, 1000, 1);
-    assert_fails(open_piped(&r), COKE_EFORMAT, "stdin: goes on after the 20000 bytes");
+    assert_fails(open_piped(&r), COKE_EFORMAT, "stdin: more data after the 20000 bytes");
     close_piped(r);
     write_stream(HEAD + 10, HEAD + 9, 3);
     assert_ok(open_piped(&r));
     assert_fails(get_one(r, HEAD), COKE_EFORMAT,
-                 "= 1310920 bytes after the header, the file "
+                 "= 1310920 bytes of data, the file "
                  "has 1310903");
     close_piped(r);
     write_stream(HEAD + 10, HEAD + 10, 3);
     assert_ok(open_piped(&r));
-    assert_fails(get_one(r, HEAD), COKE_EFORMAT, "goes on after");
+    assert_fails(get_one(r, HEAD), COKE_EFORMAT, "more data after");
     close_piped(r);
 }
 
@@ -180,13 +182,13 @@ static void named_pipe_is_a_stream_too(void **state)
     (void)state;
     struct coke_rows *r;
     const char *path = "fifo";
-    struct coke_rows_options o = {.one_pass = 1};
+    struct ck_rows_options o = {.one_pass = 1};
     write_stream(10, 10, 0);
     for (int one_pass = 0; one_pass < 2; one_pass++) {
         assert_int_equal(mkfifo(path, 0600), 0);
         assert_int_equal(system("cat s.npy > fifo &"), 0);
         o.one_pass = one_pass;
-        assert_ok(coke_rows_open(&r, &path, 1, &o));
+        assert_ok(coke_rows_open(&r, &path, 1, AS(rows, &o)));
         assert_int_equal(r->one_pass, one_pass);
         assert_ok(get_one(r, 9));
         coke_rows_free(r);
@@ -199,12 +201,12 @@ static void one_pass_means_nothing_to_files(void **state)
     (void)state;
     struct coke_rows *r;
     const char *paths[] = {"s.npy", "-"};
-    struct coke_rows_options o = {.one_pass = 1};
+    struct ck_rows_options o = {.one_pass = 1};
     write_stream(10, 10, 0);
-    assert_ok(coke_rows_open(&r, paths, 1, &o));
+    assert_ok(coke_rows_open(&r, paths, 1, AS(rows, &o)));
     assert_int_equal(r->one_pass, 0);
     coke_rows_free(r);
-    assert_fails(coke_rows_open(&r, paths, 2, &o), COKE_EUSAGE, "cannot be joined");
+    assert_fails(coke_rows_open(&r, paths, 2, AS(rows, &o)), COKE_EUSAGE, "cannot be joined");
 }
 
 static int open_and_read(void)

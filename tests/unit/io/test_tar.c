@@ -344,7 +344,7 @@ static void compressed_and_piped_archives_are_the_same(void **state)
     pclose(p);
     assert_int_equal(truncate("z.tar.gz", 40), 0);
     assert_fails(read_all("z.tar.gz"), COKE_EFORMAT,
-                 "z.tar.gz: the compressed data end too early");
+                 "z.tar.gz: the compressed data are truncated");
 }
 
 static void foreign_compressions_are_named(void **state)

@@ -380,18 +380,18 @@ static void trim_cuts_all_files_after_the_step(void **state)
     write_file("events.out.other", "kept", 4);
     list(name);
     stat(name[0], &before);
-    assert_ok(ck_tfevents_trim(".", 14));
+    assert_ok(ck_tfevents_trim(".", 14, NULL, NULL));
     assert_int_equal(list(name), 2);
     assert_steps(name[0], 0, 9);
     assert_steps(name[1], 10, 14);
     stat(name[0], &after);
     assert_true(before.st_ino == after.st_ino); /* nothing to change, nothing changed */
     write_steps(150, 15, 17);
-    assert_ok(ck_tfevents_trim(".", 16));
+    assert_ok(ck_tfevents_trim(".", 16, NULL, NULL));
     assert_int_equal(list(name), 3);
     assert_steps(name[2], 15, 16);
     assert_int_equal(unlink("events.out.other"), 0);
-    assert_ok(ck_tfevents_trim(".", -1));
+    assert_ok(ck_tfevents_trim(".", -1, NULL, NULL));
     assert_int_equal(count_files(), 0);
 }
 
@@ -405,7 +405,7 @@ static void trim_mends_a_file_cut_anywhere(void **state)
     size_t size = read_file(name[0], whole, sizeof whole), record = (size - 40) / 3;
     for (size_t n = 0; n <= size; n++) {
         write_file(name[0], whole, n);
-        assert_ok(ck_tfevents_trim(".", 2));
+        assert_ok(ck_tfevents_trim(".", 2, NULL, NULL));
         size_t left = n < 40 ? 0 : (n - 40) / record;
         if (left == 0)
             assert_int_equal(count_files(), 0);
@@ -426,7 +426,7 @@ static void trim_cuts_before_any_damage(void **state)
     for (size_t at = 0; at < size; at++) {
         whole[at] ^= 64;
         write_file(name[0], whole, size);
-        assert_ok(ck_tfevents_trim(".", 9));
+        assert_ok(ck_tfevents_trim(".", 9, NULL, NULL));
         if (at < 40) { /* what this is cannot be known: left alone */
             assert_int_equal(read_file(name[0], content, ROOM), size);
             assert_memory_equal(content, whole, size);
@@ -476,20 +476,20 @@ static void trim_keeps_records_it_does_not_understand(void **state)
     size_t kept = n;
     n += frame(file + n, "\x10\x63", 2); /* step 99 */
     write_file("events.out.tfevents.1.x", file, n);
-    assert_ok(ck_tfevents_trim(".", 50));
+    assert_ok(ck_tfevents_trim(".", 50, NULL, NULL));
     assert_int_equal(list(name), 1);
     assert_int_equal(read_file(name[0], content, ROOM), kept);
     assert_memory_equal(content, file, kept);
     /* lengths that lie */
     memset(file, 0xff, 64);
     write_file("events.out.tfevents.1.x", file, 64);
-    assert_ok(ck_tfevents_trim(".", 50));
+    assert_ok(ck_tfevents_trim(".", 50, NULL, NULL));
     uint64_t huge = UINT64_MAX - 8;
     memcpy(file, &huge, 8);
     uint32_t crc = slow_crc(file, 8);
     memcpy(file + 8, &crc, 4);
     write_file("events.out.tfevents.1.x", file, 64);
-    assert_ok(ck_tfevents_trim(".", 50));
+    assert_ok(ck_tfevents_trim(".", 50, NULL, NULL));
     assert_int_equal(read_file(name[0], content, ROOM), 64);
     clear();
 }
@@ -501,9 +501,10 @@ static void places_that_cannot_be_are_named(void **state)
     (void)state;
     struct ck_tfevents t;
     assert_fails(ck_tfevents_open(&t, "gone", 0), COKE_EIO, "gone: No such file");
-    assert_fails(ck_tfevents_trim("gone", 0), COKE_EIO, "gone: No such file");
+    assert_fails(ck_tfevents_trim("gone", 0, NULL, NULL), COKE_EIO, "gone: No such file");
     assert_int_equal(mkdir("events.out.tfevents.1", 0700), 0);
-    assert_fails(ck_tfevents_trim(".", 0), COKE_EIO, "events.out.tfevents.1: Is a directory");
+    assert_fails(ck_tfevents_trim(".", 0, NULL, NULL), COKE_EIO,
+                 "events.out.tfevents.1: Is a directory");
     rmdir("events.out.tfevents.1");
     if (geteuid() == 0)
         return; /* root may write anywhere */
@@ -523,7 +524,7 @@ static int write_and_trim(void)
         rc = ck_tfevents_image(&t, 1, i, "x", &image);
     int closed = ck_tfevents_close(&t);
     if (!rc && !closed)
-        rc = ck_tfevents_trim(".", 1);
+        rc = ck_tfevents_trim(".", 1, NULL, NULL);
     return rc ? rc : closed;
 }
 
@@ -551,7 +552,7 @@ static void full_disk_leaves_whole_records(void **state)
     list(name);
     assert_steps(name[0], 1, 2);
     ck_file_fail_write_at(1);
-    assert_fails(ck_tfevents_trim(".", 1), COKE_EIO, "No space left");
+    assert_fails(ck_tfevents_trim(".", 1, NULL, NULL), COKE_EIO, "No space left");
     assert_int_equal(count_files(), 1);
     assert_steps(name[0], 1, 2);
     assert_ok(ck_tfevents_open(&t, ".", 9));

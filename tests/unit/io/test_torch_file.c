@@ -121,26 +121,30 @@ static void tensors_outside_of_their_storage_are_refused(void **state)
 {
     (void)state;
     REFUSED(DICT(TENSOR("Float", "1", "K\6", "K\0", "K\6\x85", "K\1\x85")), "'data/1'");
-    REFUSED(DICT(TENSOR("Float", "0", "K\7", "K\0", "K\6\x85", "K\1\x85")), "not 7 numbers");
-    REFUSED(DICT(TENSOR("Float", "0", HUGE, "K\0", "K\6\x85", "K\1\x85")), "numbers F32");
-    REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\1", "K\6\x85", "K\1\x85")), "outside");
-    REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\0", "K\7\x85", "K\1\x85")), "outside");
-    REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\0", "K\3\x85", "K\3\x85")), "outside");
-    REFUSED(DICT(TENSOR("Float", "0", "K\6", HUGE, "K\3\x85", "K\1\x85")), "outside");
+    REFUSED(DICT(TENSOR("Float", "0", "K\7", "K\0", "K\6\x85", "K\1\x85")), "not 7 elements");
+    REFUSED(DICT(TENSOR("Float", "0", HUGE, "K\0", "K\6\x85", "K\1\x85")), "elements of F32");
+    REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\1", "K\6\x85", "K\1\x85")),
+            "exceeds its storage");
+    REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\0", "K\7\x85", "K\1\x85")),
+            "exceeds its storage");
+    REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\0", "K\3\x85", "K\3\x85")),
+            "exceeds its storage");
+    REFUSED(DICT(TENSOR("Float", "0", "K\6", HUGE, "K\3\x85", "K\1\x85")),
+            "exceeds its storage");
     REFUSED(DICT(TENSOR("Float", "0", "K\6", "J\xff\xff\xff\xff", "K\3\x85", "K\1\x85")),
-            "outside");
+            "exceeds its storage");
     REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\0", "K\3\x85", "J\xff\xff\xff\xff\x85")),
-            "outside");
+            "exceeds its storage");
     REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\0", "K\3" HUGE "\x86", "K\0K\0\x86")),
-            "outside");
+            "exceeds its storage");
     REFUSED(DICT(TENSOR("Float", "0", "K\6", "K\0", "J\0\0\0\x7f\x85", "K\0\x85")),
             "more elements than its storage");
-    REFUSED(DICT(TENSOR("Double", "0", "K\6", "K\0", "K\6\x85", "K\1\x85")), "numbers F64");
+    REFUSED(DICT(TENSOR("Double", "0", "K\6", "K\0", "K\6\x85", "K\1\x85")), "elements of F64");
     REFUSED(
         "\x80\2}(U\1x" TENSOR("Float", "0", "K\6", "K\0", "K\6\x85", "K\1\x85") "q\0U\1xh\0u.",
-        "'x' is there twice");
+        "'x' occurs twice");
     REFUSED("\x80\2}K\1" TENSOR("Float", "0", "K\6", "K\0", "K\6\x85", "K\1\x85") "s.",
-            "no text");
+            "not text");
     REFUSED("\x80\2]" TENSOR("Float", "0", "K\6", "K\0", "K\6\x85", "K\1\x85") "a.",
             "no dict of tensors");
 }

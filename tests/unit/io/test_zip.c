@@ -107,7 +107,7 @@ static void lies_in_the_directory_are_refused(void **state)
     refused("a directory of 3 entries");
     fill();
     directory(1)[0] = 0;
-    refused("fewer entries than it says");
+    refused("fewer entries than it claims");
     fill();
     directory(2)[29] = 0xff;
     refused("ends within an entry");
@@ -118,7 +118,7 @@ static void lies_about_entries_are_refused(void **state)
     (void)state;
     fill();
     memcpy(directory(2) + 42, directory(0) + 42, 4); /* the place of the first */
-    refused("another name");
+    refused("a different name");
     fill();
     directory(2)[42]++;
     refused("not where the directory says");
@@ -127,7 +127,7 @@ static void lies_about_entries_are_refused(void **state)
     refused("beyond the archive");
     fill();
     memset(directory(2) + 20, 0xff, 8);
-    refused("numbers of 64 bits");
+    refused("64-bit sizes");
     fill();
     directory(0)[8] |= 1;
     refused("encrypted");
@@ -136,7 +136,7 @@ static void lies_about_entries_are_refused(void **state)
     refused("overlaps");
     fill();
     directory(1)[CENTRAL + 2] = 'D';
-    refused("another name");
+    refused("a different name");
 }
 
 static void a_name_that_is_there_twice_is_refused(void **state)
@@ -152,7 +152,7 @@ static void a_name_that_is_there_twice_is_refused(void **state)
     assert_ok(ck_writer_commit(&w));
     ck_zip_out_release(&z);
     size = read_file("x.zip", bytes, ROOM);
-    refused("'a' is there twice");
+    refused("'a' occurs twice");
 }
 
 static void compressed_entries_are_refused_when_asked_for(void **state)

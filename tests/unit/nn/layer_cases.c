@@ -269,13 +269,13 @@ static int ends_a_branch(const struct ck_net *net, int node)
 }
 
 void layer_net_init_encoder(struct layer_net *l, const struct layer_case *c,
-                            const struct coke_encoder_options *o)
+                            const struct ck_encoder_options *o)
 {
     struct coke_encoder e;
     assert_ok(ck_encoder_init(&e, o));
     *l = (struct layer_net){.c = c, .number = 1, .net = e.net, .nout = 2};
-    l->out[0] = e.node[COKE_PROJ];
-    l->out[1] = e.node[COKE_PRED];
+    l->out[0] = e.node[COKE_OUTPUT_PROJ];
+    l->out[1] = e.node[COKE_OUTPUT_PRED];
     fill(l);
     for (int i = 0; i < l->net.nnodes; i++)
         for (int64_t j = 0; ends_a_branch(&l->net, i) && j < l->net.node[i].channels; j++)
@@ -298,9 +298,9 @@ struct ck_plan_request layer_request(const struct layer_net *l, int train)
     r.w = l->c->w;
     r.train = train;
     r.backward = r.input_grad = 1;
-    r.nwant = r.nseed = l->nout;
+    r.nwant = r.ngrad = l->nout;
     for (int i = 0; i < l->nout; i++)
-        r.want[i] = r.seed[i] = l->out[i];
+        r.want[i] = r.grad[i] = l->out[i];
     return r;
 }
 

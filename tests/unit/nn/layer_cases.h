@@ -45,7 +45,7 @@ void layer_net_init_clear(struct layer_net *l, const struct layer_case *c, int t
  * it takes the images' shape. What residual branches add is scaled down: deep networks of
  * random numbers magnify roundings up to a hundred times in training. */
 void layer_net_init_encoder(struct layer_net *l, const struct layer_case *c,
-                            const struct coke_encoder_options *o);
+                            const struct ck_encoder_options *o);
 void layer_net_release(struct layer_net *l);
 struct ck_plan_request layer_request(const struct layer_net *l, int train);
 

@@ -1,5 +1,6 @@
 /* test_bf16.c - networks with bf16 images and weights: the layers within stated bounds of
  * double arithmetic, and training that follows f32's. */
+#include "as_options.h"
 #include "support.h"
 #include "layer_cases.h"
 #include "nn/encoder.h"
@@ -149,19 +150,19 @@ struct training {
 
 static void start(struct training *t, int precision)
 {
-    struct coke_encoder_options o = coke_encoder_options_default();
-    struct coke_plan_options p = coke_plan_options_default();
-    struct coke_optimizer_options q = coke_optimizer_options_default();
+    struct ck_encoder_options o = ck_encoder_options_default();
+    struct ck_plan_options p = ck_plan_options_default();
+    struct ck_optimizer_options q = ck_optimizer_options_default();
     struct ck_loss_options lo = ck_loss_options_default();
     int64_t k = K;
     struct ck_loss_shape shape = {1, BATCH, DIM, 1, &k};
-    o.stem = COKE_STEM_CIFAR, o.width = 0.25, o.hidden = 32, o.dim = DIM;
+    o.stem = CK_STEM_CIFAR, o.width = 0.25, o.hidden = 32, o.dim = DIM;
     p.batch = BATCH, p.height = p.width = SIZE, p.precision = precision;
-    q.kind = COKE_SGD, q.weight_decay = 1e-4;
+    q.kind = CK_SGD, q.weight_decay = 1e-4;
     lo.temperature = 0.2;
-    assert_ok(coke_encoder_new(&t->e, &o));
-    assert_ok(coke_plan_new(&t->pass, t->e, &p));
-    assert_ok(coke_optimizer_new(&t->optimizer, t->e, &q));
+    assert_ok(coke_encoder_new(&t->e, AS(encoder, &o)));
+    assert_ok(coke_plan_new(&t->pass, t->e, AS(plan, &p), NULL));
+    assert_ok(coke_optimizer_new(&t->optimizer, t->e, AS(optimizer, &q)));
     assert_ok(ck_loss_new(&t->loss, &shape, &lo));
     t->images = test_array(BATCH * PIXELS, sizeof(float));
     t->centers = test_vectors(K, DIM, 0, 0, 3);
@@ -174,18 +175,19 @@ static void start(struct training *t, int precision)
 
 static double train_once(struct training *t)
 {
-    int64_t dim;
+    int32_t dim;
     struct ck_targets targets = {BATCH, 1, t->label, NULL, 0};
     const float *centers[] = {t->centers};
     double head;
     coke_encoder_zero_grad(t->e);
     assert_ok(coke_plan_forward(t->pass, t->images));
-    struct ck_loss_input in = {BATCH, coke_plan_output(t->pass, COKE_PROJ, &dim),
-                               coke_plan_output(t->pass, COKE_PRED, &dim), centers, &targets};
+    struct ck_loss_input in = {BATCH, coke_plan_output(t->pass, COKE_OUTPUT_PROJ, &dim),
+                               coke_plan_output(t->pass, COKE_OUTPUT_PRED, &dim), centers,
+                               &targets};
     struct ck_loss_output out = {t->grad[0], t->grad[1], 0, &head, NULL};
     assert_ok(ck_loss_step(t->loss, &in, &out));
-    const float *grad[COKE_OUTPUTS] = {[COKE_PROJ] = t->grad[0], [COKE_PRED] = t->grad[1]};
-    assert_ok(coke_plan_backward(t->pass, grad));
+    struct coke_gradients grad = {.size = sizeof grad, .proj = t->grad[0], .pred = t->grad[1]};
+    assert_ok(coke_plan_backward(t->pass, &grad));
     assert_ok(coke_optimizer_step(t->optimizer, 0.005));
     return out.loss;
 }
@@ -218,8 +220,10 @@ static void twenty_steps_follow_f32(void **state)
         end(&t);
     }
     for (int i = 0; i < STEPS; i++)
-        assert_close(loss[COKE_BF16][i], loss[COKE_F32][i], 0.1 * loss[COKE_F32][0]);
-    assert_close(late[COKE_BF16], late[COKE_F32], 0.03 * loss[COKE_F32][0]);
+        assert_close(loss[CK_PRECISION_BF16][i], loss[CK_PRECISION_F32][i],
+                     0.1 * loss[CK_PRECISION_F32][0]);
+    assert_close(late[CK_PRECISION_BF16], late[CK_PRECISION_F32],
+                 0.03 * loss[CK_PRECISION_F32][0]);
     for (int precision = 0; precision < 2; precision++)
         assert_true(loss[precision][STEPS - 1] < 0.3 * loss[precision][0]);
 }
@@ -232,7 +236,7 @@ static void weights_stay_f32(void **state)
     (void)state;
     if (!may_run())
         skip();
-    start(&t, COKE_BF16);
+    start(&t, CK_PRECISION_BF16);
     train_once(&t);
     const float *w = coke_encoder_tensor(t.e, "layer1.0.conv1.weight", &n);
     for (int64_t i = 0; i < n; i++) {

@@ -57,8 +57,8 @@ static int start_job(struct job *j)
         return x;
     ck_net_init(&j->net, 4);
     struct ck_plan_request r = ck_plan_request_default();
-    r.n = N, r.h = r.w = SIZE, r.train = r.backward = r.nwant = r.nseed = 1;
-    r.want[0] = r.seed[0] = x;
+    r.n = N, r.h = r.w = SIZE, r.train = r.backward = r.nwant = r.ngrad = 1;
+    r.want[0] = r.grad[0] = x;
     j->nout = N * 20;
     return ck_plan_new(&j->plan, &j->net, &r);
 }

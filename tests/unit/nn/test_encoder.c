@@ -3,9 +3,9 @@
 #include "nn/encoder.h"
 #include "nn/resnet.h"
 
-static struct coke_encoder_options small_options(void)
+static struct ck_encoder_options small_options(void)
 {
-    struct coke_encoder_options o = coke_encoder_options_default();
+    struct ck_encoder_options o = ck_encoder_options_default();
     o.width = 0.0625;
     o.hidden = 6;
     o.dim = 5;
@@ -84,14 +84,14 @@ static void taps_are_found_by_name(void **state)
     static const char *const taps[] = {"input",  "conv1",  "bn1",    "maxpool", "layer1",
                                        "layer2", "layer3", "layer4", "avgpool"};
     struct coke_encoder e;
-    struct coke_encoder_options o = small_options();
+    struct ck_encoder_options o = small_options();
     (void)state;
     for (o.stem = 0; o.stem < 2; o.stem++) {
         assert_ok(ck_encoder_init(&e, &o));
         for (size_t i = 0; i < sizeof taps / sizeof *taps; i++)
             if (ck_net_find(&e.net, taps[i]) < 0)
                 fail_msg("stem %d: no %s", (int)o.stem, taps[i]);
-        assert_int_equal(ck_net_find(&e.net, "avgpool"), e.node[COKE_FEATURES]);
+        assert_int_equal(ck_net_find(&e.net, "avgpool"), e.node[COKE_OUTPUT_FEATURES]);
         ck_encoder_release(&e);
     }
 }
@@ -134,24 +134,24 @@ static void heads_have_the_names_of_a_sequential(void **state)
     static const struct {
         int head, n;
         const char *const *names;
-    } want[] = {{COKE_PROJECTOR_LINEAR, 2, linear_names},
-                {COKE_PROJECTOR_MLP2, 4, mlp2_names},
-                {COKE_PROJECTOR_MLP3, 12, mlp3_names}};
+    } want[] = {{CK_PROJECTOR_LINEAR, 2, linear_names},
+                {CK_PROJECTOR_MLP2, 4, mlp2_names},
+                {CK_PROJECTOR_MLP3, 12, mlp3_names}};
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct coke_encoder e;
-        struct coke_encoder_options o = small_options();
-        o.head = want[i].head;
+        struct ck_encoder_options o = small_options();
+        o.projector = want[i].head;
         assert_ok(ck_encoder_init(&e, &o));
         assert_int_equal(count_heads(&e.net), want[i].n + 6);
         for (int j = 0; j < want[i].n; j++)
             assert_non_null(ck_net_param(&e.net, want[i].names[j]));
         for (int j = 0; j < 6; j++)
             assert_non_null(ck_net_param(&e.net, predictor_names[j]));
-        assert_int_equal(e.net.node[e.node[COKE_FEATURES]].channels, 32);
-        assert_int_equal(e.net.node[e.node[COKE_LOGITS]].channels, 5);
-        assert_int_equal(e.net.node[e.node[COKE_PROJ]].kind, CK_LAYER_UNIT);
-        assert_int_equal(e.net.node[e.node[COKE_PRED]].kind, CK_LAYER_UNIT);
+        assert_int_equal(e.net.node[e.node[COKE_OUTPUT_FEATURES]].channels, 32);
+        assert_int_equal(e.net.node[e.node[COKE_OUTPUT_LOGITS]].channels, 5);
+        assert_int_equal(e.net.node[e.node[COKE_OUTPUT_PROJ]].kind, CK_LAYER_UNIT);
+        assert_int_equal(e.net.node[e.node[COKE_OUTPUT_PRED]].kind, CK_LAYER_UNIT);
         ck_encoder_release(&e);
     }
 }
@@ -159,7 +159,7 @@ static void heads_have_the_names_of_a_sequential(void **state)
 static void hidden_width_is_that_of_the_features_by_default(void **state)
 {
     struct coke_encoder e;
-    struct coke_encoder_options o = small_options();
+    struct ck_encoder_options o = small_options();
     (void)state;
     o.hidden = 0;
     assert_ok(ck_encoder_init(&e, &o));
@@ -173,17 +173,17 @@ static void hidden_width_is_that_of_the_features_by_default(void **state)
 static void what_an_encoder_lacks_is_no_node(void **state)
 {
     struct coke_encoder e;
-    struct coke_encoder_options o = small_options();
+    struct ck_encoder_options o = small_options();
     (void)state;
     o.predictor = 0;
     assert_ok(ck_encoder_init(&e, &o));
-    assert_int_equal(e.node[COKE_PRED], -1);
+    assert_int_equal(e.node[COKE_OUTPUT_PRED], -1);
     ck_encoder_release(&e);
-    o.head = COKE_PROJECTOR_NONE;
+    o.projector = CK_PROJECTOR_NONE;
     assert_ok(ck_encoder_init(&e, &o));
     assert_int_equal(count_heads(&e.net), 0);
-    assert_int_equal(e.node[COKE_LOGITS], -1);
-    assert_int_equal(e.node[COKE_PROJ], -1);
+    assert_int_equal(e.node[COKE_OUTPUT_LOGITS], -1);
+    assert_int_equal(e.node[COKE_OUTPUT_PROJ], -1);
     ck_encoder_release(&e);
     o.predictor = 1;
     assert_fails(ck_encoder_init(&e, &o), COKE_EUSAGE, "predictor");
@@ -194,14 +194,14 @@ static void what_an_encoder_lacks_is_no_node(void **state)
 static void options_come_back_from_a_state(void **state)
 {
     struct coke_encoder e;
-    struct coke_encoder_options o = small_options(), back;
+    struct ck_encoder_options o = small_options(), back;
     struct ck_state s = {0};
     (void)state;
-    o.arch = COKE_RESNET34;
-    o.stem = COKE_STEM_CIFAR;
+    o.arch = CK_RESNET34;
+    o.stem = CK_STEM_CIFAR;
     o.width = 1.0 / 3 / 10;
     o.channels = 7;
-    o.head = COKE_PROJECTOR_MLP2;
+    o.projector = CK_PROJECTOR_MLP2;
     o.predictor = 0;
     o.seed = 9007199254740991;
     assert_ok(ck_encoder_init(&e, &o));
@@ -211,7 +211,7 @@ static void options_come_back_from_a_state(void **state)
     assert_int_equal(back.stem, o.stem);
     assert_true(back.width == o.width);
     assert_int_equal(back.channels, 7);
-    assert_int_equal(back.head, o.head);
+    assert_int_equal(back.projector, o.projector);
     assert_int_equal(back.hidden, 6);
     assert_int_equal(back.dim, 5);
     assert_int_equal(back.predictor, 0);
@@ -220,13 +220,27 @@ static void options_come_back_from_a_state(void **state)
     ck_encoder_release(&e);
 }
 
+/* A version without the other rows saved this one. */
+static void options_added_since_have_their_defaults(void **state)
+{
+    struct ck_encoder_options o, def = ck_encoder_options_default();
+    struct ck_state s = {0};
+    (void)state;
+    assert_ok(ck_state_add_meta(&s, "encoder.arch", "resnet34"));
+    assert_ok(ck_encoder_options_from(&o, &s, "file"));
+    assert_int_equal(o.arch, CK_RESNET34);
+    def.arch = o.arch;
+    assert_memory_equal(&o, &def, sizeof o);
+    ck_state_release(&s);
+}
+
 static void metadata_of_something_else_are_errors_in_words(void **state)
 {
-    struct coke_encoder_options o;
+    struct ck_encoder_options o;
     struct ck_state s = {0};
     (void)state;
     assert_fails(ck_encoder_options_from(&o, &s, "file"), COKE_EFORMAT,
-                 "file: its metadata have no encoder.arch");
+                 "file: its metadata has no options encoder.*");
     assert_ok(ck_state_add_meta(&s, "encoder.arch", "vgg16"));
     assert_fails(ck_encoder_options_from(&o, &s, "file"), COKE_EFORMAT,
                  "file: arch: 'vgg16' is none of resnet18|resnet34|resnet50");
@@ -236,7 +250,7 @@ static void metadata_of_something_else_are_errors_in_words(void **state)
 static void first_weights_are_a_function_of_the_seed(void **state)
 {
     struct coke_encoder a, b, c;
-    struct coke_encoder_options o = small_options();
+    struct ck_encoder_options o = small_options();
     (void)state;
     assert_ok(ck_encoder_init(&a, &o));
     assert_ok(ck_encoder_init(&b, &o));
@@ -265,6 +279,7 @@ int main(void)
         cmocka_unit_test(hidden_width_is_that_of_the_features_by_default),
         cmocka_unit_test(what_an_encoder_lacks_is_no_node),
         cmocka_unit_test(options_come_back_from_a_state),
+        cmocka_unit_test(options_added_since_have_their_defaults),
         cmocka_unit_test(metadata_of_something_else_are_errors_in_words),
         cmocka_unit_test(first_weights_are_a_function_of_the_seed),
     };

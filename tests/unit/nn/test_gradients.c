@@ -2,10 +2,10 @@
 #include "support.h"
 #include "layer_cases.h"
 
-static void check(enum coke_arch arch, enum coke_stem stem, int64_t size, const char *name)
+static void check(enum ck_arch arch, enum ck_stem stem, int64_t size, const char *name)
 {
     struct layer_case c = {name, "", 32, 3, size, size, 0};
-    struct coke_encoder_options o = coke_encoder_options_default();
+    struct ck_encoder_options o = ck_encoder_options_default();
     o.arch = (int32_t)arch;
     o.stem = (int32_t)stem;
     o.width = 0.125;
@@ -27,13 +27,13 @@ static void check(enum coke_arch arch, enum coke_stem stem, int64_t size, const 
 static void resnet18_of_small_images_is_exact_to_1e_5(void **state)
 {
     (void)state;
-    check(COKE_RESNET18, COKE_STEM_CIFAR, 16, "resnet18");
+    check(CK_RESNET18, CK_STEM_CIFAR, 16, "resnet18");
 }
 
 static void resnet50_is_exact_to_1e_5(void **state)
 {
     (void)state;
-    check(COKE_RESNET50, COKE_STEM_IMAGENET, 32, "resnet50");
+    check(CK_RESNET50, CK_STEM_IMAGENET, 32, "resnet50");
 }
 
 int main(void)

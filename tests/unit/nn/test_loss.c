@@ -206,7 +206,7 @@ static void slow_target(const struct problem *p, int h, int v, int64_t i, double
         slow_add_q(p, h, q, i, (1 - alpha) / LARGE, target);
 }
 
-/* Cross-entropy of x in the place of output o of view v, instance i. */
+/* Cross-entropy of x in the place of output o of view v, image i. */
 static double slow_cross_entropy(const struct problem *p, int h, const double *x,
                                  const double *target)
 {
@@ -309,7 +309,7 @@ static void every_mode_has_the_defined_value_and_gradient(void **state)
     }
 }
 
-/* Centers are taken 128 at a time, instances 48 at a time. */
+/* Centers are taken 128 at a time, images 48 at a time. */
 static void sizes_around_the_chunks_are_right(void **state)
 {
     (void)state;
@@ -414,7 +414,7 @@ static void accuracy_counts_the_nearest_centers(void **state)
     (void)state;
     struct problem p = {"accuracy", 2, 8, 1, 10, {20}, 0, 0, .o = {0.1, 0.2, 0.5, 0.5}};
     p = make(p);
-    /* pred of view 0: instances 0..6 lie on the centers of their labels; of view 1: 0..2. */
+    /* pred of view 0: images 0..6 lie on the centers of their labels; of view 1: 0..2. */
     for (int v = 0; v < 2; v++)
         for (int i = 0; i < 10; i++) {
             int32_t label = p.targets[0].label[i], on = i < (v ? 3 : 7) ? label : label ^ 1;
@@ -597,39 +597,38 @@ static void bad_labels_are_named(void **state)
     (void)state;
     struct problem p = make(problems[0]);
     p.targets[1].label[3] = 4;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 3: label 4 is not within 0..3");
+    refuse_input(&p, COKE_EUSAGE, "head 1, image 3: label 4 is not within 0..3");
     p.targets[1].label[3] = -1;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 3: label -1");
+    refuse_input(&p, COKE_EUSAGE, "head 1, image 3: label -1");
     p.targets[1].label[3] = 0;
     p.targets[0].n = 4;
-    refuse_input(&p, COKE_EUSAGE,
-                 "head 0: targets of 4 instances with 1 slots for a batch of 5");
+    refuse_input(&p, COKE_EUSAGE, "head 0: targets of 4 images with 1 slots for a batch of 5");
     destroy(&p);
     p = make(problems[4]);
     p.targets[1].label[2 * SLOTS + 1] = 99;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: label 99");
+    refuse_input(&p, COKE_EUSAGE, "head 1, image 2: label 99");
     p.targets[1].label[2 * SLOTS + 1] = 0;
     p.targets[1].weight[2 * SLOTS] = 0.4f;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: the weights sum to 0.9, not to 1");
+    refuse_input(&p, COKE_EUSAGE, "head 1, image 2: the weights sum to 0.9, not to 1");
     p.targets[1].weight[2 * SLOTS] = -0.5f;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: invalid weight -0.5");
+    refuse_input(&p, COKE_EUSAGE, "head 1, image 2: invalid weight -0.5");
     p.targets[1].weight[2 * SLOTS] = NAN;
-    refuse_input(&p, COKE_EUSAGE, "head 1, instance 2: invalid weight ");
+    refuse_input(&p, COKE_EUSAGE, "head 1, image 2: invalid weight ");
     destroy(&p);
 }
 
 static void what_is_not_finite_is_named(void **state)
 {
     (void)state;
-    struct problem p = make(problems[6]); /* two views, 8 dimensions, 5 instances */
+    struct problem p = make(problems[6]); /* two views, 8 dimensions, 5 images */
     float *at = p.x[0] + (1 * 5 + 2) * 8 + 3, was = *at;
     *at = NAN;
-    refuse_input(&p, COKE_ENUMERIC, "proj of view 1, instance 2 is not finite");
+    refuse_input(&p, COKE_ENUMERIC, "proj of view 1, image 2 is not finite");
     *at = was;
     at = p.x[1] + 4 * 8;
     was = *at;
     *at = INFINITY;
-    refuse_input(&p, COKE_ENUMERIC, "pred of view 0, instance 4 is not finite");
+    refuse_input(&p, COKE_ENUMERIC, "pred of view 0, image 4 is not finite");
     *at = was;
     p.centers[1][11 * 8 + 7] = -INFINITY;
     refuse_input(&p, COKE_ENUMERIC, "head 1: center 11 is not finite");
@@ -656,9 +655,9 @@ static void batches_of_another_size_are_refused(void **state)
     struct ck_loss *l;
     shape.max_n = 4;
     assert_ok(ck_loss_new(&l, &shape, &p.o));
-    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 5 instances is not within 1..4");
+    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 5 images is not within 1..4");
     in.n = 0;
-    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 0 instances");
+    assert_fails(step(l, &in, &a), COKE_EUSAGE, "batch of 0 images");
     ck_loss_free(l);
     free_answer(&a);
     destroy(&p);

@@ -129,7 +129,7 @@ static void lars_and_sgd_follow_their_definition(void **state)
     (void)state;
     for (int kind = CK_LARS; kind <= CK_SGD; kind++) {
         struct ck_optimizer_options o = ck_optimizer_options_default();
-        o.kind = (enum ck_optimizer_kind)kind;
+        o.kind = kind;
         compare_with_slow_one(o, 1, 1);
         o.weight_decay = 0.03;
         compare_with_slow_one(o, 0.125, 10);

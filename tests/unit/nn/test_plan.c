@@ -149,14 +149,14 @@ static void what_was_not_asked_for_is_not_there(void **state)
     (void)state;
     layer_net_init(&l, layer_case_named("outputs on the way"), 1);
     struct ck_plan_request r = layer_request(&l, 1);
-    r.backward = r.input_grad = r.nseed = 0;
+    r.backward = r.input_grad = r.ngrad = 0;
     r.nwant = 1;
     assert_ok(ck_plan_new(&p, &l.net, &r));
     room = test_array((size_t)ck_plan_elements(p, l.out[0]), sizeof *room);
     assert_fails(ck_plan_read(p, l.out[0], room), COKE_EUSAGE, "node");
     assert_ok(ck_plan_forward(p, l.images));
     assert_ok(ck_plan_read(p, l.out[0], room));
-    assert_fails(ck_plan_read(p, l.out[1], room), COKE_EUSAGE, "not asked for");
+    assert_fails(ck_plan_read(p, l.out[1], room), COKE_EUSAGE, "not requested");
     assert_null(ck_plan_vector(p, l.out[2])); /* a vector, but not wanted */
     assert_null(ck_plan_vector(p, l.out[0])); /* wanted, but images */
     assert_fails(ck_plan_backward(p, (const float *const *)l.seed), COKE_EUSAGE,
@@ -196,7 +196,7 @@ static void negative_height(struct ck_plan_request *r)
 
 static void no_outputs(struct ck_plan_request *r)
 {
-    r->nwant = r->nseed = 0;
+    r->nwant = r->ngrad = 0;
 }
 
 static void unknown_node(struct ck_plan_request *r)
@@ -213,7 +213,7 @@ static void seed_that_is_not_wanted(struct ck_plan_request *r)
 {
     r->nwant = 1;
     r->want[0] = 1;
-    r->seed[0] = 4;
+    r->grad[0] = 4;
 }
 
 static void too_large(struct ck_plan_request *r)
@@ -264,7 +264,7 @@ static void a_node_has_at_most_four_users(void **state)
     for (int i = 0; i < 4; i++)
         sum = ck_net_add(&net, sum, ck_net_relu(&net, x));
     struct ck_plan_request r = ck_plan_request_default();
-    r.n = r.h = r.w = 2, r.nwant = r.nseed = 1, r.want[0] = r.seed[0] = sum;
+    r.n = r.h = r.w = 2, r.nwant = r.ngrad = 1, r.want[0] = r.grad[0] = sum;
     assert_ok(ck_plan_new(&p, &net, &r));
     ck_plan_free(p);
     r.backward = 1;
@@ -278,8 +278,8 @@ static struct ck_plan *resnet_plan(struct ck_net *net, int recompute)
     struct ck_resnet_options o = {CK_RESNET18, CK_STEM_CIFAR, 0.25, 3};
     struct ck_plan_request r = ck_plan_request_default();
     memset(net, 0, sizeof *net);
-    r.want[0] = r.seed[0] = ck_resnet_build(net, &o);
-    r.n = 4, r.h = r.w = 32, r.train = r.backward = r.nwant = r.nseed = 1;
+    r.want[0] = r.grad[0] = ck_resnet_build(net, &o);
+    r.n = 4, r.h = r.w = 32, r.train = r.backward = r.nwant = r.ngrad = 1;
     r.recompute = recompute;
     ck_net_init(net, 1);
     assert_ok(ck_plan_new(&p, net, &r));

@@ -1,5 +1,6 @@
 /* test_report.c - a whole report with every allocation and every write failing in turn: an
  * error in words, nothing leaked, no page; and pages that are the same again. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 #include "io/file.h"
@@ -15,17 +16,17 @@ static int enter(void **state)
 {
     (void)state;
     float *x = test_vectors(N, DIM, 3, 0.5, 4);
-    struct coke_cluster_options o = coke_cluster_options_default();
-    struct coke_cluster_input in = {0};
+    struct ck_cluster_options o = ck_cluster_options_default();
+    struct coke_cluster_input in = COKE_INIT(struct coke_cluster_input);
     struct coke_cluster *c;
     assert_ok(coke_set_threads(2));
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
-    o.k = (struct coke_ints){.n = 2, .v = {3, 6}};
+    o.k = (struct ck_ints){.n = 2, .v = {3, 6}};
     o.epochs = 2;
     assert_ok(coke_npy_write_f32("x.npy", x, N, DIM, 0));
     assert_ok(coke_rows_from_array(&in.rows, x, N, DIM));
-    assert_ok(coke_cluster_run(&c, &in, &o, NULL));
+    assert_ok(coke_cluster_run(&c, &in, AS(cluster, &o), NULL));
     assert_ok(coke_cluster_write(c, "made", 0));
     coke_cluster_free(c);
     coke_rows_free(in.rows);
@@ -42,20 +43,20 @@ static int leave(void **state)
 static int report(const char *page, const char *images_dir, struct coke_report_summary *s)
 {
     static const char *const vectors[] = {"x.npy"};
-    struct coke_report_options o = coke_report_options_default();
-    struct coke_report_input in = {.source = "made",
+    struct ck_report_options o = ck_report_options_default();
+    struct coke_report_input in = {.size = sizeof(struct coke_report_input),
+                                   .source = "made",
                                    .images = "synthetic:n=40,size=8",
-                                   .data = coke_dataset_options_default(),
                                    .vectors = vectors,
                                    .nvectors = 1};
-    return coke_report_write(&in, &o, page, images_dir, 0, NULL, s);
+    return coke_report_write(&in, AS(report, &o), page, images_dir, 0, s);
 }
 
 static void report_survives_every_failed_allocation(void **state)
 {
     (void)state;
     for (int64_t i = 1;; i++) {
-        struct coke_report_summary s;
+        struct coke_report_summary s = COKE_INIT(struct coke_report_summary);
         struct ck_mem_stats before = ck_mem_stats();
         assert_true(i < 20000);
         unlink("page.html");
@@ -82,7 +83,7 @@ static void full_disk_leaves_no_page(void **state)
 {
     (void)state;
     for (int i = 1;; i++) {
-        struct coke_report_summary s;
+        struct coke_report_summary s = COKE_INIT(struct coke_report_summary);
         assert_int_equal(system("rm -rf page.html pics"), 0);
         ck_file_fail_write_at(i);
         int rc = report("page.html", "pics", &s);
@@ -95,7 +96,7 @@ static void full_disk_leaves_no_page(void **state)
         }
         assert_int_equal(rc, COKE_EIO);
     }
-    struct coke_report_summary s;
+    struct coke_report_summary s = COKE_INIT(struct coke_report_summary);
     assert_fails(report("other.html", "pics", &s), COKE_EUSAGE, "exists");
     assert_int_equal(system("rm -rf page.html pics"), 0);
 }
@@ -103,7 +104,7 @@ static void full_disk_leaves_no_page(void **state)
 static void same_files_give_the_same_page(void **state)
 {
     (void)state;
-    struct coke_report_summary a, b;
+    struct coke_report_summary a = COKE_INIT(struct coke_report_summary), b = a;
     assert_ok(report("a.html", NULL, &a));
     assert_ok(coke_set_threads(3));
     assert_ok(report("b.html", NULL, &b));
@@ -124,17 +125,19 @@ static int stop(void *user, const struct coke_progress *p)
 static void caller_may_stop_it(void **state)
 {
     (void)state;
-    struct coke_callbacks callbacks = {.progress = stop};
-    struct coke_report_options o = coke_report_options_default();
-    struct coke_report_input in = {.source = "made"};
-    struct coke_report_summary s;
-    assert_int_equal(coke_report_write(&in, &o, "stopped.html", NULL, 0, &callbacks, &s),
+    struct coke_callbacks callbacks = {.size = sizeof(struct coke_callbacks), .progress = stop};
+    struct ck_report_options o = ck_report_options_default();
+    struct coke_report_input in = {
+        .size = sizeof in, .source = "made", .callbacks = &callbacks};
+    struct coke_report_summary s = COKE_INIT(struct coke_report_summary);
+    assert_int_equal(coke_report_write(&in, AS(report, &o), "stopped.html", NULL, 0, &s),
                      COKE_ESTOPPED);
     assert_int_not_equal(access("stopped.html", F_OK), 0);
     o.budget = -1;
-    assert_fails(coke_report_write(&in, &o, "stopped.html", NULL, 0, NULL, &s), COKE_EUSAGE,
-                 "budget");
-    assert_fails(coke_report_write(&in, &o, NULL, NULL, 0, NULL, &s), COKE_EUSAGE, "NULL");
+    assert_fails(coke_report_write(&in, AS(report, &o), "stopped.html", NULL, 0, &s),
+                 COKE_EUSAGE, "budget");
+    assert_fails(coke_report_write(&in, AS(report, &o), NULL, NULL, 0, &s), COKE_EUSAGE,
+                 "NULL");
 }
 
 int main(void)

@@ -8,15 +8,15 @@ static struct coke_dataset *data;
 
 static struct coke_dataset *open_data(const char *source)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     struct coke_dataset *d;
-    assert_ok(coke_dataset_open(&d, source, &o));
+    assert_ok(coke_dataset_open(&d, source, AS(dataset, &o)));
     return d;
 }
 
 static void run(struct ck_session *s, int64_t steps, struct ck_step *step)
 {
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     while (steps-- > 0) {
         assert_ok(coke_loader_next(s->loader, &b));
         assert_ok(ck_session_step(s, &b, step));
@@ -36,7 +36,7 @@ static const struct ck_position saved = {.epoch = 1,
 
 static int enter(void **state)
 {
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct ck_session s;
     struct ck_step step;
     (void)state;
@@ -75,7 +75,7 @@ static void assert_same_position(const struct ck_position *a, const struct ck_po
 static void a_resumed_session_steps_as_the_one_that_was_saved(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct ck_session a, b;
     struct ck_position at = {0};
     struct ck_step sa, sb;
@@ -98,7 +98,7 @@ static void a_resumed_session_steps_as_the_one_that_was_saved(void **state)
 static void writing_what_was_read_gives_the_same_file(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct ck_session s;
     struct ck_position at;
     char copy[96], command[256];
@@ -115,10 +115,10 @@ static void writing_what_was_read_gives_the_same_file(void **state)
 static void a_complete_epoch_continues_with_the_next(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct ck_session s;
     struct ck_position at = {.epoch = 0};
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     char full[96];
     snprintf(full, sizeof full, "%s/full.safetensors", folder);
     assert_ok(ck_session_init(&s, data, &o));
@@ -146,7 +146,7 @@ static void hear(void *user, const char *line)
 }
 
 /* Reads the checkpoint into a new session of these options and this data. */
-static int read_into(struct coke_dataset *d, const struct coke_train_options *o, int anyway,
+static int read_into(struct coke_dataset *d, const struct ck_train_options *o, int anyway,
                      struct heard *h)
 {
     struct ck_session s;
@@ -161,7 +161,7 @@ static int read_into(struct coke_dataset *d, const struct coke_train_options *o,
 static void other_images_are_refused_in_any_case(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct coke_dataset *more = open_data("synthetic:n=31,size=8");
     struct heard h = {0};
     for (int anyway = 0; anyway < 2; anyway++)
@@ -173,7 +173,7 @@ static void other_images_are_refused_in_any_case(void **state)
 static void other_options_are_refused_unless_asked_for(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct heard h = {0};
     o.rate = 0.07;
     assert_fails(read_into(data, &o, 0, &h), COKE_EUSAGE,
@@ -188,7 +188,7 @@ static void other_options_are_refused_unless_asked_for(void **state)
 static void other_threads_are_refused_unless_asked_for(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct heard h = {0};
     assert_ok(coke_set_threads(2));
     assert_fails(read_into(data, &o, 0, &h), COKE_EUSAGE,
@@ -201,7 +201,7 @@ static void other_threads_are_refused_unless_asked_for(void **state)
 static void options_without_influence_may_change(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct heard h = {0};
     o.loader.workers = 2;
     o.save_steps = 17;
@@ -213,7 +213,7 @@ static void options_without_influence_may_change(void **state)
 static void what_does_not_fit_is_refused_even_if_asked_for(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct heard h = {0};
     o.k.v[1] = 7;
     assert_fails(read_into(data, &o, 1, &h), COKE_EFORMAT, "head 1 has 6 clusters");
@@ -225,7 +225,7 @@ static void what_does_not_fit_is_refused_even_if_asked_for(void **state)
 static void other_files_are_refused(void **state)
 {
     (void)state;
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     struct ck_session s;
     struct ck_position at;
     struct ck_state encoder = {0};

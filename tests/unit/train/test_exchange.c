@@ -1,5 +1,6 @@
 /* test_exchange.c - encoders to and from the files of other programs; what those make of them
  * is tested in tests/py/test_torch_export.py and test_onnx_export.py. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 #include "io/file.h"
@@ -12,10 +13,10 @@
 
 static char folder[] = "/tmp/coke-exchange-XXXXXX";
 
-static struct coke_encoder_options small(void)
+static struct ck_encoder_options small(void)
 {
-    struct coke_encoder_options o = coke_encoder_options_default();
-    o.stem = COKE_STEM_CIFAR;
+    struct ck_encoder_options o = ck_encoder_options_default();
+    o.stem = CK_STEM_CIFAR;
     o.width = 0.03125;
     o.hidden = 5;
     o.dim = 4;
@@ -25,9 +26,9 @@ static struct coke_encoder_options small(void)
 static int set_up(void **state)
 {
     struct coke_encoder *e;
-    struct coke_encoder_options o = small();
+    struct ck_encoder_options o = small();
     (void)state;
-    if (!mkdtemp(folder) || chdir(folder) || coke_encoder_new(&e, &o))
+    if (!mkdtemp(folder) || chdir(folder) || coke_encoder_new(&e, AS(encoder, &o)))
         return -1;
     int rc = coke_encoder_save(e, "e.safetensors", 0);
     coke_encoder_free(e);
@@ -44,15 +45,24 @@ static int tear_down(void **state)
 
 static int export_as(const char *from, int format, int part, int names, const char *to)
 {
-    struct coke_exchanged x;
-    struct coke_export_options o = {format, part, names, 0};
-    return coke_export(from, to, &o, 1, &x);
+    struct coke_exchange_summary x = COKE_INIT(struct coke_exchange_summary);
+    struct ck_export_options o = {format, part, names, 0};
+    int rc = coke_export(from, to, AS(export, &o), 1, &x);
+    coke_options_free(x.encoder);
+    return rc;
 }
 
-static int import_to(const char *from, const char *to, struct coke_exchanged *x)
+/* encoder, if not NULL, receives what the file holds. */
+static int import_to(const char *from, const char *to, struct coke_exchange_summary *x,
+                     struct ck_encoder_options *encoder)
 {
-    struct coke_import_options o = {COKE_PART_ALL, NULL};
-    return coke_import(from, to, &o, 1, x);
+    struct ck_import_options o = {CK_PART_ALL, NULL};
+    int rc = coke_import(from, to, AS(import, &o), 1, x);
+    if (!rc && encoder)
+        *encoder = *(const struct ck_encoder_options *)x->encoder->values;
+    coke_options_free(x->encoder);
+    x->encoder = NULL;
+    return rc;
 }
 
 static void assert_same_weights(const char *a, const char *b)
@@ -73,70 +83,73 @@ static void assert_same_weights(const char *a, const char *b)
 
 static void weights_go_round_with_all_options(void **state)
 {
-    struct coke_exchanged x;
+    struct coke_exchange_summary x = COKE_INIT(struct coke_exchange_summary);
+    struct ck_encoder_options e;
     (void)state;
-    for (int names = COKE_NAMES_TORCHVISION; names <= COKE_NAMES_AUTHORS; names++)
-        for (int format = COKE_EXPORT_SAFETENSORS; format <= COKE_EXPORT_PTH; format++) {
-            assert_ok(export_as("e.safetensors", format, COKE_PART_ALL, names, "x"));
-            assert_ok(import_to("x", "back.safetensors", &x));
+    for (int names = CK_EXPORT_NAMES_TORCHVISION; names <= CK_EXPORT_NAMES_AUTHORS; names++)
+        for (int format = CK_EXPORT_SAFETENSORS; format <= CK_EXPORT_PTH; format++) {
+            assert_ok(export_as("e.safetensors", format, CK_PART_ALL, names, "x"));
+            assert_ok(import_to("x", "back.safetensors", &x, &e));
             assert_same_weights("e.safetensors", "back.safetensors");
             assert_string_equal(x.note, "");
-            assert_int_equal(x.encoder.head, COKE_PROJECTOR_MLP3);
-            assert_int_equal(x.encoder.hidden, 5);
-            assert_int_equal(x.encoder.dim, 4);
-            assert_int_equal(x.encoder.predictor, 1);
-            assert_int_equal(x.encoder.stem, COKE_STEM_CIFAR);
+            assert_int_equal(e.projector, CK_PROJECTOR_MLP3);
+            assert_int_equal(e.hidden, 5);
+            assert_int_equal(e.dim, 4);
+            assert_int_equal(e.predictor, 1);
+            assert_int_equal(e.stem, CK_STEM_CIFAR);
         }
-    assert_ok(export_as("e.safetensors", COKE_EXPORT_PTH, COKE_PART_BACKBONE, 0, "x"));
-    assert_ok(import_to("x", "back.safetensors", &x));
-    assert_int_equal(x.encoder.head, COKE_PROJECTOR_NONE);
-    assert_int_equal(x.encoder.predictor, 0);
+    assert_ok(export_as("e.safetensors", CK_EXPORT_PTH, CK_PART_BACKBONE, 0, "x"));
+    assert_ok(import_to("x", "back.safetensors", &x, &e));
+    assert_int_equal(e.projector, CK_PROJECTOR_NONE);
+    assert_int_equal(e.predictor, 0);
 }
 
 static void what_is_no_encoder_is_refused(void **state)
 {
-    struct coke_exchanged x;
+    struct coke_exchange_summary x = COKE_INIT(struct coke_exchange_summary);
     float centers[2] = {1, -1};
-    struct coke_kmeans_options o = coke_kmeans_options_default();
+    struct ck_kmeans_options o = ck_kmeans_options_default();
     struct coke_kmeans *km;
     (void)state;
     o.n = 4;
     o.k = 2;
     o.dim = 1;
-    assert_ok(coke_kmeans_new(&km, &o, centers, NULL, NULL));
-    assert_ok(coke_kmeans_save(km, "km.safetensors"));
+    assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), centers, NULL, NULL));
+    assert_ok(coke_kmeans_save(km, "km.safetensors", 1));
     coke_kmeans_free(km);
-    assert_fails(export_as("km.safetensors", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
+    assert_fails(export_as("km.safetensors", CK_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
                  "file without an encoder");
-    assert_fails(import_to("km.safetensors", "out", &x), COKE_EFORMAT,
+    assert_fails(import_to("km.safetensors", "out", &x, NULL), COKE_EFORMAT,
                  "file without an encoder");
     assert_int_equal(mkdir("empty", 0777), 0);
-    assert_fails(export_as("empty", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
+    assert_fails(export_as("empty", CK_EXPORT_PTH, 0, 0, "out"), COKE_EFORMAT,
                  "it is not a run folder");
-    assert_fails(export_as("nowhere", COKE_EXPORT_PTH, 0, 0, "out"), COKE_EIO, "nowhere");
-    assert_fails(import_to("empty", "out", &x), COKE_EIO, "empty");
+    assert_fails(export_as("nowhere", CK_EXPORT_PTH, 0, 0, "out"), COKE_EIO, "nowhere");
+    assert_fails(import_to("empty", "out", &x, NULL), COKE_EIO, "empty");
     assert_int_not_equal(access("out", F_OK), 0);
 }
 
 static void wishes_that_cannot_be_are_refused(void **state)
 {
-    struct coke_exchanged x;
-    struct coke_export_options o = {COKE_EXPORT_PTH, 0, 0, 1};
-    struct coke_import_options i = {COKE_PART_ALL, "teacher."};
+    struct coke_exchange_summary x = COKE_INIT(struct coke_exchange_summary);
+    struct ck_export_options o = {CK_EXPORT_PTH, 0, 0, 1};
+    struct ck_import_options i = {CK_PART_ALL, "teacher."};
     (void)state;
-    assert_fails(coke_export("e.safetensors", "out", &o, 0, &x), COKE_EUSAGE, "best");
+    assert_fails(coke_export("e.safetensors", "out", AS(export, &o), 0, &x), COKE_EUSAGE,
+                 "best");
     assert_fails(export_as("e.safetensors", 9, 0, 0, "out"), COKE_EUSAGE, "format 9");
-    assert_fails(export_as("e.safetensors", COKE_EXPORT_ONNX, 0, COKE_NAMES_AUTHORS, "out"),
+    assert_fails(export_as("e.safetensors", CK_EXPORT_ONNX, 0, CK_EXPORT_NAMES_AUTHORS, "out"),
                  COKE_EUSAGE, "names");
-    assert_fails(export_as("e.safetensors", COKE_EXPORT_DETECTRON2, 0, 0, "out"), COKE_EUSAGE,
+    assert_fails(export_as("e.safetensors", CK_EXPORT_DETECTRON2, 0, 0, "out"), COKE_EUSAGE,
                  "7 x 7");
     o.best = 0;
-    assert_fails(coke_export("e.safetensors", "e.safetensors", &o, 0, &x), COKE_EUSAGE,
-                 "set force to overwrite it");
-    assert_fails(coke_import("e.safetensors", "out", &i, 0, &x), COKE_EUSAGE,
+    assert_fails(coke_export("e.safetensors", "e.safetensors", AS(export, &o), 0, &x),
+                 COKE_EUSAGE, "set force to overwrite it");
+    assert_fails(coke_import("e.safetensors", "out", AS(import, &i), 0, &x), COKE_EUSAGE,
                  "teacher.conv1.weight");
-    i = (struct coke_import_options){7, NULL};
-    assert_fails(coke_import("e.safetensors", "out", &i, 0, &x), COKE_EUSAGE, "part 7");
+    i = (struct ck_import_options){7, NULL};
+    assert_fails(coke_import("e.safetensors", "out", AS(import, &i), 0, &x), COKE_EUSAGE,
+                 "part 7");
     assert_int_not_equal(access("out", F_OK), 0);
 }
 
@@ -185,8 +198,8 @@ static void claims_of_small_files_cost_no_memory(void **state)
 
 static int all_formats(void)
 {
-    for (int format = COKE_EXPORT_SAFETENSORS; format <= COKE_EXPORT_ONNX; format++) {
-        int rc = export_as("e.safetensors", format, COKE_PART_ALL, 0, "x");
+    for (int format = CK_EXPORT_SAFETENSORS; format <= CK_EXPORT_ONNX; format++) {
+        int rc = export_as("e.safetensors", format, CK_PART_ALL, 0, "x");
         if (rc)
             return rc;
     }
@@ -195,8 +208,8 @@ static int all_formats(void)
 
 static int import_job(void)
 {
-    struct coke_exchanged x;
-    return import_to("a.pth", "y", &x);
+    struct coke_exchange_summary x = COKE_INIT(struct coke_exchange_summary);
+    return import_to("a.pth", "y", &x, NULL);
 }
 
 static void every_allocation_fails(int (*job)(void), int step)
@@ -218,7 +231,7 @@ static void every_allocation_fails(int (*job)(void), int step)
 static void every_allocation_fails_in_words(void **state)
 {
     (void)state;
-    assert_ok(export_as("e.safetensors", COKE_EXPORT_PTH, 1, COKE_NAMES_AUTHORS, "a.pth"));
+    assert_ok(export_as("e.safetensors", CK_EXPORT_PTH, 1, CK_EXPORT_NAMES_AUTHORS, "a.pth"));
     every_allocation_fails(all_formats, 41);
     every_allocation_fails(import_job, 17);
 }
@@ -226,7 +239,7 @@ static void every_allocation_fails_in_words(void **state)
 static void a_full_disk_is_said_and_leaves_nothing(void **state)
 {
     (void)state;
-    for (int format = COKE_EXPORT_SAFETENSORS; format <= COKE_EXPORT_ONNX; format++) {
+    for (int format = CK_EXPORT_SAFETENSORS; format <= CK_EXPORT_ONNX; format++) {
         ck_file_fail_write_at(1);
         assert_fails(export_as("e.safetensors", format, 1, 0, "full"), COKE_EIO, "full");
         assert_int_not_equal(access("full", F_OK), 0);

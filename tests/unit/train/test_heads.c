@@ -7,9 +7,9 @@
 
 enum { IMAGES = 40, DIM = 8, BATCH = 8 };
 
-static struct coke_train_options options(void)
+static struct ck_train_options options(void)
 {
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     o.loader.batch = BATCH;
     o.encoder.dim = DIM;
     o.keep_best = 1;
@@ -27,7 +27,7 @@ static void step(struct ck_heads *h, const float *x, int64_t at, int current)
 static void last_labels_are_the_targets_of_the_next_epoch(void **state)
 {
     (void)state;
-    struct coke_train_options o = options();
+    struct ck_train_options o = options();
     struct ck_heads h;
     float *x = test_vectors(IMAGES, DIM, 4, 0.5, 3);
     int64_t ids[BATCH] = {5, 0, 39, 7, 8, 9, 10, 11};
@@ -54,7 +54,7 @@ static void last_labels_are_the_targets_of_the_next_epoch(void **state)
 static void health_tells_sizes_changes_and_twins(void **state)
 {
     (void)state;
-    struct coke_train_options o = options();
+    struct ck_train_options o = options();
     struct ck_heads h;
     struct ck_head_health health;
     float *x = test_vectors(IMAGES, DIM, 4, 0.5, 3);
@@ -75,7 +75,7 @@ static void health_tells_sizes_changes_and_twins(void **state)
 static void loaded_heads_go_on_like_those_that_were_saved(void **state)
 {
     (void)state;
-    struct coke_train_options o = options();
+    struct ck_train_options o = options();
     struct ck_heads a, b;
     struct ck_state s = {0};
     float *x = test_vectors(IMAGES, DIM, 4, 0.5, 3);
@@ -110,7 +110,7 @@ static void loaded_heads_go_on_like_those_that_were_saved(void **state)
 static void heads_without_memory_leave_nothing_behind(void **state)
 {
     (void)state;
-    struct coke_train_options o = options();
+    struct ck_train_options o = options();
     struct ck_heads a, b;
     struct ck_state s = {0};
     assert_ok(ck_heads_init(&a, &o, IMAGES));
@@ -136,15 +136,15 @@ static void an_old_checkpoint_still_loads(void **state)
 {
     (void)state;
     char path[512];
-    struct coke_train_options o = options();
+    struct ck_train_options o = options();
     struct ck_heads h;
     struct ck_state s = {0};
     snprintf(path, sizeof path, "%s/tests/golden/old/checkpoint.safetensors",
              getenv("COKE_SOURCE"));
     assert_ok(ck_safetensors_read(path, &s));
-    o.k = (struct coke_ints){2, {2, 3}};
+    o.k = (struct ck_ints){2, {2, 3}};
     o.encoder.dim = 4;
-    o.stage = 2, o.slots = 2;
+    o.kmeans.stage = 2, o.kmeans.slots = 2;
     assert_ok(ck_heads_init(&h, &o, 26));
     assert_ok(ck_heads_load(&h, &s));
     assert_true(h.sums[0].fit == 7.901002350329836 && h.sums[1].fit == 10.752262691595813);

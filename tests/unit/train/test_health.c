@@ -7,13 +7,6 @@ struct heard {
     char last[512];
 };
 
-static void hear(void *user, const char *line)
-{
-    struct heard *h = user;
-    h->n++;
-    snprintf(h->last, sizeof h->last, "%s", line);
-}
-
 /* An epoch of a training that goes well. */
 static struct ck_epoch_report healthy(int64_t epoch)
 {
@@ -26,6 +19,7 @@ static struct ck_epoch_report healthy(int64_t epoch)
     for (int h = 0; h < 2; h++)
         r.health[h] = (struct ck_head_health){.k = h ? 100 : 10,
                                               .loss = h ? 3.5 : 1.5,
+                                              .accuracy = h ? 0.1 : 0.4,
                                               .objective = 0.6,
                                               .size_min = h ? 45 : 500,
                                               .size_median = h ? 100 : 1000,
@@ -37,10 +31,14 @@ static struct ck_epoch_report healthy(int64_t epoch)
     return r;
 }
 
-static void check(struct ck_health *w, const struct ck_epoch_report *r, struct heard *h)
+static void check(struct ck_health *w, struct ck_epoch_report *r, struct heard *h)
 {
-    const struct coke_callbacks cb = {.user = h, .warn = hear};
-    ck_health_check(w, r, 2, &cb);
+    const struct ck_train_options o = ck_train_options_default();
+    const struct ck_health_facts facts = {2, 20, 2, &o};
+    ck_health_check(w, r, &facts);
+    h->n += r->warnings.n;
+    if (r->warnings.n)
+        snprintf(h->last, sizeof h->last, "%s", r->warnings.item[r->warnings.n - 1].text);
 }
 
 static void healthy_training_is_left_in_peace(void **state)
@@ -50,7 +48,7 @@ static void healthy_training_is_left_in_peace(void **state)
     struct heard h = {0};
     for (int64_t e = 0; e < 20; e++) {
         struct ck_epoch_report r = healthy(e);
-        if (e == 0) { /* the scan: nothing is learned, centers are where they fell */
+        if (e == 0) { /* nothing is learned, centers are where they fell */
             r.health[0].loss = 2.6;
             r.health[1].empty = 30;
             r.health[1].duplicates = 20;
@@ -81,7 +79,7 @@ static void one_cluster_that_takes_all_is_told(void **state)
     (void)state;
     struct ck_epoch_report r = healthy(2);
     r.health[1].size_max = 6000;
-    assert_told_once(r, "one cluster of head 1 (k 100) holds 60 % of the images", 0);
+    assert_told_once(r, "one cluster of head 1 (k 100) holds 60 % of the images", 2);
 }
 
 static void empty_clusters_are_told(void **state)
@@ -89,7 +87,7 @@ static void empty_clusters_are_told(void **state)
     (void)state;
     struct ck_epoch_report r = healthy(2);
     r.health[1].empty = 30;
-    assert_told_once(r, "30 of 100 clusters of head 1 are empty", 0);
+    assert_told_once(r, "30 of 100 clusters of head 1 are empty", 2);
 }
 
 static void large_duals_are_told(void **state)
@@ -97,31 +95,81 @@ static void large_duals_are_told(void **state)
     (void)state;
     struct ck_epoch_report r = healthy(2);
     r.health[0].dual_max = 1.5;
-    assert_told_once(r, "the duals of head 0 (k 10) range over 1.50", 0);
+    assert_told_once(r, "the duals of head 0 (k 10) range over 1.50", 2);
 }
 
-static void loss_of_guessing_is_told_after_three_epochs(void **state)
+static void predictions_at_chance_are_told_after_five_epochs(void **state)
 {
     (void)state;
     struct ck_epoch_report r = healthy(3);
     r.health[1].loss = 4.6;
-    assert_told_once(r, "the loss of head 1 is 4.600", 2);
+    r.health[1].accuracy = 0.03;
+    assert_told_once(r, "the predictions of head 1 are right as often as guesses (0.030", 4);
 }
 
-static void a_loss_that_climbs_back_is_told(void **state)
+/* As at a high temperature. */
+static void high_loss_with_right_predictions_is_left_in_peace(void **state)
 {
     (void)state;
     struct ck_health w = {0};
     struct heard h = {0};
-    static const double loss[] = {3.0, 4.4, 3.2, 2.6, 2.9, 3.3};
-    for (int e = 0; e < 6; e++) {
+    for (int64_t e = 0; e < 20; e++) {
         struct ck_epoch_report r = healthy(e);
-        r.health[1].loss = loss[e];
-        assert_int_equal(h.n, 0);
+        r.health[1].loss = 4.6;
         check(&w, &r, &h);
     }
-    assert_int_equal(h.n, 1);
-    assert_non_null(strstr(h.last, "head 1 (k 100) has climbed from 2.600 to 3.300"));
+    assert_int_equal(h.n, 0);
+}
+
+/* Seen when one cluster takes over and the duals then push its images out again. */
+static void a_loss_that_climbs_back_without_predictions_is_told(void **state)
+{
+    (void)state;
+    struct ck_health w = {0};
+    struct heard h = {0};
+    for (int e = 0; e < 12; e++) {
+        struct ck_epoch_report r = healthy(e);
+        r.health[1].loss = e < 5 ? 2.6 : 3.3;
+        r.health[1].accuracy = e < 5 ? 0.5 : 0.02;
+        check(&w, &r, &h);
+        assert_int_equal(h.n, e >= 9);
+    }
+    assert_non_null(strstr(h.last, "predictions of head 1"));
+}
+
+static void loss_that_falls_without_knn_is_told_in_the_second_half(void **state)
+{
+    (void)state;
+    struct ck_health w = {0};
+    struct heard h = {0};
+    for (int e = 0; e < 20; e++) {
+        struct ck_epoch_report r = healthy(e);
+        r.monitored = e % 5 == 0 || e == 19;
+        r.asked = 5000;
+        r.knn20 = 0.25;
+        r.pixels = 0.4;
+        check(&w, &r, &h);
+        assert_int_equal(h.n, e >= 15);
+    }
+    assert_non_null(strstr(h.last, "k-NN is 0.250 and was 0.250"));
+    assert_non_null(strstr(h.last, "(pixels: 0.400)"));
+}
+
+/* Empty clusters ask for a larger eta, large duals for a smaller one: the first advice stays. */
+static void advice_never_contradicts_itself(void **state)
+{
+    (void)state;
+    struct ck_health w = {0};
+    struct heard h = {0};
+    for (int e = 1; e < 10; e++) {
+        struct ck_epoch_report r = healthy(e);
+        r.health[1].empty = 30;
+        r.health[0].dual_max = e > 5 ? 2 : 0.1;
+        check(&w, &r, &h);
+    }
+    assert_int_equal(h.n, 2);
+    assert_non_null(strstr(h.last, "Try a smaller ratio"));
+    assert_null(strstr(h.last, "smaller eta"));
 }
 
 static void equal_features_are_told(void **state)
@@ -129,7 +177,7 @@ static void equal_features_are_told(void **state)
     (void)state;
     struct ck_epoch_report r = healthy(2);
     r.feature_mean = 0.99;
-    assert_told_once(r, "nearly the same projection", 0);
+    assert_told_once(r, "nearly the same projection", 2);
 }
 
 static void centers_in_one_place_are_told(void **state)
@@ -139,7 +187,8 @@ static void centers_in_one_place_are_told(void **state)
     struct heard h = {0};
     struct ck_epoch_report r = healthy(2);
     r.health[1].duplicates = 20;
-    check(&w, &r, &h);
+    for (int i = 0; i < 3; i++)
+        check(&w, &r, &h);
     assert_int_equal(h.n, 1);
     assert_non_null(strstr(h.last, "20 of 100 centers of head 1 coincide with another one"));
 }
@@ -151,8 +200,11 @@ int main(void)
         cmocka_unit_test(one_cluster_that_takes_all_is_told),
         cmocka_unit_test(empty_clusters_are_told),
         cmocka_unit_test(large_duals_are_told),
-        cmocka_unit_test(loss_of_guessing_is_told_after_three_epochs),
-        cmocka_unit_test(a_loss_that_climbs_back_is_told),
+        cmocka_unit_test(predictions_at_chance_are_told_after_five_epochs),
+        cmocka_unit_test(high_loss_with_right_predictions_is_left_in_peace),
+        cmocka_unit_test(a_loss_that_climbs_back_without_predictions_is_told),
+        cmocka_unit_test(loss_that_falls_without_knn_is_told_in_the_second_half),
+        cmocka_unit_test(advice_never_contradicts_itself),
         cmocka_unit_test(equal_features_are_told),
         cmocka_unit_test(centers_in_one_place_are_told),
     };

@@ -44,7 +44,7 @@ static void the_wish_of_one_process_is_granted(void **state)
     for (int wish = 0; wish < 4; wish++) {
         int agreed = wish;
         assert_ok(ck_ranks_agree(&r, &agreed));
-        assert_int_equal(agreed, wish == COKE_SAVE ? COKE_SAVE : wish != 0);
+        assert_int_equal(agreed, wish == COKE_ANSWER_SAVE ? COKE_ANSWER_SAVE : wish != 0);
     }
     ck_ranks_release(&r);
 }

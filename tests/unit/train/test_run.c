@@ -1,5 +1,6 @@
 /* test_run.c - whole small trainings: what fails leaves the last checkpoint, and the next call
  * ends with the same bytes. */
+#include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
 #include "io/file.h"
@@ -23,33 +24,33 @@ static int leave(void **state)
     return test_remove_folder(folder);
 }
 
-static struct coke_train_options tiny(void)
+static struct ck_train_options tiny(void)
 {
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     o.save_steps = 2;
     return o;
 }
 
-static int train_with(const char *name, const struct coke_train_options *o,
+static int train_with(const char *name, const struct ck_train_options *o,
                       const struct coke_callbacks *callbacks)
 {
     char run[128];
     struct coke_dataset *d;
-    struct coke_dataset_options data = coke_dataset_options_default();
-    struct coke_train_control control = {0};
-    struct coke_train_summary s;
+    struct ck_dataset_options data = ck_dataset_options_default();
+    struct coke_train_control control = COKE_INIT(struct coke_train_control);
+    struct coke_train_summary s = COKE_INIT(struct coke_train_summary);
     snprintf(run, sizeof run, "%s/%s", folder, name);
-    int rc = coke_dataset_open(&d, "synthetic:n=30,size=8", &data);
+    int rc = coke_dataset_open(&d, "synthetic:n=30,size=8", AS(dataset, &data));
     if (rc)
         return rc;
-    rc = coke_train_run(d, o, run, &control, callbacks, &s);
+    rc = coke_train_run(d, AS(train, o), run, &control, callbacks, &s);
     coke_dataset_free(d);
     return rc;
 }
 
 static int train(const char *name)
 {
-    struct coke_train_options o = tiny();
+    struct ck_train_options o = tiny();
     return train_with(name, &o, NULL);
 }
 
@@ -135,14 +136,15 @@ static int count_steps(void *user, const struct coke_progress *p)
 }
 
 /* Stopped after some step and continued, it is the run that was never stopped. */
-static void assert_resumes(const char *name, const struct coke_train_options *o)
+static void assert_resumes(const char *name, const struct ck_train_options *o)
 {
     char broken[64];
     snprintf(broken, sizeof broken, "%s-broken", name);
     assert_ok(train_with(name, o, NULL));
     for (int after = 1; after < 8; after += 3) {
         struct stopper s = {.after = after, .answer = 1};
-        struct coke_callbacks c = {.user = &s, .progress = count_steps};
+        struct coke_callbacks c = {
+            .size = sizeof(struct coke_callbacks), .user = &s, .progress = count_steps};
         assert_int_equal(train_with(broken, o, &c), COKE_ESTOPPED);
         assert_int_equal(s.calls, after);
         assert_ok(train_with(broken, o, NULL));
@@ -154,43 +156,44 @@ static void assert_resumes(const char *name, const struct coke_train_options *o)
 static void every_mode_resumes_with_the_same_bytes(void **state)
 {
     (void)state;
-    struct coke_train_options o = tiny();
+    struct ck_train_options o = tiny();
     o.keep_best = 1;
     assert_resumes("keep-best", &o);
     o = tiny();
     o.epochs = 5;
-    o.stage = 2;
+    o.kmeans.stage = 2;
     assert_resumes("stage", &o);
     o = tiny();
-    o.loader.view.recipe = COKE_RECIPE_CIFAR;
+    o.loader.view.recipe = CK_RECIPE_CIFAR;
     o.alpha_start = 1;
     assert_resumes("two-views", &o);
     o = tiny();
-    o.loader.view.recipe = COKE_RECIPE_MULTI;
+    o.loader.view.recipe = CK_RECIPE_MULTI;
     o.loader.view.small_views = 2;
     o.loader.view.small_size = 8;
     o.loader.view.size = 12;
     assert_resumes("multi", &o);
     o = tiny();
-    o.labels = o.centers = COKE_CURRENT;
+    o.labels = o.centers = CK_COUPLING_CURRENT;
     assert_resumes("current", &o);
     o = tiny();
     o.accumulate = 3;
-    o.optimizer = COKE_LARS;
+    o.optimizer.kind = CK_LARS;
     assert_resumes("accumulate", &o);
     o = tiny();
-    o.form = COKE_CENTERS_EPOCH;
+    o.kmeans.update = CK_UPDATE_EPOCH;
     o.encoder.predictor = 0;
-    o.beta = 0;
+    o.loss.beta = 0;
     assert_resumes("plain", &o);
 }
 
 static void saving_on_demand_goes_on(void **state)
 {
     (void)state;
-    struct coke_train_options o = tiny();
-    struct stopper s = {.after = 1, .answer = COKE_SAVE};
-    struct coke_callbacks c = {.user = &s, .progress = count_steps};
+    struct ck_train_options o = tiny();
+    struct stopper s = {.after = 1, .answer = COKE_ANSWER_SAVE};
+    struct coke_callbacks c = {
+        .size = sizeof(struct coke_callbacks), .user = &s, .progress = count_steps};
     o.save_steps = o.save_epochs = 0;
     o.save_minutes = 0;
     o.keep = 9;
@@ -203,10 +206,10 @@ static void saving_on_demand_goes_on(void **state)
 static void a_loss_that_is_not_finite_ends_it_with_a_good_checkpoint(void **state)
 {
     (void)state;
-    struct coke_train_options o = tiny();
+    struct ck_train_options o = tiny();
     char path[160];
     o.rate = 1e3;
-    o.weight_decay = 1;
+    o.optimizer.weight_decay = 1;
     o.epochs = 40;
     o.keep = 1;
     int rc = train_with("nan", &o, NULL);

@@ -1,4 +1,5 @@
 /* test_run_files.c - a run is read back as it was left. */
+#include "as_options.h"
 #include "support.h"
 #include "cluster/kmeans.h"
 #include "core/mem.h"
@@ -15,15 +16,15 @@ static int enter(void **state)
     snprintf(folder, sizeof folder, "/tmp/coke-files-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(run, sizeof run, "%s/run", folder);
-    struct coke_train_options o = test_training();
-    struct coke_train_control control = {0};
-    struct coke_train_summary s;
-    struct coke_dataset_options data = coke_dataset_options_default();
+    struct ck_train_options o = test_training();
+    struct coke_train_control control = COKE_INIT(struct coke_train_control);
+    struct coke_train_summary s = COKE_INIT(struct coke_train_summary);
+    struct ck_dataset_options data = ck_dataset_options_default();
     struct coke_dataset *d;
-    o.temperature = 0.3;
+    o.loss.temperature = 0.3;
     assert_ok(coke_set_threads(1));
-    assert_ok(coke_dataset_open(&d, "synthetic:n=30,size=8", &data));
-    assert_ok(coke_train_run(d, &o, run, &control, NULL, &s));
+    assert_ok(coke_dataset_open(&d, "synthetic:n=30,size=8", AS(dataset, &data)));
+    assert_ok(coke_train_run(d, AS(train, &o), run, &control, NULL, &s));
     coke_dataset_free(d);
     return 0;
 }
@@ -43,7 +44,7 @@ static void test_run(void **state)
     assert_int_equal(r.epoch, 3);
     assert_int_equal(r.view_size, 8);
     assert_true(r.has_options);
-    assert_true(r.o.temperature == 0.3);
+    assert_true(r.o.loss.temperature == 0.3);
     assert_int_equal(r.encoder.o.dim, 8);
     assert_int_equal(r.heads, 2);
     assert_int_equal(ck_kmeans_k(r.head[1]), 6);

@@ -8,10 +8,10 @@ static struct coke_dataset *data;
 
 static int enter(void **state)
 {
-    struct coke_dataset_options o = coke_dataset_options_default();
+    struct ck_dataset_options o = ck_dataset_options_default();
     (void)state;
     assert_ok(coke_set_threads(1));
-    return coke_dataset_open(&data, "synthetic:n=24,size=8", &o);
+    return coke_dataset_open(&data, "synthetic:n=24,size=8", AS(dataset, &o));
 }
 
 static int leave(void **state)
@@ -21,13 +21,13 @@ static int leave(void **state)
     return 0;
 }
 
-static struct coke_train_options mode(enum coke_coupling labels, enum coke_coupling centers,
-                                      int64_t accumulate)
+static struct ck_train_options mode(enum ck_coupling labels, enum ck_coupling centers,
+                                    int64_t accumulate)
 {
-    struct coke_train_options o = test_training();
+    struct ck_train_options o = test_training();
     o.loader.batch = BATCH;
     o.encoder.width = 0.125;
-    o.weight_decay = 0;
+    o.optimizer.weight_decay = 0;
     o.labels = (int32_t)labels;
     o.centers = (int32_t)centers;
     o.accumulate = accumulate;
@@ -37,7 +37,7 @@ static struct coke_train_options mode(enum coke_coupling labels, enum coke_coupl
 /* The next step of the loader; an epoch of the heads ends with its last one. */
 static struct ck_step run(struct ck_session *s)
 {
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     struct ck_step step;
     assert_ok(coke_loader_next(s->loader, &b));
     assert_ok(ck_session_step(s, &b, &step));
@@ -48,7 +48,7 @@ static struct ck_step run(struct ck_session *s)
 }
 
 /* A session after epoch 0. */
-static void begin(struct ck_session *s, const struct coke_train_options *o)
+static void begin(struct ck_session *s, const struct ck_train_options *o)
 {
     assert_ok(ck_session_init(s, data, o));
     for (int64_t i = 0; i < s->steps; i++)
@@ -76,7 +76,7 @@ static int same_weights(const struct ck_session *s, const float *before)
 
 static void copy_labels(const struct ck_session *s, int h, int32_t labels[IMAGES])
 {
-    assert_ok(coke_kmeans_copy(s->heads.head[h], COKE_KM_LABELS, labels, IMAGES));
+    assert_ok(coke_kmeans_copy(s->heads.head[h], COKE_ARRAY_LABELS, labels, IMAGES));
 }
 
 static int same_labels(const struct ck_session *a, const struct ck_session *b)
@@ -97,7 +97,7 @@ static void epoch_0_labels_all_images_and_changes_no_weights(void **state)
 {
     (void)state;
     for (int64_t accumulate = 1; accumulate <= 2; accumulate++) {
-        struct coke_train_options o = mode(COKE_LAST, COKE_LAST, accumulate);
+        struct ck_train_options o = mode(CK_COUPLING_LAST, CK_COUPLING_LAST, accumulate);
         struct ck_session s;
         int32_t labels[IMAGES];
         assert_ok(ck_session_init(&s, data, &o));
@@ -124,8 +124,8 @@ static void epoch_0_is_the_same_in_all_modes(void **state)
     (void)state;
     uint64_t first = 0;
     for (int m = 0; m < 4; m++) {
-        struct coke_train_options o =
-            mode(m & 1 ? COKE_CURRENT : COKE_LAST, m & 2 ? COKE_CURRENT : COKE_LAST, 1);
+        struct ck_train_options o = mode(m & 1 ? CK_COUPLING_CURRENT : CK_COUPLING_LAST,
+                                         m & 2 ? CK_COUPLING_CURRENT : CK_COUPLING_LAST, 1);
         struct ck_session s;
         begin(&s, &o);
         first = m == 0 ? ck_session_hash(&s) : first;
@@ -139,11 +139,11 @@ static void epoch_0_is_the_same_in_all_modes(void **state)
 static void a_step_changes_weights_and_stores_labels(void **state)
 {
     (void)state;
-    struct coke_train_options o = mode(COKE_LAST, COKE_LAST, 1);
+    struct ck_train_options o = mode(CK_COUPLING_LAST, CK_COUPLING_LAST, 1);
     struct ck_session s;
     begin(&s, &o);
     float *before = copy_weights(&s, 0);
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     struct ck_step step;
     int32_t labels[IMAGES];
     assert_ok(coke_loader_next(s.loader, &b));
@@ -166,8 +166,8 @@ static void modes_cluster_alike_and_learn_differently(void **state)
     struct ck_session s[4];
     float *weights[4];
     for (int m = 0; m < 4; m++) {
-        struct coke_train_options o =
-            mode(m & 1 ? COKE_CURRENT : COKE_LAST, m & 2 ? COKE_CURRENT : COKE_LAST, 1);
+        struct ck_train_options o = mode(m & 1 ? CK_COUPLING_CURRENT : CK_COUPLING_LAST,
+                                         m & 2 ? CK_COUPLING_CURRENT : CK_COUPLING_LAST, 1);
         begin(&s[m], &o);
         run(&s[m]);
         weights[m] = copy_weights(&s[m], 0);
@@ -193,9 +193,9 @@ static void modes_cluster_alike_and_learn_differently(void **state)
 /* Gradients of a part of the first batch after epoch 0, run as a batch of its own. */
 static float *gradients_of(int64_t accumulate, int64_t from, int64_t n)
 {
-    struct coke_train_options o = mode(COKE_LAST, COKE_LAST, 1);
+    struct ck_train_options o = mode(CK_COUPLING_LAST, CK_COUPLING_LAST, 1);
     struct ck_session s;
-    struct coke_batch b;
+    struct coke_batch b = COKE_INIT(struct coke_batch);
     struct ck_step step;
     begin(&s, &o);
     s.o.accumulate = accumulate; /* from the same epoch 0 */
@@ -214,7 +214,7 @@ static void accumulated_gradients_are_the_mean_over_the_parts(void **state)
     (void)state;
     float *whole = gradients_of(2, 0, BATCH);
     float *a = gradients_of(1, 0, BATCH / 2), *b = gradients_of(1, BATCH / 2, BATCH / 2);
-    struct coke_train_options o = mode(COKE_LAST, COKE_LAST, 1);
+    struct ck_train_options o = mode(CK_COUPLING_LAST, CK_COUPLING_LAST, 1);
     struct ck_session s;
     double largest = 0;
     assert_ok(ck_session_init(&s, data, &o));
@@ -234,8 +234,8 @@ static void accumulation_is_refused_where_clusters_move_first(void **state)
 {
     (void)state;
     for (int m = 1; m < 4; m++) {
-        struct coke_train_options o =
-            mode(m & 1 ? COKE_CURRENT : COKE_LAST, m & 2 ? COKE_CURRENT : COKE_LAST, 2);
+        struct ck_train_options o = mode(m & 1 ? CK_COUPLING_CURRENT : CK_COUPLING_LAST,
+                                         m & 2 ? CK_COUPLING_CURRENT : CK_COUPLING_LAST, 2);
         struct ck_session s;
         assert_fails(ck_session_init(&s, data, &o), COKE_EUSAGE, "accumulate");
         ck_session_release(&s);

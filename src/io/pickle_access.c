@@ -1,4 +1,4 @@
-/* pickle_look.c - what stands in a pickle that was read: text, items, tensors. */
+/* pickle_access.c - queries on a pickle that was read: text, items, tensors. */
 #include "core/error.h"
 #include "io/pickle.h"
 #include "io/pickle_names.h"
@@ -20,7 +20,8 @@ int ck_pickle_is_text(const struct ck_pickle *p, int32_t node, const char *text)
     return own && n == strlen(text) && memcmp(own, text, n) == 0;
 }
 
-/* Items of anything else are none. */
+/* The first item of a tuple, list or dict; other nodes have none, because their `first` means
+ * something else. */
 static int32_t first_item(const struct ck_pickle *p, int32_t node)
 {
     if (node < 0)
@@ -59,7 +60,7 @@ static int fail_shape(const struct ck_pickle *p, const char *words)
     return ck_fail(COKE_EFORMAT, "%s: its pickle has a tensor %s", p->path, words);
 }
 
-/* ('storage', type, key, device, elements), in older files with a view, which may be None. */
+/* ('storage', type, key, device, elements); older files append a view, which may be None. */
 int ck_pickle_storage(const struct ck_pickle *p, int32_t node, struct ck_pickle_storage *out)
 {
     if (node < 0 || p->node[node].kind != CK_PICKLE_STORAGE)
@@ -73,10 +74,11 @@ int ck_pickle_storage(const struct ck_pickle *p, int32_t node, struct ck_pickle_
         !get_int(p, ck_pickle_at(p, id, 4), &out->elements))
         return fail_shape(p, "whose storage is not described");
     if (view >= 0 && p->node[view].kind != CK_PICKLE_NONE)
-        return fail_shape(p, "in a view of a storage; save it anew with a current PyTorch");
+        return fail_shape(p, "in a view of a storage; save it again with a current PyTorch");
     return COKE_OK;
 }
 
+/* A tuple of at most CK_MAX_DIMS integers; returns 0 if it is anything else. */
 static int get_ints(const struct ck_pickle *p, int32_t node, int *n, int64_t out[CK_MAX_DIMS])
 {
     *n = 0;
@@ -93,7 +95,7 @@ int ck_pickle_tensor(const struct ck_pickle *p, int32_t node, struct ck_pickle_t
 {
     int strides, rc = COKE_OK;
     if (node < 0 || p->node[node].kind != CK_PICKLE_TENSOR)
-        return fail_shape(p, "that is none");
+        return fail_shape(p, "that is not one");
     int32_t args = p->node[node].first;
     CK_TRY(ck_pickle_storage(p, ck_pickle_at(p, args, 0), &out->storage));
     if (!get_int(p, ck_pickle_at(p, args, 1), &out->offset) ||

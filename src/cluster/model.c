@@ -1,0 +1,260 @@
+/* model.c - models: from a state, and labels for new rows. */
+#include "cluster/model.h"
+#include "cluster/repair.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- from a state ---- */
+
+static int check_format(const struct ck_state *s)
+{
+    const char *format = ck_state_meta(s, "format");
+    if (format && strcmp(format, "coke-kmeans") == 0)
+        return COKE_OK;
+    if (format)
+        return ck_fail(COKE_EFORMAT, "this is a '%s' file, not a k-means model", format);
+    return ck_fail(COKE_EFORMAT, "not a k-means model: its metadata has no 'format'");
+}
+
+static int fail_memory(const struct coke_model *m)
+{
+    return ck_fail(COKE_ENOMEM, "out of memory for %lld centers", (long long)m->k);
+}
+
+/* Copies center i, padded to ld, and checks its length: the repair relies on scores within
+ * -1..1. */
+static int copy_center(struct coke_model *m, const struct ck_tensor *t, int64_t i)
+{
+    float *c = m->center + i * m->ld;
+    double square = 0;
+    memcpy(c, (const char *)t->data + (size_t)i * (size_t)m->dim * sizeof *c,
+           (size_t)m->dim * sizeof *c);
+    for (int j = 0; j < m->dim; j++)
+        square += (double)c[j] * (double)c[j];
+    if (square < 1.001)
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "center %lld has length %g; centers are unit vectors",
+                   (long long)i, sqrt(square));
+}
+
+static int copy_centers(struct coke_model *m, const struct ck_state *s)
+{
+    const struct ck_tensor *t = ck_state_find(s, "centers");
+    if (!t || t->ndim != 2 || t->shape[0] < 1 || t->shape[1] < 1 || t->shape[1] > 65536 ||
+        t->dtype != CK_F32)
+        return ck_fail(COKE_EFORMAT, "tensor 'centers' is missing or not F32 [k][dim]");
+    m->k = t->shape[0];
+    m->dim = (int32_t)t->shape[1];
+    m->ld = ck_padded(m->dim);
+    m->center = ck_calloc_array((size_t)m->k, (size_t)m->ld * sizeof *m->center);
+    if (!m->center)
+        return fail_memory(m);
+    for (int64_t i = 0; i < m->k; i++)
+        CK_RETURN_IF(copy_center(m, t, i));
+    return COKE_OK;
+}
+
+static int copy_bounds(struct coke_model *m, const struct ck_state *s)
+{
+    int has_max = ck_state_find(s, "max_sizes") != NULL;
+    m->price = ck_calloc_array((size_t)m->k, sizeof *m->price);
+    m->min_size = ck_calloc_array((size_t)m->k, sizeof *m->min_size);
+    m->max_size = has_max ? ck_calloc_array((size_t)m->k, sizeof *m->max_size) : NULL;
+    if (!m->price || !m->min_size || (has_max && !m->max_size))
+        return fail_memory(m);
+    CK_RETURN_IF(ck_state_copy(s, "duals", CK_F32, 1, &m->k, m->price));
+    CK_RETURN_IF(ck_state_copy(s, "min_sizes", CK_I64, 1, &m->k, m->min_size));
+    CK_RETURN_IF(ck_state_meta_number(s, "n", &m->n));
+    if (has_max)
+        CK_RETURN_IF(ck_state_copy(s, "max_sizes", CK_I64, 1, &m->k, m->max_size));
+    return COKE_OK;
+}
+
+/* Prices and bounds come from a file: reject what no clustering can have written. */
+static int check_bounds(const struct coke_model *m)
+{
+    double low = 0, high = 0;
+    for (int64_t i = 0; i < m->k; i++)
+        if (!isfinite(m->price[i]) || m->min_size[i] < 0 ||
+            (m->max_size && m->max_size[i] < m->min_size[i]))
+            return ck_fail(COKE_EFORMAT, "cluster %lld: dual %g, sizes from %lld", (long long)i,
+                           (double)m->price[i], (long long)m->min_size[i]);
+    if (!(m->n >= 1))
+        return ck_fail(COKE_EFORMAT, "metadata 'n' is %g", m->n);
+    for (int64_t i = 0; i < m->k; i++) {
+        low += (double)m->min_size[i];
+        high += m->max_size ? (double)m->max_size[i] : m->n;
+    }
+    if (low > m->n || high < m->n)
+        return ck_fail(COKE_EFORMAT, "sizes of %g to %g are infeasible for %g rows", low, high,
+                       m->n);
+    return COKE_OK;
+}
+
+int ck_model_from_state(struct coke_model **out, const struct ck_state *s)
+{
+    int rc = COKE_OK;
+    struct coke_model *m = ck_calloc_array(1, sizeof *m);
+    *out = NULL;
+    if (!m)
+        return COKE_ENOMEM;
+    CK_TRY(check_format(s));
+    CK_TRY(copy_centers(m, s));
+    CK_TRY(copy_bounds(m, s));
+    CK_TRY(check_bounds(m));
+    *out = m;
+    m = NULL;
+done:
+    ck_model_free(m);
+    return rc;
+}
+
+void ck_model_free(struct coke_model *m)
+{
+    if (!m)
+        return;
+    ck_free(m->center);
+    ck_free(m->price);
+    ck_free(m->min_size);
+    ck_free(m->max_size);
+    ck_free(m);
+}
+
+/* ---- labels ---- */
+
+/* Sorts r->size, which is scratch of the caller. */
+static void summarise(const struct coke_model *m, const struct ck_repair *r, int64_t skipped,
+                      struct coke_head_summary *s)
+{
+    *s = (struct coke_head_summary){.n = r->total,
+                                    .k = m->k,
+                                    .dim = m->dim,
+                                    .skipped = skipped,
+                                    .objective = r->nearest / r->weight,
+                                    .labels_objective = r->primal / r->weight,
+                                    .below_before_repair = r->below,
+                                    .above_before_repair = r->above,
+                                    .missing_before_repair = r->missing,
+                                    .repaired = r->exact,
+                                    .moved = r->moved,
+                                    .primal = r->primal,
+                                    .dual = r->dual,
+                                    .gap = r->dual - r->primal,
+                                    .repair_bytes = r->bytes,
+                                    .reads = r->scans};
+    s->bound_min = s->bound_max = r->min_size[0];
+    for (int64_t i = 1; i < m->k; i++) {
+        s->bound_min = r->min_size[i] < s->bound_min ? r->min_size[i] : s->bound_min;
+        s->bound_max = r->min_size[i] > s->bound_max ? r->min_size[i] : s->bound_max;
+    }
+    struct ck_spread size = ck_spread_sort(r->size, m->k);
+    s->size_min = size.min;
+    s->size_median = size.median;
+    s->size_max = size.max;
+}
+
+/* The model's bounds for n rows: the same fractions, rounded so that they stay feasible. 1e-12
+ * keeps floor and ceil from turning an exact integer into its neighbour. */
+static void scale_bounds(const struct coke_model *m, int64_t n, int64_t *min_size,
+                         int64_t *max_size)
+{
+    for (int64_t i = 0; i < m->k; i++) {
+        min_size[i] = (int64_t)floor((double)m->min_size[i] * (double)n / m->n * (1 + 1e-12));
+        if (max_size)
+            max_size[i] =
+                (int64_t)ceil((double)m->max_size[i] * (double)n / m->n * (1 - 1e-12));
+    }
+}
+
+static int check_job(const struct coke_model *m, const struct coke_assign_job *job)
+{
+    const struct coke_rows *rows = job->rows;
+    if (job->bad != COKE_BAD_ERROR && job->bad != COKE_BAD_SKIP)
+        return ck_fail(COKE_EUSAGE, "bad: rows are errors or skipped, not replaced (%d)",
+                       (int)job->bad);
+    if (rows->dim != m->dim)
+        return ck_fail(COKE_EUSAGE, "%s has %d columns, the model %d", rows->name, rows->dim,
+                       m->dim);
+    if (rows->one_pass)
+        return ck_fail(COKE_EUSAGE,
+                       "%s: labelling reads rows in any order; open it without one_pass",
+                       rows->name);
+    return COKE_OK;
+}
+
+/* The arrays of one run, all [k]. */
+struct bounds {
+    int64_t *min_size, *max_size, *size;
+    float *price;
+};
+
+/* Without constraints all bounds and prices stay 0, and every row gets its nearest center. */
+static int bounds_init(struct bounds *b, const struct coke_model *m, int constrained, int64_t n)
+{
+    size_t k = (size_t)m->k;
+    int has_max = constrained && m->max_size;
+    b->price = ck_calloc_array(k, sizeof *b->price);
+    b->size = ck_calloc_array(k, sizeof *b->size);
+    b->min_size = ck_calloc_array(k, sizeof *b->min_size);
+    b->max_size = has_max ? ck_calloc_array(k, sizeof *b->max_size) : NULL;
+    if (!b->price || !b->size || !b->min_size || (has_max && !b->max_size))
+        return ck_fail(COKE_ENOMEM, "out of memory for %lld clusters", (long long)m->k);
+    if (!constrained)
+        return COKE_OK;
+    scale_bounds(m, n, b->min_size, b->max_size);
+    memcpy(b->price, m->price, k * sizeof *b->price);
+    return COKE_OK;
+}
+
+static void bounds_release(struct bounds *b)
+{
+    ck_free(b->price);
+    ck_free(b->size);
+    ck_free(b->min_size);
+    ck_free(b->max_size);
+}
+
+int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
+                    struct coke_head_summary *summary)
+{
+    struct ck_scan scan = {0};
+    struct ck_labels store = {0};
+    struct bounds b = {0};
+    struct ck_assigner *a = NULL;
+    int64_t n = job->rows->n;
+    int rc = COKE_OK;
+    CK_TRY(check_job(m, job));
+    CK_TRY(ck_scan_init(&scan, job->rows, ck_kernels(), NULL, job->bad == COKE_BAD_SKIP));
+    CK_TRY(bounds_init(&b, m, job->constrained, n - scan.nbad));
+    CK_TRY(ck_labels_init(&store, n, m->k));
+    CK_TRY(ck_assigner_new(&a, ck_kernels(), m->center, m->k, m->ld));
+    struct ck_repair r = {.scan = &scan,
+                          .assigner = a,
+                          .k = m->k,
+                          .min_size = b.min_size,
+                          .max_size = b.max_size,
+                          .exact = job->constrained,
+                          .sample = 1,
+                          .callbacks = job->callbacks,
+                          .price = b.price,
+                          .labels = &store,
+                          .scores = job->scores,
+                          .size = b.size};
+    for (int64_t i = 0; job->scores && i < n; i++)
+        job->scores[i] = NAN; /* remains for skipped rows */
+    CK_TRY(ck_repair_run(&r));
+    for (int64_t i = 0; i < n; i++)
+        job->labels[i] = ck_labels_get(&store, i);
+    if (summary)
+        summarise(m, &r, scan.nbad, summary);
+done:
+    ck_assigner_free(a);
+    ck_labels_release(&store);
+    ck_scan_release(&scan);
+    bounds_release(&b);
+    return rc;
+}

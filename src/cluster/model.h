@@ -1,0 +1,29 @@
+/* model.h - a finished clustering that labels new rows: centers, prices and bounds. Immutable
+ * once loaded, so that several threads may use one model. */
+#ifndef CK_MODEL_H
+#define CK_MODEL_H
+
+#include "coke/types.h"
+#include "core/state.h"
+
+struct coke_model {
+    int64_t k;
+    int32_t dim;
+    int ld;
+    double n;                     /* rows of the clustering; bounds refer to it */
+    float *center;                /* [k][ld] */
+    float *price;                 /* [k] */
+    int64_t *min_size, *max_size; /* [k]; max_size NULL = none */
+};
+
+/* Copies what it needs from the state. COKE_EFORMAT if the state is not a k-means model or is
+ * inconsistent. Free with ck_model_free. */
+int ck_model_from_state(struct coke_model **out, const struct ck_state *s);
+void ck_model_free(struct coke_model *m);
+
+/* Labels all rows of the job, on all threads; summary may be NULL. job->constrained: as the
+ * optimum within the scaled bounds, else by the nearest center. */
+int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
+                    struct coke_head_summary *summary);
+
+#endif

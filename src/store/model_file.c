@@ -1,0 +1,74 @@
+/* model_file.c - clusterings and models from and to safetensors files. */
+#include "store/model_file.h"
+#include "cluster/kmeans.h"
+#include "cluster/model.h"
+#include "core/error.h"
+#include "core/state.h"
+#include "io/safetensors.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH = 4096 };
+
+/* If *path is a folder, makes it point to the model inside, whose path is written to `inside`.
+ * A folder of several clusterings is ambiguous. */
+static int find_model(const char **path, char inside[PATH])
+{
+    struct stat st;
+    if (stat(*path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return COKE_OK;
+    if (snprintf(inside, PATH, "%s/model.safetensors", *path) >= PATH)
+        return ck_fail(COKE_EUSAGE, "%s: the name is too long", *path);
+    if (access(inside, F_OK))
+        return ck_fail(COKE_EIO,
+                       "%s: no model.safetensors in it; if it holds several, name one "
+                       "(model-h0-k10.safetensors)",
+                       *path);
+    *path = inside;
+    return COKE_OK;
+}
+
+/* The model copies what it needs, so the file is closed before this returns. */
+int ck_model_load(struct coke_model **out, const char *path)
+{
+    char inside[PATH];
+    struct ck_state s = {0};
+    *out = NULL;
+    CK_RETURN_IF(find_model(&path, inside));
+    int rc = ck_safetensors_read(path, &s);
+    if (!rc) {
+        rc = ck_model_from_state(out, &s);
+        if (rc)
+            ck_fail_prefix(rc, "%s: ", path);
+    }
+    ck_state_release(&s);
+    return rc;
+}
+
+/* The state borrows the tensors from km: nothing is copied, whatever the size. */
+int ck_kmeans_save(const struct coke_kmeans *km, const char *path, int force)
+{
+    struct ck_state s = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_kmeans_state(km, &s));
+    CK_TRY(ck_safetensors_write(path, &s, force));
+done:
+    ck_state_release(&s);
+    return rc;
+}
+
+int ck_kmeans_load(struct coke_kmeans **out, const char *path)
+{
+    struct ck_state s = {0};
+    *out = NULL;
+    int rc = ck_safetensors_read(path, &s);
+    if (!rc) {
+        rc = ck_kmeans_restore(out, &s);
+        if (rc)
+            ck_fail_prefix(rc, "%s: ", path);
+    }
+    ck_state_release(&s);
+    return rc;
+}

@@ -1,0 +1,330 @@
+"""campaign.py - disturbs coke in every way it promises to survive, for hours.
+
+usage: campaign.py COKE WORK [PART...] [--amount F] [--seed N] [--fault LIB] [--fuzz FOLDER]
+                   [--corpus FOLDER] [--build FOLDER]
+
+Parts: kills, faults, flips, ranks, fuzz, threads, misuse; all of them by default. Each prints
+one line. --amount 1 is the whole campaign, .01 one percent of it. Progress is kept in
+WORK/progress.json, so that the same command continues after an interruption; WORK/failures has
+what a failure left behind. docs/reliability.md describes the promises."""
+import argparse
+import glob
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from jobs import JOBS, Bench
+
+KILLS, RANKS, FUZZ_SECONDS, FLIPS = 1000, 100, 7200, 2000
+KINDS = ("read", "write", "fsync", "rename", "mmap", "alloc", "open")
+
+
+class Part:
+    """Counts of one part, saved as it goes."""
+
+    def __init__(self, campaign, name):
+        self.all, self.name = campaign, name
+        self.count = campaign.progress.setdefault(name, {"done": 0, "failed": 0, "seconds": 0})
+        self.begun = time.time()
+
+    def add(self, failure=None, done=1):
+        self.count["done"] += done
+        if failure:
+            self.count["failed"] += 1
+            self.all.keep(self.name, failure)
+        self.count["seconds"] += time.time() - self.begun
+        self.begun = time.time()
+        self.all.save()
+
+    def end(self, what):
+        print("%s: %d %s, %d failed, %.0f s" % (self.name, self.count["done"], what,
+                                                self.count["failed"], self.count["seconds"]),
+              flush=True)
+        return self.count["failed"] == 0
+
+
+class Campaign:
+    def __init__(self, args):
+        self.args, self.work = args, os.path.abspath(args.work)
+        self.path = self.work + "/progress.json"
+        os.makedirs(self.work, exist_ok=True)
+        self.progress = {}
+        if os.path.exists(self.path):
+            with open(self.path) as f:
+                self.progress = json.load(f)
+        self.bench = Bench(args.coke, self.work + "/bench")
+
+    def save(self):
+        with open(self.path + ".new", "w") as f:
+            json.dump(self.progress, f, indent=1)
+        os.rename(self.path + ".new", self.path)
+
+    def keep(self, part, text):
+        """What failed, with the files that it left."""
+        folder = "%s/failures/%s-%d" % (self.work, part, self.progress[part]["failed"])
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        if os.path.isdir(self.bench.work + "/out"):
+            shutil.copytree(self.bench.work + "/out", folder + "/out", symlinks=True)
+        with open(folder + "/what.txt", "w") as f:
+            f.write(text + "\n")
+        print("%s: %s (%s)" % (part, text, folder), file=sys.stderr, flush=True)
+
+    def amount(self, n):
+        return max(1, int(n * self.args.amount))
+
+    def rng(self, *key):
+        return random.Random("%d %s" % (self.args.seed, key))
+
+    # ---- kills ----
+
+    def kills(self):
+        part = Part(self, "kills")
+        while part.count["done"] < self.amount(KILLS):
+            n = part.count["done"]
+            part.add(self.kill_once(sorted(JOBS)[n % len(JOBS)], self.rng("kill", n)))
+        return part.end("SIGKILLs")
+
+    def kill_once(self, name, rng):
+        b = self.bench
+        b.expect(name)
+        out, times = b.fresh(name), rng.randint(1, 4) if name == "train" else 1
+        for _ in range(times):
+            p = b.start(name, out)
+            time.sleep(b.seconds[name] * rng.uniform(0, 1.1))
+            p.send_signal(signal.SIGKILL)
+            p.wait()
+            wrong = b.wrong_files(name, out)
+            if wrong:
+                return "%s: neither whole nor absent after SIGKILL: %s" % (name, wrong)
+        # A training continues; other commands replace what they had completed.
+        code, text = b.run(name, out, () if name == "train" else ("--force",))
+        if code:
+            return "%s: exit code %d after SIGKILL: %s" % (name, code, text)
+        differs = b.differs(name, out)
+        return "%s: other outputs after SIGKILL: %s" % (name, differs) if differs else None
+
+    # ---- failing calls ----
+
+    def faults(self):
+        part = Part(self, "faults")
+        state = part.count.setdefault("next", {})
+        for name in sorted(JOBS):
+            counts = self.count_calls(name)
+            for kind in KINDS:
+                key, calls = name + " " + kind, self.choose_calls(name, kind, counts[kind])
+                while state.get(key, 0) < len(calls):
+                    failure = self.fault_once(name, kind, calls[state.get(key, 0)])
+                    state[key] = state.get(key, 0) + 1
+                    part.add(failure)
+        return part.end("failing calls")
+
+    def choose_calls(self, name, kind, count):
+        """Which calls fail: all of them, or a sample with a few of every kind."""
+        n = min(count, max(3, self.amount(count)))
+        return sorted(self.rng(name, kind).sample(range(1, count + 1), n))
+
+    def count_calls(self, name):
+        counts = self.work + "/counts"
+        self.bench.expect(name)
+        out = self.bench.fresh(name)
+        code, text = self.bench.run(name, out, env={"LD_PRELOAD": self.args.fault,
+                                                    "COKE_FAULT_COUNTS": counts})
+        assert code == 0, (name, text)
+        with open(counts, "rb") as f:
+            return dict(zip(KINDS, struct.unpack("%dq" % len(KINDS), f.read())))
+
+    def fault_once(self, name, kind, n):
+        b, what = self.bench, "%s, %s call %d fails" % (name, kind, n)
+        out = b.fresh(name)
+        try:
+            code, text = b.run(name, out, env={"LD_PRELOAD": self.args.fault,
+                                               "COKE_FAULT": "%s:%d" % (kind, n)}, timeout=120)
+        except subprocess.TimeoutExpired:
+            return what + ": hangs"
+        if code < 0 or code > 7 and code != 75:
+            return "%s: exit code %d: %s" % (what, code, text[-300:])
+        if code == 0:
+            differs = b.differs(name, out)
+            return "%s: succeeds with other outputs: %s" % (what, differs) if differs else None
+        if not text.strip():
+            return what + ": exit code %d without a message" % code
+        wrong = b.wrong_files(name, out)
+        return "%s: neither whole nor absent: %s" % (what, wrong) if wrong else None
+
+    # ---- flipped bits ----
+
+    def flips(self):
+        part = Part(self, "flips")
+        files = self.flip_files()
+        while part.count["done"] < self.amount(FLIPS):
+            n = part.count["done"]
+            part.add(self.flip_once(files[n % len(files)], self.rng("flip", n)))
+        return part.end("flipped bits")
+
+    def flip_files(self):
+        """(file below the inputs, the job that reads it): all files that carry a checksum."""
+        self.bench.stop_training()
+        files = [("c/model.safetensors", "assign"), ("run/final.safetensors", "embed"),
+                 ("run/final.safetensors", "export-pth"), ("e.pth", "import")]
+        half = sorted(os.listdir(self.bench.inputs + "/half"))
+        return files + [("half/" + n, "train") for n in half if n.endswith(".safetensors")] * 2
+
+    def flip_once(self, target, rng):
+        path, job = target
+        b = self.bench
+        b.expect(job)
+        out = b.fresh(job)
+        if job == "train":  # which continues from the damaged file
+            shutil.copytree(b.inputs + "/half", out + "/run")
+            return self.read_flipped(out + "/run" + path[4:], job, out, rng)
+        saved = b.work + "/saved"
+        shutil.copyfile(b.inputs + "/" + path, saved)
+        try:
+            return self.read_flipped(b.inputs + "/" + path, job, out, rng)
+        finally:
+            shutil.copyfile(saved, b.inputs + "/" + path)
+
+    def read_flipped(self, path, job, out, rng):
+        b = self.bench
+        with open(path, "rb") as f:
+            data = bytearray(f.read())
+        # Headers are a small part of a file, and most of what can go wrong.
+        end = min(len(data), 8192) if rng.random() < 0.5 else len(data)
+        bit = rng.randrange(8 * end)
+        data[bit // 8] ^= 1 << bit % 8
+        with open(path, "wb") as f:
+            f.write(data)
+        what = "%s, bit %d flipped, read by %s" % (os.path.basename(path), bit, job)
+        code, text = b.run(job, out)
+        if code < 0 or code > 7:
+            return "%s: exit code %d" % (what, code)
+        if code == 0 and b.differs(job, out):
+            return "%s: accepted, with other outputs: %s" % (what, b.differs(job, out))
+        return None
+
+    # ---- lost processes ----
+
+    def ranks(self):
+        part = Part(self, "ranks")
+        if not shutil.which("mpirun"):
+            print("ranks: no mpirun")
+            return True
+        while part.count["done"] < self.amount(RANKS):
+            n = part.count["done"]
+            part.add(self.lose_rank(("train", "cluster")[n % 2], self.rng("rank", n)))
+        return part.end("lost processes")
+
+    def lose_rank(self, name, rng):
+        b, out = self.bench, self.bench.fresh(name)
+        env = dict(b.env, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   COKE_LOST_SECONDS="5")
+        prefix = ["mpirun", "--oversubscribe", "--enable-recovery", "-n", "3"]
+        p = subprocess.Popen(prefix + b.command(name, out), env=env, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+        time.sleep(rng.uniform(0.3, 3))
+        mine = self.ranks_of(p.pid)
+        if mine:
+            os.kill(rng.choice(mine), signal.SIGKILL)
+        try:
+            p.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            for pid in self.ranks_of(p.pid):
+                os.kill(pid, signal.SIGKILL)
+            p.kill()
+            p.communicate()
+            return name + ": survivors of a lost process did not end within 60 s"
+        wrong = [w for w in b.wrong_files(name, out) if name != "train"]
+        return "%s: neither whole nor absent: %s" % (name, wrong) if wrong else None
+
+    @staticmethod
+    def ranks_of(launcher):
+        found = subprocess.run(["pgrep", "-P", str(launcher), "-x", "coke"],
+                               stdout=subprocess.PIPE).stdout.split()
+        return [int(pid) for pid in found]
+
+    # ---- fuzzing ----
+
+    def fuzz(self):
+        part = Part(self, "fuzz")
+        state = part.count.setdefault("targets", {})
+        seconds = self.amount(FUZZ_SECONDS)
+        for program in sorted(glob.glob((self.args.fuzz or "") + "/fuzz_*")):
+            name = os.path.basename(program)[5:]
+            if not os.access(program, os.X_OK) or state.get(name):
+                continue
+            part.add(self.fuzz_one(program, name, seconds))
+            state[name] = 1
+            self.save()
+        return part.end("parsers fuzzed for %d s each" % seconds)
+
+    def fuzz_one(self, program, name, seconds):
+        grown, small = ("%s/corpus/%s%s" % (self.work, name, end) for end in ("", ".small"))
+        kept = "%s/%s.tar.gz" % (self.args.corpus, name)
+        if not os.path.isdir(grown):
+            os.makedirs(grown)
+            if os.path.exists(kept):
+                subprocess.run(["tar", "-C", grown, "-xzf", kept], check=True)
+        words = self.args.corpus + "/../dict/" + name + ".dict"
+        p = subprocess.run([program, grown, "-max_total_time=%d" % seconds, "-timeout=10",
+                            "-rss_limit_mb=2048", "-max_len=65536",
+                            "-artifact_prefix=%s/" % self.work]
+                           + (["-dict=" + words] if os.path.exists(words) else []),
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if p.returncode:
+            return "%s: %s" % (name, p.stdout.decode(errors="replace")[-1000:])
+        # The smallest inputs that cover the same code: for tests/fuzz/corpus.
+        shutil.rmtree(small, ignore_errors=True)
+        os.makedirs(small)
+        subprocess.run([program, "-merge=1", "-max_len=4096", small, grown], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run("tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C '%s' "
+                       "-cf - . | gzip -n9 > '%s.tar.gz'" % (small, grown), shell=True,
+                       check=True)
+        return None
+
+    # ---- programs of the build ----
+
+    def threads(self):
+        return self.run_tests("threads", "^tree/threads$")
+
+    def misuse(self):
+        return self.run_tests("misuse", "^api/(misuse|null|failures)$")
+
+    def run_tests(self, name, pattern):
+        part = Part(self, name)
+        p = subprocess.run(["ctest", "--test-dir", self.args.build, "-C", "long", "-R", pattern,
+                            "--no-tests=error", "--output-on-failure"], stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT)
+        part.add(p.stdout.decode(errors="replace")[-2000:] if p.returncode else None)
+        return part.end("runs of the test")
+
+
+PARTS = ("kills", "faults", "flips", "ranks", "fuzz", "threads", "misuse")
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    p = argparse.ArgumentParser()
+    p.add_argument("coke")
+    p.add_argument("work")
+    p.add_argument("part", nargs="*", default=PARTS)
+    p.add_argument("--amount", type=float, default=1)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--fault", type=os.path.abspath)
+    p.add_argument("--fuzz")
+    p.add_argument("--corpus", default=here + "/../fuzz/corpus")
+    p.add_argument("--build", default="build")
+    campaign = Campaign(p.parse_args())
+    good = [getattr(campaign, part)() for part in campaign.args.part]
+    sys.exit(0 if all(good) else 1)
+
+
+main()

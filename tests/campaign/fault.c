@@ -1,0 +1,211 @@
+/* fault.c - makes the n-th system call or allocation of libcoke fail, for the campaign.
+ *
+ * Loaded with LD_PRELOAD. COKE_FAULT=write:17 makes the 17th write of the process fail; `count`
+ * makes none fail. COKE_FAULT_COUNTS names a file that holds the counts, one 64-bit integer per
+ * kind in the order below. Only calls from libcoke and the program count: the C library, OpenMP and
+ * oneDNN are not under test. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum kind { READ, WRITE, FSYNC, RENAME, MMAP, ALLOC, OPEN, KINDS };
+static const char *const names[KINDS] = {"read", "write", "fsync", "rename",
+                                         "mmap", "alloc", "open"};
+static const int errors[KINDS] = {EIO, ENOSPC, EIO, EIO, ENOMEM, ENOMEM, EMFILE};
+
+static atomic_long own_calls[KINDS];
+static atomic_long *calls = own_calls; /* or in the file of counts */
+static enum kind failing = KINDS;
+static long failing_call;
+
+/* Addresses of libcoke and of the program itself. */
+static struct {
+    uintptr_t from, to;
+} own[64];
+static int nown;
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const char *base = strrchr(info->dlpi_name, '/');
+    (void)size, (void)arg;
+    if (info->dlpi_name[0] && strncmp(base ? base + 1 : info->dlpi_name, "libcoke", 7) != 0)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum && nown < 64; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD)
+            continue;
+        own[nown].from = (uintptr_t)(info->dlpi_addr + p->p_vaddr);
+        own[nown++].to = (uintptr_t)(info->dlpi_addr + p->p_vaddr + p->p_memsz);
+    }
+    return 0;
+}
+
+/* A mapped file needs no orderly end of the process. */
+static void map_counts(const char *path)
+{
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC, 0666) : -1;
+    if (fd < 0 || ftruncate(fd, sizeof own_calls))
+        return;
+    void *p = mmap(NULL, sizeof own_calls, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p != MAP_FAILED)
+        calls = p;
+    close(fd);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *what = getenv("COKE_FAULT");
+    for (int k = 0; what && k < KINDS; k++) {
+        size_t n = strlen(names[k]);
+        if (strncmp(what, names[k], n) == 0 && what[n] == ':') {
+            failing = (enum kind)k;
+            failing_call = atol(what + n + 1);
+        }
+    }
+    map_counts(getenv("COKE_FAULT_COUNTS"));
+    dl_iterate_phdr(add_object, NULL);
+}
+
+static int fails(enum kind k, void *caller)
+{
+    uintptr_t at = (uintptr_t)caller;
+    for (int i = 0; i < nown; i++)
+        if (at >= own[i].from && at < own[i].to) {
+            if (atomic_fetch_add(&calls[k], 1) + 1 != failing_call || k != failing)
+                return 0;
+            errno = errors[k];
+            return 1;
+        }
+    return 0;
+}
+
+#define CALLER __builtin_return_address(0)
+/* Declares next_, the definition that this one hides. */
+#define NEXT(name)                                                                             \
+    static __typeof__(&name) next_;                                                            \
+    if (!next_)                                                                                \
+    *(void **)&next_ = dlsym(RTLD_NEXT, #name)
+
+ssize_t read(int fd, void *to, size_t n)
+{
+    NEXT(read);
+    return fails(READ, CALLER) ? -1 : next_(fd, to, n);
+}
+
+ssize_t pread(int fd, void *to, size_t n, off_t at)
+{
+    NEXT(pread);
+    return fails(READ, CALLER) ? -1 : next_(fd, to, n, at);
+}
+
+ssize_t write(int fd, const void *from, size_t n)
+{
+    NEXT(write);
+    return fd > 2 && fails(WRITE, CALLER) ? -1 : next_(fd, from, n);
+}
+
+ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
+{
+    NEXT(pwrite);
+    return fails(WRITE, CALLER) ? -1 : next_(fd, from, n, at);
+}
+
+int fsync(int fd)
+{
+    NEXT(fsync);
+    return fails(FSYNC, CALLER) ? -1 : next_(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    NEXT(rename);
+    return fails(RENAME, CALLER) ? -1 : next_(from, to);
+}
+
+int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
+{
+    NEXT(renameat2);
+    return fails(RENAME, CALLER) ? -1 : next_(a, from, b, to, flags);
+}
+
+int linkat(int a, const char *from, int b, const char *to, int flags)
+{
+    NEXT(linkat);
+    return fails(RENAME, CALLER) ? -1 : next_(a, from, b, to, flags);
+}
+
+void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    NEXT(mmap);
+    return fails(MMAP, CALLER) ? MAP_FAILED : next_(at, n, protection, flags, fd, offset);
+}
+
+int open(const char *path, int flags, ...)
+{
+    NEXT(open);
+    va_list args;
+    va_start(args, flags);
+    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;
+    va_end(args);
+    return fails(OPEN, CALLER) ? -1 : next_(path, flags, mode);
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+    NEXT(openat);
+    va_list args;
+    va_start(args, flags);
+    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;
+    va_end(args);
+    return fails(OPEN, CALLER) ? -1 : next_(dir, path, flags, mode);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    NEXT(fopen);
+    return fails(OPEN, CALLER) ? NULL : next_(path, mode);
+}
+
+/* glibc's own entry points: dlsym allocates, so the next definition must be known beforehand. */
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t alignment, size_t n);
+
+void *malloc(size_t n)
+{
+    return fails(ALLOC, CALLER) ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails(ALLOC, CALLER) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+    return fails(ALLOC, CALLER) ? NULL : __libc_realloc(p, n);
+}
+
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    return fails(ALLOC, CALLER) ? NULL : __libc_memalign(alignment, n);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t n)
+{
+    *out = fails(ALLOC, CALLER) ? NULL : __libc_memalign(alignment, n);
+    return *out ? 0 : ENOMEM;
+}
