@@ -17,8 +17,9 @@ import time
 COKE, MPIEXEC = sys.argv[1], os.environ["MPIEXEC"]
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 DATA = "synthetic:n=34,size=16"
-TRAIN = ["--arch", "resnet18", "--stem", "cifar", "--width", "0.0625", "--dim", "16", "--recipe",
-         "single", "--no-predictor", "--beta", "0", "--size", "16", "--batch", "16", "-k", "5,10",
+# Views of 48 pixels make a step take longer than a signal needs to arrive.
+TRAIN = ["--arch", "resnet18", "--stem", "cifar", "--width", "0.125", "--dim", "16", "--recipe",
+         "single", "--no-predictor", "--beta", "0", "--size", "48", "--batch", "16", "-k", "5,10",
          "--epochs", "3", "--warmup", "1", "--optimizer", "sgd", "--rate", "0.05", "--save-steps",
          "1", "--monitor", "0", "--threads", "1"]
 SAME = ["final.safetensors", "metrics.jsonl", "config.json", "labels-h0-k5.npy",
@@ -52,12 +53,13 @@ def compare(a, b):
 
 def wait_for(run, steps):
     """Until so many steps are saved."""
-    for _ in range(600):
+    until = time.time() + 30
+    while time.time() < until:
         names = os.listdir(run) if os.path.isdir(run) else []
         saved = [n for n in names if n.startswith("checkpoint-") and n.endswith(".safetensors")]
         if any(int(n[11:17]) * 3 + int(n[18:26]) >= steps for n in saved):
             return
-        time.sleep(0.05)
+        time.sleep(0.002)
     raise AssertionError("no checkpoint in 30 seconds")
 
 
@@ -138,7 +140,7 @@ def check_other_number(tmp, whole):
 
 
 def check_shard(tmp):
-    """Process 1 finds the same list of images, but cannot read what is in one of the shards."""
+    """Process 1 finds the same list of images, but other bytes in one of the shards."""
     good, bad = tmp + "/good", tmp + "/worse"
     os.mkdir(good)
     subprocess.run([COKE, "data", "pack", DATA, "-o", good + "/s", "--format", "ppm",
@@ -147,14 +149,13 @@ def check_shard(tmp):
     with open(bad + "/s-000001.tar", "r+b") as f:
         content = f.read()
         f.seek(0)
-        f.write(content.replace(b"P6\n", b"??\n"))
+        f.write(content.replace(b"P6\n", b"P6\t"))
     words = [COKE, "train", "s-{000000..000004}.tar"] + TRAIN + ["-o", tmp + "/shards"]
     done = subprocess.run([MPIEXEC, "-n", "1", "-wdir", good] + words +
                           [":", "-n", "1", "-wdir", bad] + words,
                           capture_output=True, text=True, timeout=60)
-    assert done.returncode == 3, (done.returncode, done.stderr)
-    assert "coke: process 1: " in done.stderr and "s-000001.tar/" in done.stderr, done.stderr
-
+    assert done.returncode == 2, (done.returncode, done.stderr)
+    assert "coke: process 1: the content of s-000001.tar/" in done.stderr, done.stderr
 
 
 def check_words(tmp, code, words, count, *parts):
@@ -177,8 +178,8 @@ def check_bad_input(tmp):
     check_words(tmp, 4, "process 1: ", 1, good, other)
     check_words(tmp, 2, "batch: 2 images are too few for 3 processes", 1,
                 *[good + ["--batch", "2"]] * 3)
-    check_words(tmp, 2, "no data set", 1, ["train"], ["train"])
-    check_words(tmp, 2, "--tune is for one process", 1, *[good + ["--tune"]] * 2)
+    check_words(tmp, 2, "missing data set", 1, ["train"], ["train"])
+    check_words(tmp, 2, "--tune needs a single process", 1, *[good + ["--tune"]] * 2)
     done = subprocess.run([MPIEXEC, "-n", "1", COKE] + good + [":", "-n", "1", "env", "COKE_ISA=ref",
                                                                COKE] + good,
                           capture_output=True, text=True, timeout=60)
