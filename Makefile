@@ -71,7 +71,10 @@ bench:
 	build/bench_train
 	bench/micro/bench_scaling
 
-install: all
+# Neither tests nor benchmarks: only what is installed.
+install:
+	@$(CMAKE) -S . -B build $(call new,build) $(CMAKE_FLAGS) || { scripts/install-deps --list build; exit 1; }
+	@$(CMAKE) --build build -j $(JOBS) --target coke_product
 	DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(prefix)
 
 clean:

@@ -161,8 +161,8 @@ static int print_json(const struct work *w)
 /* reads counts the final scan and the repair too, samples as fractions. */
 static void print_epochs(const struct coke_head_summary *s)
 {
-    printf("%-12s%lld%s; the data was read %.4g times\n", "epochs", (long long)s->epochs,
-           s->converged ? ", converged" : "", s->reads);
+    printf("%-12s%lld%s; the data was read %.4g time%s\n", "epochs", (long long)s->epochs,
+           s->converged ? ", converged" : "", s->reads, s->reads > 1 ? "s" : "");
 }
 
 /* Rows and speed once, the rest per head. */

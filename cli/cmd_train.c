@@ -5,13 +5,12 @@
  * code 75, which tells schedulers to start the same command again. */
 #include "args.h"
 #include "emit.h"
+#include "outputs.h"
 #include "progress.h"
 #include "talk.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct arg args[] = {
@@ -177,21 +176,12 @@ static int train_trial(struct coke_dataset *d, struct args *a, int64_t t, struct
     return rc;
 }
 
-/* The run folder, or the parent of the trials; existing is fine. */
-static int make_folder(struct args *a)
-{
-    const char *path = args_text(a, "output");
-    if (mkdir(path, 0755) != 0 && errno != EEXIST)
-        return talk_fail(COKE_EIO, "%s: %s", path, strerror(errno));
-    return COKE_OK;
-}
-
 /* Stops at the first failure; j then is closed by the caller, so that the JSON is complete. */
 static int train_trials(struct coke_dataset *d, struct args *a, struct coke_json *j)
 {
     struct figure figure[FIGURES] = {{.name = "loss"}, {.name = "knn20"}, {.name = "knn200"},
                                      {.name = "acc"},  {.name = "nmi"},   {.name = "ari"}};
-    int rc = make_folder(a);
+    int rc = outputs_make_dir(args_text(a, "output"));
     coke_json_begin_object(j, NULL);
     coke_json_begin_array(j, "trials");
     for (int64_t t = 0; t < args_number(a, "trials") && !rc; t++) {
@@ -250,7 +240,7 @@ static int use_tuning(struct args *a)
         return talk_fail(COKE_EUSAGE,
                          "--tune needs a single process: %d would choose differently",
                          coke_group_size());
-    int rc = make_folder(a);
+    int rc = outputs_make_dir(args_text(a, "output"));
     if (rc)
         return rc;
     rc = coke_tune(path);

@@ -16,8 +16,12 @@ static void emit_sizes(struct coke_json *j, const struct coke_head_summary *s)
     coke_json_put_int(j, "min", s->size_min);
     coke_json_put_int(j, "median", s->size_median);
     coke_json_put_int(j, "max", s->size_max);
-    coke_json_put_int(j, "bound_min", s->bound_min);
-    coke_json_put_int(j, "bound_max", s->bound_max);
+    coke_json_put_int(j, "lower_bound_min", s->lower_bound_min);
+    coke_json_put_int(j, "lower_bound_max", s->lower_bound_max);
+    if (s->upper_bound_max >= 0) {
+        coke_json_put_int(j, "upper_bound_min", s->upper_bound_min);
+        coke_json_put_int(j, "upper_bound_max", s->upper_bound_max);
+    }
     coke_json_put_int(j, "below_before_repair", s->below_before_repair);
     coke_json_put_int(j, "above_before_repair", s->above_before_repair);
     coke_json_put_int(j, "missing_before_repair", s->missing_before_repair);
@@ -35,6 +39,8 @@ void emit_head(struct coke_json *j, const struct coke_head_summary *s)
     coke_json_put_real(j, "objective", s->objective);
     coke_json_put_real(j, "labels_objective", s->labels_objective);
     emit_sizes(j, s);
+    if (s->not_nearest >= 0)
+        coke_json_put_int(j, "not_nearest", s->not_nearest);
     coke_json_put_flag(j, "repaired", s->repaired);
     if (!s->repaired)
         return;
@@ -42,35 +48,39 @@ void emit_head(struct coke_json *j, const struct coke_head_summary *s)
     coke_json_put_real(j, "primal", s->primal);
     coke_json_put_real(j, "dual", s->dual);
     coke_json_put_real(j, "gap", s->gap);
-    coke_json_put_int(j, "moved", s->moved);
     coke_json_put_int(j, "bytes", s->repair_bytes);
     coke_json_end(j);
 }
 
 /* ---- text ---- */
 
-/* Lower bounds only; one number if all clusters have the same. */
-static void print_bound(FILE *to, const struct coke_head_summary *s)
+/* "; at least 5" or "; at least 5 to 9": one number if all clusters have the same bound. */
+static void print_bound(FILE *to, const char *words, int64_t min, int64_t max)
 {
-    if (s->bound_max == 0)
-        return;
-    fprintf(to, "; bound %lld", (long long)s->bound_min);
-    if (s->bound_max != s->bound_min)
-        fprintf(to, " to %lld", (long long)s->bound_max);
+    fprintf(to, "%s %lld", words, (long long)min);
+    if (max != min)
+        fprintf(to, " to %lld", (long long)max);
+}
+
+static void print_bounds(FILE *to, const struct coke_head_summary *s)
+{
+    if (s->lower_bound_max > 0)
+        print_bound(to, "; lower bound", s->lower_bound_min, s->lower_bound_max);
+    if (s->upper_bound_max >= 0)
+        print_bound(to, "; upper bound", s->upper_bound_min, s->upper_bound_max);
 }
 
 /* Violations that the repair removed, or that remain without one. */
 static void print_violations(FILE *to, const struct coke_head_summary *s)
 {
-    if (s->bound_max == 0 && !s->above_before_repair)
+    if (s->lower_bound_max == 0 && !s->above_before_repair)
         return;
-    fprintf(to, "%-12s%lld cluster%s below the bound%s (%lld rows missing)", "",
+    fprintf(to, "%-12s%lld cluster%s below the lower bound%s (%lld row%s missing)", "",
             (long long)s->below_before_repair, s->below_before_repair == 1 ? "" : "s",
-            s->repaired ? " before the repair" : "", (long long)s->missing_before_repair);
+            s->repaired ? " before the repair" : "", (long long)s->missing_before_repair,
+            s->missing_before_repair == 1 ? "" : "s");
     if (s->above_before_repair)
         fprintf(to, ", %lld above the upper bound", (long long)s->above_before_repair);
-    if (s->repaired)
-        fprintf(to, "; it moved %lld row%s", (long long)s->moved, s->moved == 1 ? "" : "s");
     fputc('\n', to);
 }
 
@@ -79,9 +89,12 @@ void emit_head_text(FILE *to, const struct coke_head_summary *s)
     fprintf(to, "%-12s%.6f  mean cosine to the nearest center\n", "objective", s->objective);
     fprintf(to, "%-12s%.6f  mean cosine to the center of the label\n", "labels",
             s->labels_objective);
+    if (s->not_nearest > 0)
+        fprintf(to, "%-12s%lld row%s nearer to another center than to that of the label\n", "",
+                (long long)s->not_nearest, s->not_nearest == 1 ? " is" : "s are");
     fprintf(to, "%-12smin %lld, median %lld, max %lld", "sizes", (long long)s->size_min,
             (long long)s->size_median, (long long)s->size_max);
-    print_bound(to, s);
+    print_bounds(to, s);
     fputc('\n', to);
     print_violations(to, s);
     if (s->repaired)

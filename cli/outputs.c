@@ -29,6 +29,29 @@ static int check_parent(const char *path)
     return access(shown, W_OK | X_OK) ? fail_errno(shown) : COKE_OK;
 }
 
+/* Can dir be created, with the folders above it? Asks the nearest one that exists. */
+static int check_above(const char *dir)
+{
+    char part[PATH_MAX];
+    struct stat st;
+    size_t n = strlen(dir);
+    if (n >= sizeof part)
+        return talk_fail(COKE_EUSAGE, "%.60s...: the name is too long", dir);
+    memcpy(part, dir, n + 1);
+    for (;;) {
+        while (n > 0 && part[n - 1] == '/')
+            n--;
+        size_t name = n;
+        while (n > 0 && part[n - 1] != '/')
+            n--;
+        part[n] = 0;
+        if (n == 0 || name == 0 || stat(part, &st) == 0 || errno != ENOENT)
+            break;
+    }
+    const char *shown = n ? part : ".";
+    return access(shown, W_OK | X_OK) ? fail_errno(shown) : COKE_OK;
+}
+
 /* lstat first: a dangling link exists and needs force, but stat would not find it. */
 int outputs_check_file(const char *path, int force)
 {
@@ -44,6 +67,21 @@ int outputs_check_file(const char *path, int force)
     if (!force)
         return talk_fail(COKE_EUSAGE, "%s exists; --force overwrites it", path);
     return check_parent(path);
+}
+
+/* Failures above are found again at the last folder, whose sentence names the whole path. */
+int outputs_make_dir(const char *dir)
+{
+    char part[PATH_MAX];
+    size_t n = strlen(dir);
+    if (n >= sizeof part)
+        return talk_fail(COKE_EUSAGE, "%.60s...: the name is too long", dir);
+    for (size_t i = 1; i < n; i++)
+        if (dir[i] == '/') {
+            snprintf(part, sizeof part, "%.*s", (int)i, dir);
+            mkdir(part, 0777);
+        }
+    return mkdir(dir, 0777) && errno != EEXIST ? fail_errno(dir) : COKE_OK;
 }
 
 FILE *outputs_words(const char *path)
@@ -81,7 +119,7 @@ int outputs_check_dir(const char *dir, const int32_t *k, int heads, int force)
 {
     struct stat st;
     if (stat(dir, &st))
-        return errno == ENOENT ? check_parent(dir) : fail_errno(dir);
+        return errno == ENOENT ? check_above(dir) : fail_errno(dir);
     if (!S_ISDIR(st.st_mode))
         return talk_fail(COKE_EIO, "%s: %s", dir, strerror(ENOTDIR));
     int rc = COKE_OK;

@@ -10,6 +10,8 @@
 /* COKE_OK if path can be created, or replaced with force. Devices and pipes always can. Prints
  * the reason if not. */
 int outputs_check_file(const char *path, int force);
+/* Creates dir and the missing folders above it; existing ones are fine. Prints a failure. */
+int outputs_make_dir(const char *dir);
 /* Stream for messages about the file: stderr if the file is /dev/stdout, which must hold
  * nothing else. */
 FILE *outputs_words(const char *path);

@@ -30,3 +30,27 @@ if(TARGET coke)
   install(FILES ${CMAKE_BINARY_DIR}/coke.bash RENAME coke
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
+
+# What `make install` builds.
+add_custom_target(coke_product DEPENDS coke_shared coke coke_text)
+foreach(plugin coke_mpi coke_hdf5)
+  if(TARGET ${plugin})
+    add_dependencies(coke_product ${plugin})
+  endif()
+endforeach()
+
+# The program finds its library by itself; other programs ask the loader, whose cache may not
+# have it. A package (DESTDIR) takes care of that on its own.
+install(CODE "
+  set(folder \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR})
+  set(path \$ENV{PATH})
+  set(ENV{PATH} \"\${path}:/sbin:/usr/sbin\")
+  execute_process(COMMAND ldconfig -p OUTPUT_VARIABLE known ERROR_QUIET)
+  set(ENV{PATH} \"\${path}\")
+  string(FIND \"\${known}\" \"=> \${folder}/libcoke.so\" at)
+  if(\"\$ENV{DESTDIR}\" STREQUAL \"\" AND at LESS 0)
+    message(\"The loader does not know \${folder}/libcoke.so yet. For programs that link \"
+            \"it, run ldconfig as root, or if that folder is not in /etc/ld.so.conf, set \"
+            \"LD_LIBRARY_PATH=\${folder}. The program coke needs neither.\")
+  endif()
+")

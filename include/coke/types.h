@@ -163,10 +163,12 @@ struct coke_head_summary {
     int64_t below_before_repair; /* clusters below their bound: labels of the last epoch, or,
                                   * without a repair, those returned */
     int64_t above_before_repair;
-    int64_t missing_before_repair; /* rows that these clusters lack in total */
-    int64_t bound_min, bound_max;  /* smallest and largest lower bound */
+    int64_t missing_before_repair;            /* rows that these clusters lack in total */
+    int64_t lower_bound_min, lower_bound_max; /* smallest and largest lower bound of a size */
+    int64_t upper_bound_min, upper_bound_max; /* of the upper bounds; -1 = there are none */
+    int64_t not_nearest; /* rows that are nearer to another center than to that of their label;
+                          * -1 = not counted: a stream is read once */
     int repaired;
-    int64_t moved;        /* labels that the solver changed against its last scan */
     double primal;        /* sum of similarities of the returned labels */
     double dual;          /* upper bound of any assignment within the bounds */
     double gap;           /* dual - primal */

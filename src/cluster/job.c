@@ -298,15 +298,17 @@ static int run_epochs(struct ck_job *j)
         c->summary[h].reads = (double)epoch;
     }
     if (c->o.epochs)
-        ck_say(j->cb, "ended after %lld epochs, as requested", (long long)epoch);
+        ck_say(j->cb, "ended after %lld epoch%s, as requested", (long long)epoch,
+               epoch == 1 ? "" : "s");
     else if (calm == 2)
         ck_say(j->cb,
                "ended after %lld epochs: the relative gain of the objective was below %g twice",
                (long long)epoch, c->o.tolerance);
     else
-        ck_warn(j->cb,
-                "ended at the limit of %lld epochs (max-epochs) before the objective converged",
-                (long long)epoch);
+        ck_warn(
+            j->cb,
+            "ended at the limit of %lld epoch%s (max-epochs) before the objective converged",
+            (long long)epoch, epoch == 1 ? "" : "s");
 done:
     return rc;
 }
@@ -331,8 +333,9 @@ static int prepare(struct ck_job *j)
     j->usable = c->n - c->scan.nbad;
     if (c->scan.nbad)
         ck_warn(j->cb,
-                "%lld of %lld rows have NaN, infinity or only zeros and are skipped (label -1)",
-                (long long)c->scan.nbad, (long long)c->n);
+                "%lld of %lld rows %s NaN, infinity or only zeros and %s skipped (label -1)",
+                (long long)c->scan.nbad, (long long)c->n, c->scan.nbad == 1 ? "has" : "have",
+                c->scan.nbad == 1 ? "is" : "are");
     for (int h = 0; h < c->heads; h++)
         most_k = c->o.k.v[h] > most_k ? c->o.k.v[h] : most_k;
     if (most_k > j->usable)

@@ -1,6 +1,6 @@
 /* job_end.c - after the last epoch: the final scan, the repair, and the summary. */
 #include "cluster/job_internal.h"
-#include "cluster/repair.h"
+#include "cluster/off_nearest.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/stats.h"
@@ -38,8 +38,13 @@ static int summarise(struct ck_job *j, int h)
     s->size_max = sizes.max;
     memcpy(sorted, km->min_size, (size_t)km->k * sizeof *sorted);
     struct ck_spread bounds = ck_spread_sort(sorted, km->k);
-    s->bound_min = bounds.min;
-    s->bound_max = bounds.max;
+    s->lower_bound_min = bounds.min;
+    s->lower_bound_max = bounds.max;
+    if (km->max_size)
+        memcpy(sorted, km->max_size, (size_t)km->k * sizeof *sorted);
+    struct ck_spread upper = ck_spread_sort(sorted, km->k);
+    s->upper_bound_min = km->max_size ? upper.min : -1;
+    s->upper_bound_max = km->max_size ? upper.max : -1;
     ck_free(sorted);
     ck_job_compact(km->prev, km->k, km->ld, c->dim, c->center[h]);
     return COKE_OK;
@@ -94,9 +99,8 @@ int ck_job_finish_head(struct ck_job *j, int h)
         memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
     ck_assigner_reset(km->assigner, km->prev);
     count_online(c, h);
-    int rc = ck_repair_run(&r);
-    if (rc)
-        return rc;
+    CK_RETURN_IF(ck_repair_run(&r));
+    CK_RETURN_IF(ck_off_nearest(&r, &s->not_nearest));
     s->objective = r.nearest / r.weight;
     s->labels_objective = r.primal / r.weight;
     if (!r.exact) { /* then the summary describes the returned labels */
@@ -105,7 +109,6 @@ int ck_job_finish_head(struct ck_job *j, int h)
         s->missing_before_repair = r.missing;
     }
     s->repaired = r.exact;
-    s->moved = r.moved;
     s->primal = r.primal;
     s->dual = r.dual;
     s->gap = r.dual - r.primal;
@@ -123,6 +126,7 @@ int ck_job_finish_stream(struct ck_job *j, int h)
     memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
     s->labels_objective = s->objective;
     s->dual = s->gap = NAN;
+    s->not_nearest = -1;
     s->primal = s->objective * (double)j->usable;
     return summarise(j, h);
 }

@@ -25,14 +25,14 @@ static const struct ck_option_override of_kmeans[] = {
 };
 
 static const struct ck_option own[] = {
-    ROW(CK_OPT_INT, epochs, "epochs", 0, 0, 100000, "auto",
+    ROW(CK_OPT_INT, epochs, "epochs", 0, 1, 100000, "auto",
         "epochs (scans of all rows that move the centers); auto = until the objective "
         "converges"),
     ROW(CK_OPT_INT, max_epochs, "max-epochs", 30, 1, 100000, NULL,
         "maximum number of epochs with epochs=auto"),
     ROW(CK_OPT_FLOAT, tolerance, "tolerance", 1e-4, 0, 1, NULL,
         "epochs=auto ends when the relative gain is below this in two consecutive epochs"),
-    ROW(CK_OPT_INT, batch, "batch", 0, 0, 1 << 24, "auto", "rows per batch"),
+    ROW(CK_OPT_INT, batch, "batch", 0, 1, 1 << 24, "auto", "rows per batch"),
     ROW(CK_OPT_CHOICE, init, "init", 0, 0, 1, "sample|kmeans++",
         "initial centers: random rows, or k-means++ on a sample"),
     ROW(CK_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,

@@ -1,6 +1,6 @@
 /* model.c - models: from a state, and labels for new rows. */
 #include "cluster/model.h"
-#include "cluster/repair.h"
+#include "cluster/off_nearest.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/stats.h"
@@ -126,37 +126,6 @@ void ck_model_free(struct coke_model *m)
 
 /* ---- labels ---- */
 
-/* Sorts r->size, which is scratch of the caller. */
-static void summarise(const struct coke_model *m, const struct ck_repair *r, int64_t skipped,
-                      struct coke_head_summary *s)
-{
-    *s = (struct coke_head_summary){.n = r->total,
-                                    .k = m->k,
-                                    .dim = m->dim,
-                                    .skipped = skipped,
-                                    .objective = r->nearest / r->weight,
-                                    .labels_objective = r->primal / r->weight,
-                                    .below_before_repair = r->below,
-                                    .above_before_repair = r->above,
-                                    .missing_before_repair = r->missing,
-                                    .repaired = r->exact,
-                                    .moved = r->moved,
-                                    .primal = r->primal,
-                                    .dual = r->dual,
-                                    .gap = r->dual - r->primal,
-                                    .repair_bytes = r->bytes,
-                                    .reads = r->scans};
-    s->bound_min = s->bound_max = r->min_size[0];
-    for (int64_t i = 1; i < m->k; i++) {
-        s->bound_min = r->min_size[i] < s->bound_min ? r->min_size[i] : s->bound_min;
-        s->bound_max = r->min_size[i] > s->bound_max ? r->min_size[i] : s->bound_max;
-    }
-    struct ck_spread size = ck_spread_sort(r->size, m->k);
-    s->size_min = size.min;
-    s->size_median = size.median;
-    s->size_max = size.max;
-}
-
 /* The model's bounds for n rows: the same fractions, rounded so that they stay feasible. 1e-12
  * keeps floor and ceil from turning an exact integer into its neighbour. */
 static void scale_bounds(const struct coke_model *m, int64_t n, int64_t *min_size,
@@ -218,6 +187,40 @@ static void bounds_release(struct bounds *b)
     ck_free(b->max_size);
 }
 
+/* Sorts the arrays of b, which are not needed any more. */
+static void summarise(const struct coke_model *m, const struct ck_repair *r, struct bounds *b,
+                      struct coke_head_summary *s)
+{
+    *s = (struct coke_head_summary){.n = r->total,
+                                    .k = m->k,
+                                    .dim = m->dim,
+                                    .skipped = r->scan->nbad,
+                                    .objective = r->nearest / r->weight,
+                                    .labels_objective = r->primal / r->weight,
+                                    .below_before_repair = r->below,
+                                    .above_before_repair = r->above,
+                                    .missing_before_repair = r->missing,
+                                    .repaired = r->exact,
+                                    .primal = r->primal,
+                                    .dual = r->dual,
+                                    .gap = r->dual - r->primal,
+                                    .repair_bytes = r->bytes,
+                                    .reads = r->scans};
+    struct ck_spread size = ck_spread_sort(b->size, m->k);
+    struct ck_spread lower = ck_spread_sort(b->min_size, m->k);
+    s->size_min = size.min;
+    s->size_median = size.median;
+    s->size_max = size.max;
+    s->lower_bound_min = lower.min;
+    s->lower_bound_max = lower.max;
+    s->upper_bound_min = s->upper_bound_max = -1;
+    if (b->max_size) {
+        struct ck_spread upper = ck_spread_sort(b->max_size, m->k);
+        s->upper_bound_min = upper.min;
+        s->upper_bound_max = upper.max;
+    }
+}
+
 int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
                     struct coke_head_summary *summary)
 {
@@ -249,8 +252,10 @@ int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *jo
     CK_TRY(ck_repair_run(&r));
     for (int64_t i = 0; i < n; i++)
         job->labels[i] = ck_labels_get(&store, i);
-    if (summary)
-        summarise(m, &r, scan.nbad, summary);
+    if (summary) {
+        summarise(m, &r, &b, summary);
+        CK_TRY(ck_off_nearest(&r, &summary->not_nearest));
+    }
 done:
     ck_assigner_free(a);
     ck_labels_release(&store);

@@ -118,7 +118,6 @@ static void keep_solution(struct ck_repair_scan *p, const struct ck_exact *e)
     for (int64_t k = 0; k < r->k; k++)
         r->price[k] = (float)e->price[k];
     for (int64_t i = 0; i < p->n; i++) {
-        r->moved += ck_labels_get(r->labels, p->id[i]) != p->label[i];
         ck_labels_set(r->labels, p->id[i], p->label[i]);
         if (r->scores)
             r->scores[p->id[i]] = p->score[i];

@@ -27,12 +27,11 @@ struct ck_repair {
     /* results */
     int64_t total;                 /* usable rows */
     int64_t below, above, missing; /* before: clusters below, above; missing rows */
-    int64_t moved;
-    double weight;       /* sum of the rows' weights */
-    double nearest;      /* sum of the similarities to the nearest centers */
-    double primal, dual; /* sums over rows; dual is valid when `exact` */
-    double scans;        /* scans over all rows, samples as fractions */
-    int64_t bytes;       /* peak memory of the rows and lists of the solver */
+    double weight;                 /* sum of the rows' weights */
+    double nearest;                /* sum of the similarities to the nearest centers */
+    double primal, dual;           /* sums over rows; dual is valid when `exact` */
+    double scans;                  /* scans over all rows, samples as fractions */
+    int64_t bytes;                 /* peak memory of the rows and lists of the solver */
     int64_t active, arcs;
     int64_t *size; /* [k] out */
 };

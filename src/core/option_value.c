@@ -47,10 +47,20 @@ void ck_option_set_default(const struct ck_option *o, void *options)
 
 /* ---- bounds ---- */
 
+/* Has a number a word for its default ("auto")? The default may be outside of the bounds: then
+ * the word is the only text for it. */
+static int has_default_word(const struct ck_option *o)
+{
+    return o->choices && (o->type == CK_OPT_INT || o->type == CK_OPT_FLOAT);
+}
+
 static int check_bounds(const struct ck_option *o, double x)
 {
     if (x >= o->min && x <= o->max)
         return COKE_OK;
+    if (has_default_word(o))
+        return ck_fail(COKE_EUSAGE, "%s: %.6g is neither '%s' nor within %.16g..%.16g", o->name,
+                       x, o->choices, o->min, o->max);
     int digits = o->type == CK_OPT_FLOAT ? 6 : 16; /* counts are written out */
     return ck_fail(COKE_EUSAGE, "%s: %.*g is not within %.*g..%.*g", o->name, digits, x, digits,
                    o->min, digits, o->max);
@@ -61,7 +71,7 @@ static int check_integer(const struct ck_option *o, int64_t x)
 {
     int above = o->max < 0x1p63 && x > (int64_t)o->max;
     int below = o->min > -0x1p63 && x < (int64_t)o->min;
-    if (!above && !below)
+    if ((!above && !below) || has_default_word(o))
         return check_bounds(o, (double)x);
     return ck_fail(COKE_EUSAGE, "%s: %lld is not within %.16g..%.16g", o->name, (long long)x,
                    o->min, o->max);
@@ -97,14 +107,23 @@ static int check_numbers(const struct ck_option *o, const struct ck_numbers *x)
     return COKE_OK;
 }
 
+/* Programs may pass the number that stands for the word, as the getters return it. */
+static int is_default(const struct ck_option *o, double x)
+{
+    return has_default_word(o) && !(x < o->def) && !(x > o->def);
+}
+
 int ck_option_check(const struct ck_option *o, const void *options)
 {
     const void *p = field_const(options, o);
     switch (o->type) {
     case CK_OPT_INT:
-        return check_integer(o, *(const int64_t *)p);
+        return is_default(o, (double)*(const int64_t *)p)
+                   ? COKE_OK
+                   : check_integer(o, *(const int64_t *)p);
     case CK_OPT_FLOAT:
-        return check_bounds(o, *(const double *)p);
+        return is_default(o, *(const double *)p) ? COKE_OK
+                                                 : check_bounds(o, *(const double *)p);
     case CK_OPT_INTS:
         return check_list(o, p);
     case CK_OPT_NUMBERS:
@@ -291,7 +310,8 @@ int ck_option_set_int(const struct ck_option *o, void *options, int64_t value)
         *(struct ck_numbers *)p = word;
         return COKE_OK;
     }
-    CK_RETURN_IF(check_integer(o, value));
+    if (!is_default(o, (double)value))
+        CK_RETURN_IF(check_integer(o, value));
     if (o->type == CK_OPT_INT)
         *(int64_t *)p = value;
     else if (o->type == CK_OPT_INTS)
@@ -305,7 +325,8 @@ int ck_option_set_float(const struct ck_option *o, void *options, double value)
 {
     if (o->type != CK_OPT_FLOAT)
         return fail_type(o, "a number with a fraction");
-    CK_RETURN_IF(check_bounds(o, value));
+    if (!is_default(o, value))
+        CK_RETURN_IF(check_bounds(o, value));
     *(double *)field(options, o) = value;
     return COKE_OK;
 }

@@ -173,14 +173,20 @@ static int put_option(struct ck_json *j, const struct ck_option_table *t,
     return j->status;
 }
 
+int ck_json_put_options(struct ck_json *j, const struct ck_option_table *t, const void *options)
+{
+    for (int i = 0; i < t->n; i++)
+        if (!t->row[i].local)
+            CK_RETURN_IF(put_option(j, t, &t->row[i], options));
+    return COKE_OK;
+}
+
 int ck_options_print_json(const struct ck_option_table *t, const void *options, FILE *to)
 {
     struct ck_json j;
     int rc = COKE_OK;
     ck_json_init(&j);
-    for (int i = 0; i < t->n; i++)
-        if (!t->row[i].local)
-            CK_TRY(put_option(&j, t, &t->row[i], options));
+    CK_TRY(ck_json_put_options(&j, t, options));
     CK_TRY(ck_json_print(&j, to));
 done:
     ck_json_release(&j);

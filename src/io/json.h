@@ -76,6 +76,10 @@ int ck_json_write(struct ck_json *j, const char *path, int force); /* atomic */
 /* True if s is valid UTF-8, the only text that jansson accepts. */
 int ck_json_is_utf8(const char *s);
 
+/* The options as members of the open object: numbers, true and false, words, lists; without the
+ * local ones. */
+int ck_json_put_options(struct ck_json *j, const struct ck_option_table *t,
+                        const void *options);
 /* Sets all options of the file or, on failure, none. Printing leaves out the local ones. */
 int ck_options_load_json(const struct ck_option_table *t, void *options, const char *path);
 int ck_options_print_json(const struct ck_option_table *t, const void *options, FILE *to);

@@ -3,19 +3,16 @@
 #include "cluster/job.h"
 #include "core/error.h"
 #include "core/mem.h"
-#include "core/option.h"
 #include "core/state.h"
 #include "core/workers.h"
 #include "dist/group.h"
 #include "io/file.h"
+#include "io/folders.h"
 #include "io/json.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file that gets its name when it is committed. */
@@ -101,33 +98,27 @@ static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
     ck_json_put_int(j, "min", s->size_min);
     ck_json_put_int(j, "median", s->size_median);
     ck_json_put_int(j, "max", s->size_max);
-    ck_json_put_int(j, "bound_min", s->bound_min);
-    ck_json_put_int(j, "bound_max", s->bound_max);
+    ck_json_put_int(j, "lower_bound_min", s->lower_bound_min);
+    ck_json_put_int(j, "lower_bound_max", s->lower_bound_max);
+    if (s->upper_bound_max >= 0) {
+        ck_json_put_int(j, "upper_bound_min", s->upper_bound_min);
+        ck_json_put_int(j, "upper_bound_max", s->upper_bound_max);
+    }
     ck_json_put_int(j, "below_before_repair", s->below_before_repair);
     ck_json_put_int(j, "above_before_repair", s->above_before_repair);
     ck_json_put_int(j, "missing_before_repair", s->missing_before_repair);
     ck_json_end(j);
+    if (s->not_nearest >= 0)
+        ck_json_put_int(j, "not_nearest", s->not_nearest);
     ck_json_put_flag(j, "repaired", s->repaired);
     if (s->repaired) {
         ck_json_begin_object(j, "certificate");
         ck_json_put_real(j, "primal", s->primal);
         ck_json_put_real(j, "dual", s->dual);
         ck_json_put_real(j, "gap", s->gap);
-        ck_json_put_int(j, "moved", s->moved);
         ck_json_put_int(j, "bytes", s->repair_bytes);
         ck_json_end(j);
     }
-}
-
-static void put_options(struct ck_json *j, const struct ck_cluster_options *o)
-{
-    const struct ck_option_table *t = ck_cluster_option_table();
-    char value[1024];
-    ck_json_begin_object(j, "options");
-    for (int i = 0; i < t->n; i++)
-        if (ck_options_get(t, o, t->row[i].name, value, sizeof value) == COKE_OK)
-            ck_json_put_text(j, t->row[i].name, value);
-    ck_json_end(j);
 }
 
 /* Reproducible fields first; only `timing` differs between two runs. */
@@ -147,7 +138,9 @@ static int write_summary(struct ck_writer *w, const struct coke_cluster *c)
         ck_json_end(&j);
     }
     ck_json_end(&j);
-    put_options(&j, &c->o);
+    ck_json_begin_object(&j, "options"); /* as --config takes them; a failure stays in j */
+    ck_json_put_options(&j, ck_cluster_option_table(), &c->o);
+    ck_json_end(&j);
     ck_json_begin_object(&j, "timing"); /* not reproducible, unlike all above */
     ck_json_put_int(&j, "threads", ck_threads());
     ck_json_put_text(&j, "isa", ck_isa());
@@ -166,15 +159,13 @@ static int write_summary(struct ck_writer *w, const struct coke_cluster *c)
  * before that leaves no file. */
 int ck_cluster_write(const struct coke_cluster *c, const char *dir, int force)
 {
-    int rc = COKE_OK, n = 0, published = 0;
+    int rc = COKE_OK, n = 0, published = 0, made = 0;
     if (ck_group_rank(ck_group()) > 0) /* all ranks hold the same result */
         return COKE_OK;
     struct output *o = ck_calloc_array(FILES, sizeof *o);
     if (!o)
         return COKE_ENOMEM;
-    int made = mkdir(dir, 0777) == 0;
-    if (!made && errno != EEXIST)
-        CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
+    CK_TRY(ck_folders_make(dir, &made));
     for (int h = 0; h < c->heads; h++) {
         int64_t shape[2] = {ck_kmeans_k(c->head[h]), c->dim};
         CK_TRY(open_output(&o[n++], c, dir, h, "labels", ".npy", force));
@@ -197,8 +188,8 @@ done:
      * which are lost either way: keep them. */
     for (int i = 0; rc && !force && i < published; i++)
         unlink(o[i].path);
-    if (rc && made)
-        rmdir(dir);
+    if (rc)
+        ck_folders_remove(dir, made);
     ck_free(o);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* run_begin.c - how a training starts: the run folder, its lock, and from which checkpoint. */
 #include "core/callbacks.h"
 #include "core/error.h"
+#include "io/folders.h"
 #include "train/choices.h"
 #include "train/run_files.h"
 #include "train/start_weights.h"
@@ -78,8 +79,8 @@ done:
 
 static int make_folder(const struct ck_training *t)
 {
-    if (mkdir(t->run, 0755) != 0 && errno != EEXIST)
-        return ck_fail(COKE_EIO, "%s: %s", t->run, strerror(errno));
+    int made;
+    CK_RETURN_IF(ck_folders_make(t->run, &made));
     if (access(t->run, W_OK) != 0)
         return ck_fail(COKE_EIO, "%s: %s", t->run, strerror(errno));
     return COKE_OK;

@@ -12,6 +12,14 @@ test -s "$root/share/man/man1/coke.1"
 test -s "$root/share/bash-completion/completions/coke"
 test "$(cd "$root/include" && find . -type f | sort | tr '\n' ' ')" = "./coke.h ./coke/types.h "
 
+# The hint for the loader, which is for the person who installs, not for packages.
+! grep -q 'The loader' "$work/log"
+cmake --install "$build" --prefix "$work/own" >"$work/log" 2>&1
+grep -q "set LD_LIBRARY_PATH=$work/own/lib" "$work/log"
+# Tests and benchmarks are no part of it.
+cmake --build "$build" --target coke_product -- -n >"$work/log" # [n]othing is built
+! grep -E 'tests/|bench_' "$work/log"
+
 PKG_CONFIG_PATH=$(dirname "$(find "$root" -name coke.pc)")
 export PKG_CONFIG_PATH
 pkg-config --exists coke

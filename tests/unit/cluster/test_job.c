@@ -54,7 +54,7 @@ static void labels_are_indexed_by_row_and_bad_rows_have_none(void **state)
         assert_int_equal(p.label[i] < 0, i == 3 || i == 500);
     assert_int_equal(p.summary.n, N - 2);
     assert_int_equal(p.summary.skipped, 2);
-    assert_true(p.summary.size_min >= p.summary.bound_min);
+    assert_true(p.summary.size_min >= p.summary.lower_bound_min);
 }
 
 static void processes_that_share_the_rows_find_what_one_alone_does(void **state)

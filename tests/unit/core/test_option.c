@@ -27,7 +27,7 @@ static const struct ck_option rows[] = {
     ROW(CK_OPT_FLAG, fast, "fast", 1, 0, 1, NULL),
     ROW(CK_OPT_CHOICE, colour, "colour", 1, 0, 2, "red|green|blue"),
     ROW(CK_OPT_INTS, k, "k", 0, 1, 1000, NULL),
-    ROW(CK_OPT_INT, epochs, "epochs", 0, 0, 50, "auto"),
+    ROW(CK_OPT_INT, epochs, "epochs", 0, 1, 50, "auto"),
     ROW(CK_OPT_FLOAT, step, "step", 0, 0, 9, "auto"),
     {.name = "paint",
      .type = CK_OPT_NUMBERS,
@@ -100,7 +100,8 @@ static void values_outside_are_refused_and_change_nothing(void **state)
         {"k", "1,2000", "not within"},
         {"k", "0", "not within"},
         {"k", "11111111111111111111111111111", "list of at most 64"},
-        {"epochs", "51", "not within"},
+        {"epochs", "51", "neither 'auto' nor within 1..50"},
+        {"epochs", "0", "epochs: 0 is neither 'auto' nor within 1..50"},
         {"paint", "", "none of none|white|black"},
         {"paint", "whit", "none of"},
         {"paint", "1", "1 numbers are given; a word or R,G,B"},
@@ -207,6 +208,12 @@ static void auto_is_the_default_in_words(void **state)
     assert_int_equal(o.epochs, 0);
     assert_ok(ck_options_get(&table, &o, "epochs", text, sizeof text));
     assert_string_equal(text, "auto");
+    /* programs pass the number that get_int gives for the word, and no other below 1 */
+    const struct ck_option *row = ck_option_find(&table, "epochs");
+    ck_options_default(&table, &o);
+    assert_ok(ck_option_set_int(row, &o, 0));
+    assert_ok(ck_options_check(&table, &o));
+    assert_fails(ck_option_set_int(row, &o, -1), COKE_EUSAGE, "neither 'auto' nor");
     assert_ok(ck_options_set(&table, &o, "step", "auto"));
     assert_true(o.step == 0);
 }
