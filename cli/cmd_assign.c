@@ -2,6 +2,7 @@
  *
  * The first operand decides which: assign_images.c handles runs, this file models. The options
  * of both are accepted by the parser, and those of the other kind refused here. */
+#include "assign_files.h"
 #include "assign_images.h"
 #include "emit.h"
 #include "outputs.h"
@@ -9,16 +10,10 @@
 #include "sorting.h"
 #include "talk.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static const struct arg args[] = {
     ARG_TEXT("output", 'o', "FILE",
              "vectors: labels, a .npy of int32 [n]; images: the table, instead of stdout"),
-    ARG_TEXT("scores", 0, "FILE",
-             "vectors: also the cosine to the label's center, a .npy of float32 [n][1]"),
+    ARGS_ASSIGN_FILES,
     ARG_FLAG("constrained", 0,
              "vectors: satisfy the model's size bounds exactly, in proportion to the rows"),
     ARG_INT("head", -1, -1, COKE_MAX_HEADS - 1, "auto",
@@ -39,8 +34,7 @@ struct work {
     struct coke_model *model;
     struct coke_rows *rows;
     struct coke_dataset *images; /* that the rows are of; NULL = nothing is sorted */
-    int32_t *labels;             /* [rows] */
-    float *scores;               /* [rows], or NULL without --scores */
+    struct assign_files out;
     struct coke_head_summary summary;
 };
 
@@ -49,8 +43,7 @@ static void release(struct work *w)
     coke_model_free(w->model);
     coke_rows_free(w->rows);
     coke_dataset_free(w->images);
-    free(w->labels);
-    free(w->scores);
+    assign_files_release(&w->out);
 }
 
 /* Comes first: messages about other options make no sense without a model. */
@@ -64,34 +57,14 @@ static int open_model(struct work *w, int n, const char *const *paths)
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-/* Before reading the rows: refuse what could not be written afterwards. */
-static int check_outputs(struct args *a)
-{
-    const char *output = args_text(a, "output"), *scores = args_text(a, "scores");
-    int force = args_flag(a, "force");
-    if (!output)
-        return talk_fail(COKE_EUSAGE, "missing output file: use -o labels.npy");
-    if (scores && strcmp(scores, output) == 0)
-        return talk_fail(COKE_EUSAGE, "%s: labels and scores need different files", output);
-    int rc = outputs_check_file(output, force);
-    return rc || !scores ? rc : outputs_check_file(scores, force);
-}
-
-/* Labels, and scores only if requested: [rows] each. */
 static int open_input(struct work *w, struct args *a, int n, const char *const *paths)
 {
-    int rc = coke_rows_open(&w->rows, paths + 1, n - 1, NULL), scores;
+    int rc = coke_rows_open(&w->rows, paths + 1, n - 1, NULL);
     if (rc)
         return talk_fail_library(rc);
     if (coke_rows_note(w->rows)[0] && !args_flag(a, "quiet"))
         talk_line("", coke_rows_note(w->rows));
-    size_t rows = (size_t)coke_rows_count(w->rows);
-    scores = args_text(a, "scores") != NULL;
-    w->labels = calloc(rows, sizeof *w->labels);
-    w->scores = scores ? calloc(rows, sizeof *w->scores) : NULL;
-    if (!w->labels || (scores && !w->scores))
-        return talk_fail(COKE_ENOMEM, "out of memory for the labels of %zu rows", rows);
-    return COKE_OK;
+    return assign_files_reserve(&w->out, a, coke_rows_count(w->rows), coke_model_k(w->model));
 }
 
 /* The images of the rows, if they are to be sorted. */
@@ -115,7 +88,7 @@ static int sort_images(struct work *w, struct args *a)
 {
     struct progress bar;
     progress_init(&bar, args_flag(a, "quiet"));
-    int rc = sorting_run(a, w->images, w->labels, w->summary.k, &bar);
+    int rc = sorting_run(a, w->images, w->out.labels, w->summary.k, &bar);
     progress_end(&bar);
     return rc;
 }
@@ -129,39 +102,20 @@ static int assign(struct work *w, const struct args *a)
     struct coke_callbacks callbacks = progress_callbacks(&p);
     struct coke_assign_job job = {.size = sizeof job,
                                   .rows = w->rows,
-                                  .labels = w->labels,
-                                  .scores = w->scores,
+                                  .labels = w->out.labels,
+                                  .scores = w->out.scores,
                                   .constrained = args_flag(a, "constrained"),
                                   .bad = (enum coke_bad)args_number(a, "bad"),
-                                  .callbacks = &callbacks};
+                                  .callbacks = &callbacks,
+                                  .second = w->out.second,
+                                  .margins = w->out.margins,
+                                  .sorted = w->out.sorted,
+                                  .offsets = w->out.offsets};
     w->summary.size = sizeof w->summary;
     int rc = coke_model_assign(w->model, &job, &w->summary);
     progress_end(&p);
     if (rc == COKE_ESTOPPED)
         return talk_fail(COKE_EFAIL, "stopped; nothing was written");
-    return rc ? talk_fail_library(rc) : COKE_OK;
-}
-
-/* Removes a file that was written; devices and pipes stay. */
-static void remove_file(const char *path)
-{
-    struct stat st;
-    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
-        unlink(path);
-}
-
-/* Scores first, labels last: if the labels exist, all files do. */
-static int write_files(const struct work *w, struct args *a)
-{
-    int64_t n = coke_rows_count(w->rows);
-    const char *scores = args_text(a, "scores");
-    int force = args_flag(a, "force");
-    int rc = scores ? coke_npy_write_f32(scores, w->scores, n, 1, force) : COKE_OK;
-    if (rc)
-        return talk_fail_library(rc);
-    rc = coke_npy_write_i32(args_text(a, "output"), w->labels, n, force);
-    if (rc && scores)
-        remove_file(scores);
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
@@ -199,7 +153,7 @@ static int label_vectors(struct args *a, int n, const char *const *paths)
     struct work w = {0};
     int rc = open_model(&w, n, paths);
     if (!rc)
-        rc = check_outputs(a);
+        rc = assign_files_check(a);
     if (!rc)
         rc = args_use_threads(a);
     if (!rc)
@@ -209,7 +163,7 @@ static int label_vectors(struct args *a, int n, const char *const *paths)
     if (!rc)
         rc = assign(&w, a);
     if (!rc)
-        rc = write_files(&w, a);
+        rc = assign_files_write(&w.out, a);
     if (!rc && w.images)
         rc = sort_images(&w, a);
     if (!rc)
@@ -221,9 +175,7 @@ static int label_vectors(struct args *a, int n, const char *const *paths)
 /* An option that would have no effect is a mistake of the user: refuse it. */
 static int refuse_for_images(struct args *a, const char *run)
 {
-    const char *name = args_text(a, "scores")        ? "scores"
-                       : args_flag(a, "constrained") ? "constrained"
-                                                     : NULL;
+    const char *name = args_flag(a, "constrained") ? "constrained" : assign_files_given(a);
     if (!name)
         return COKE_OK;
     return talk_fail(COKE_EUSAGE, "--%s needs a model of 'coke cluster'; %s is a training",
@@ -263,6 +215,10 @@ const struct command cmd_assign = {
     .examples =
         "coke assign out new.npy -o labels.npy\tthe nearest center of each row\n"
         "coke assign out new.npy -o labels.npy --scores scores.npy\tand the cosine to it\n"
+        "coke assign out new.npy -o labels.npy --second second.npy --margins margins.npy\tand "
+        "how sure each label is\n"
+        "coke assign out new.npy -o labels.npy --sorted rows.npy --medoids medoids.npy\tand "
+        "the typical rows of each cluster\n"
         "coke assign out new.npy -o labels.npy --constrained\tsizes as in the model\n"
         "coke assign out/model-h1-k100.safetensors new.npy -o labels.npy\tone of several "
         "clusterings\n"

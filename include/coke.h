@@ -201,6 +201,7 @@ COKE_API void coke_counts_free(int64_t *counts);
 COKE_CHECKED int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force);
 
 COKE_CHECKED int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force);
+COKE_CHECKED int coke_npy_write_i64(const char *path, const int64_t *x, int64_t n, int force);
 COKE_CHECKED int coke_npy_write_f32(const char *path, const float *x, int64_t rows,
                                     int64_t cols, int force);
 COKE_CHECKED int coke_file_write(const char *path, const void *bytes, size_t size, int force);

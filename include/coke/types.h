@@ -203,6 +203,14 @@ struct coke_assign_job {
     int constrained;   /* keep sizes in proportion to the model's bounds, exactly */
     enum coke_bad bad; /* error or skip */
     const struct coke_callbacks *callbacks; /* or NULL */
+    /* Each of the following may be NULL. */
+    int32_t
+        *second;    /* [n] out: nearest center other than the label's; -1 = skipped, or k = 1 */
+    float *margins; /* [n] out: the score minus that of `second`, below 0 where a size bound
+                      * chose the label; NaN = skipped, or k = 1 */
+    int64_t *sorted; /* [n] out: rows by cluster, in each by falling score; skipped rows last */
+    int64_t *offsets; /* [k + 1] out: cluster c has sorted[offsets[c]] to
+                       * sorted[offsets[c + 1] - 1], its medoid first */
 };
 
 struct coke_agreement_scores {

@@ -88,6 +88,14 @@ int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force)
     return ck_npy_write(path, CK_I32, 1, &n, x, force);
 }
 
+int coke_npy_write_i64(const char *path, const int64_t *x, int64_t n, int force)
+{
+    CK_ARGS(path);
+    if (n)
+        CK_ARGS(x);
+    return ck_npy_write(path, CK_I64, 1, &n, x, force);
+}
+
 int coke_npy_write_f32(const char *path, const float *x, int64_t rows, int64_t cols, int force)
 {
     const int64_t shape[2] = {rows, cols};

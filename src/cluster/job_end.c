@@ -1,6 +1,6 @@
 /* job_end.c - after the last epoch: the final scan, the repair, and the summary. */
 #include "cluster/job_internal.h"
-#include "cluster/off_nearest.h"
+#include "cluster/near_rows.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/stats.h"

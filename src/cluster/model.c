@@ -1,6 +1,7 @@
 /* model.c - models: from a state, and labels for new rows. */
 #include "cluster/model.h"
-#include "cluster/off_nearest.h"
+#include "cluster/member_order.h"
+#include "cluster/near_rows.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/stats.h"
@@ -221,6 +222,35 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, str
     }
 }
 
+/* What the job asks for beyond the labels, which are final. */
+static int describe_rows(const struct coke_model *m, const struct coke_assign_job *job,
+                         const struct ck_repair *r)
+{
+    int64_t n = job->rows->n, *order = job->sorted, *offset = job->offsets;
+    int rc = COKE_OK;
+    if (job->second || job->margins)
+        CK_TRY(ck_second_choice(r, job->second, job->margins));
+    if (!order && !offset)
+        return COKE_OK;
+    order = order ? order : ck_alloc_array((size_t)n, sizeof *order);
+    offset = offset ? offset : ck_alloc_array((size_t)m->k + 1, sizeof *offset);
+    if (!order || !offset)
+        CK_LEAVE(COKE_ENOMEM);
+    CK_TRY(ck_member_order(job->labels, r->scores, n, m->k, order, offset));
+done:
+    if (order != job->sorted)
+        ck_free(order);
+    if (offset != job->offsets)
+        ck_free(offset);
+    return rc;
+}
+
+/* Scores are also needed for margins and order: a scratch array if the caller has none. */
+static int needs_scores(const struct coke_assign_job *job)
+{
+    return job->margins || job->second || job->sorted || job->offsets;
+}
+
 int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
                     struct coke_head_summary *summary)
 {
@@ -230,7 +260,13 @@ int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *jo
     struct ck_assigner *a = NULL;
     int64_t n = job->rows->n;
     int rc = COKE_OK;
+    float *score = job->scores, *own = NULL;
     CK_TRY(check_job(m, job));
+    if (!score && needs_scores(job)) {
+        score = own = ck_alloc_array((size_t)n, sizeof *own);
+        if (!own)
+            CK_LEAVE(COKE_ENOMEM);
+    }
     CK_TRY(ck_scan_init(&scan, job->rows, ck_kernels(), NULL, job->bad == COKE_BAD_SKIP));
     CK_TRY(bounds_init(&b, m, job->constrained, n - scan.nbad));
     CK_TRY(ck_labels_init(&store, n, m->k));
@@ -245,18 +281,20 @@ int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *jo
                           .callbacks = job->callbacks,
                           .price = b.price,
                           .labels = &store,
-                          .scores = job->scores,
+                          .scores = score,
                           .size = b.size};
-    for (int64_t i = 0; job->scores && i < n; i++)
-        job->scores[i] = NAN; /* remains for skipped rows */
+    for (int64_t i = 0; score && i < n; i++)
+        score[i] = NAN; /* remains for skipped rows */
     CK_TRY(ck_repair_run(&r));
     for (int64_t i = 0; i < n; i++)
         job->labels[i] = ck_labels_get(&store, i);
+    CK_TRY(describe_rows(m, job, &r));
     if (summary) {
         summarise(m, &r, &b, summary);
         CK_TRY(ck_off_nearest(&r, &summary->not_nearest));
     }
 done:
+    ck_free(own);
     ck_assigner_free(a);
     ck_labels_release(&store);
     ck_scan_release(&scan);

@@ -144,6 +144,8 @@ static void files_refuse_null(void **state)
     REFUSES(coke_counts_load("x", &counts, NULL));
     REFUSES(coke_npy_write_i32(NULL, label, 1, 0));
     REFUSES(coke_npy_write_i32("x", NULL, 1, 0));
+    REFUSES(coke_npy_write_i64(NULL, count, 1, 0));
+    REFUSES(coke_npy_write_i64("x", NULL, 1, 0));
     REFUSES(coke_npy_write_f32(NULL, f, 1, 1, 0));
     REFUSES(coke_npy_write_f32("x", NULL, 1, 1, 0));
     REFUSES(coke_file_write(NULL, "b", 1, 0));
