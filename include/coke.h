@@ -151,9 +151,14 @@ COKE_CHECKED int coke_cluster_array(const float *x, int64_t n, int32_t dim, int6
 /* Rows from memory. x [n][dim] is borrowed until coke_rows_free. */
 COKE_CHECKED int coke_rows_from_array(struct coke_rows **out, const float *x, int64_t n,
                                       int32_t dim);
+/* The same for other types of elements and any layout. The array is borrowed. */
+COKE_CHECKED int coke_rows_from_memory(struct coke_rows **out, const struct coke_memory *m);
 COKE_API void coke_rows_free(struct coke_rows *rows);
 COKE_API int64_t coke_rows_count(const struct coke_rows *rows);
 COKE_API int32_t coke_rows_dim(const struct coke_rows *rows);
+/* Copies rows index [n] to out [n][dim]. A stream that is read once has no such rows. */
+COKE_CHECKED int coke_rows_read(struct coke_rows *rows, const int64_t *index, int64_t n,
+                                float *out);
 COKE_API const char *coke_rows_note(const struct coke_rows *rows); /* for the user, or "" */
 
 /* The whole job: epochs over the rows, then a repair that makes the sizes exact. options: kind
@@ -213,6 +218,12 @@ COKE_CHECKED int coke_info_print(const char *path, int json, FILE *to);
 
 /* path: the model.safetensors of coke_cluster_write, or its folder. */
 COKE_CHECKED int coke_model_load(struct coke_model **out, const char *path);
+/* The bytes of the model.safetensors that coke_cluster_write would write for head h, without a
+ * file; *bytes is freed with coke_bytes_free. coke_model_unpack makes a model of them. */
+COKE_CHECKED int coke_cluster_pack(const struct coke_cluster *c, int h, void **bytes,
+                                   size_t *size);
+COKE_CHECKED int coke_model_unpack(struct coke_model **out, const void *bytes, size_t size);
+COKE_API void coke_bytes_free(void *bytes);
 COKE_API void coke_model_free(struct coke_model *m);
 COKE_API int64_t coke_model_k(const struct coke_model *m);
 COKE_API int32_t coke_model_dim(const struct coke_model *m);
@@ -253,6 +264,9 @@ COKE_CHECKED int coke_kmeans_soft_targets(const struct coke_kmeans *km, const in
 /* The whole state, at any batch: a loaded clustering continues with the same bits. */
 COKE_CHECKED int coke_kmeans_save(const struct coke_kmeans *km, const char *path, int force);
 COKE_CHECKED int coke_kmeans_load(struct coke_kmeans **out, const char *path);
+/* The same bytes without a file; *bytes is freed with coke_bytes_free. */
+COKE_CHECKED int coke_kmeans_pack(const struct coke_kmeans *km, void **bytes, size_t *size);
+COKE_CHECKED int coke_kmeans_unpack(struct coke_kmeans **out, const void *bytes, size_t size);
 
 /* Several clusterings of one stream. Takes ownership of the heads [n]; after a failure they are
  * still the caller's. */

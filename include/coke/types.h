@@ -140,6 +140,24 @@ struct coke_kmeans;
 struct coke_multihead;
 struct coke_model;
 
+enum coke_number {
+    COKE_NUMBER_F32,
+    COKE_NUMBER_F16,
+    COKE_NUMBER_F64,
+    COKE_NUMBER_U8,
+    COKE_NUMBER_I8
+};
+
+/* Rows in memory: element (i, j) is at data + i * row_stride + j * column_stride. */
+struct coke_memory {
+    size_t size;
+    const void *data;
+    int64_t n;
+    int32_t dim;
+    enum coke_number type;
+    int64_t row_stride, column_stride; /* bytes; any, also negative */
+};
+
 struct coke_cluster_input {
     size_t size;
     struct coke_rows *rows;

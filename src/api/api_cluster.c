@@ -78,3 +78,12 @@ int coke_cluster_write(const struct coke_cluster *c, const char *dir, int force)
     CK_ARGS(c, dir);
     return ck_cluster_write(c, dir, force);
 }
+
+int coke_cluster_pack(const struct coke_cluster *c, int h, void **bytes, size_t *size)
+{
+    CK_ARGS(c, size);
+    CK_ARGS_OUT(bytes);
+    if (!has_head(c, h))
+        return ck_fail(COKE_EUSAGE, "coke_cluster_pack: there is no head %d", h);
+    return ck_cluster_pack(c, h, bytes, size);
+}

@@ -33,6 +33,16 @@ int coke_rows_from_array(struct coke_rows **out, const float *x, int64_t n, int3
     return ck_rows_from_array(out, x, n, dim);
 }
 
+int coke_rows_from_memory(struct coke_rows **out, const struct coke_memory *m)
+{
+    struct coke_memory full;
+    CK_ARGS_OUT(out);
+    CK_ARGS(m);
+    CK_READ(full, m);
+    CK_ARGS(full.data);
+    return ck_rows_from_memory(out, &full);
+}
+
 void coke_rows_free(struct coke_rows *rows)
 {
     ck_rows_free(rows);
@@ -46,6 +56,12 @@ int64_t coke_rows_count(const struct coke_rows *rows)
 int32_t coke_rows_dim(const struct coke_rows *rows)
 {
     return rows ? rows->dim : 0;
+}
+
+int coke_rows_read(struct coke_rows *rows, const int64_t *index, int64_t n, float *out)
+{
+    CK_ARGS(rows, index, out);
+    return ck_rows_read(rows, index, n, out);
 }
 
 const char *coke_rows_note(const struct coke_rows *rows)

@@ -82,6 +82,20 @@ int coke_kmeans_load(struct coke_kmeans **out, const char *path)
     return ck_kmeans_load(out, path);
 }
 
+int coke_kmeans_pack(const struct coke_kmeans *km, void **bytes, size_t *size)
+{
+    CK_ARGS(km, size);
+    CK_ARGS_OUT(bytes);
+    return ck_kmeans_pack(km, bytes, size);
+}
+
+int coke_kmeans_unpack(struct coke_kmeans **out, const void *bytes, size_t size)
+{
+    CK_ARGS_OUT(out);
+    CK_ARGS(bytes);
+    return ck_kmeans_unpack(out, bytes, size);
+}
+
 /* ---- several heads on the same rows ---- */
 
 /* On success the heads belong to *out: they must not be freed on their own. */

@@ -2,6 +2,7 @@
  * after loading, so several threads may use it. */
 #include "api/check_args.h"
 #include "cluster/model.h"
+#include "core/mem.h"
 #include "store/model_file.h"
 
 _Static_assert((int)COKE_BAD_ERROR == (int)CK_BAD_ERROR &&
@@ -14,6 +15,19 @@ int coke_model_load(struct coke_model **out, const char *path)
     CK_ARGS_OUT(out);
     CK_ARGS(path);
     return ck_model_load(out, path);
+}
+
+/* The bytes are borrowed for the call. */
+int coke_model_unpack(struct coke_model **out, const void *bytes, size_t size)
+{
+    CK_ARGS_OUT(out);
+    CK_ARGS(bytes);
+    return ck_model_unpack(out, bytes, size);
+}
+
+void coke_bytes_free(void *bytes)
+{
+    ck_free(bytes);
 }
 
 void coke_model_free(struct coke_model *m)

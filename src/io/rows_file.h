@@ -37,8 +37,11 @@ int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
 /* Rows of a pipe, read once and in order (one_pass in core/rows.h). Takes ownership of fd, also
  * on failure. */
 int ck_rows_open_stream(struct coke_rows **out, int fd, const char *name);
-/* Borrows x [n][dim], which must outlive the rows. */
+/* Both borrow the array, which must outlive the rows. */
+int ck_rows_from_memory(struct coke_rows **out, const struct coke_memory *m);
 int ck_rows_from_array(struct coke_rows **out, const float *x, int64_t n, int32_t dim);
+/* Rows index [n] to out [n][dim]. */
+int ck_rows_read(struct coke_rows *rows, const int64_t *index, int64_t n, float *out);
 void ck_rows_free(struct coke_rows *rows);
 
 #endif

@@ -300,18 +300,13 @@ static int check_sum(const struct reader *r, const struct entry *e, int *checked
                    r->path, e->name, sum, expected);
 }
 
-int ck_safetensors_read(const char *path, struct ck_state *out)
+/* Fills *out, whose tensors point into the map; b counts the verified checksums. */
+static int read_map(const char *name, const struct ck_map *map, struct backing *b,
+                    struct ck_state *out)
 {
-    struct reader r = {.path = path};
+    struct reader r = {.path = name};
     int rc = COKE_OK;
-    *out = (struct ck_state){0};
-    struct backing *b = ck_calloc_array(1, sizeof *b);
-    if (!b)
-        return COKE_ENOMEM;
-    out->backing = b;
-    out->release_backing = release_backing;
-    CK_TRY(ck_map_load(&b->map, path));
-    CK_TRY(parse_header(&r, &b->map));
+    CK_TRY(parse_header(&r, map));
     CK_TRY(read_meta(&r, out));
     CK_TRY(read_entries(&r));
     CK_TRY(check_chain(&r));
@@ -323,6 +318,32 @@ int ck_safetensors_read(const char *path, struct ck_state *out)
 done:
     json_decref(r.header);
     ck_free(r.entry);
+    return rc;
+}
+
+int ck_safetensors_read(const char *path, struct ck_state *out)
+{
+    *out = (struct ck_state){0};
+    struct backing *b = ck_calloc_array(1, sizeof *b);
+    if (!b)
+        return COKE_ENOMEM;
+    out->backing = b;
+    out->release_backing = release_backing;
+    int rc = ck_map_load(&b->map, path);
+    if (!rc)
+        rc = read_map(path, &b->map, b, out);
+    if (rc)
+        ck_state_release(out);
+    return rc;
+}
+
+int ck_safetensors_unpack(const char *name, const void *bytes, size_t size,
+                          struct ck_state *out)
+{
+    const struct ck_map map = {.data = bytes, .size = size};
+    struct backing unused = {0};
+    *out = (struct ck_state){0};
+    int rc = read_map(name, &map, &unused, out);
     if (rc)
         ck_state_release(out);
     return rc;
@@ -468,28 +489,67 @@ done:
     return rc;
 }
 
+/* A state as it goes to a file: owns both pointers. */
+struct layout {
+    const struct ck_tensor **tensor; /* in file order */
+    unsigned char *header;
+    size_t header_size;
+};
+
+/* The caller releases *l, also on failure. */
+static int lay_out(struct layout *l, const struct ck_state *s)
+{
+    size_t n = (size_t)s->ntensors;
+    *l = (struct layout){.tensor = ck_alloc_array(n, sizeof *l->tensor)};
+    if (!l->tensor)
+        return COKE_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        l->tensor[i] = &s->tensor[i];
+    qsort(l->tensor, n, sizeof *l->tensor, by_width_and_name);
+    return make_header(s, l->tensor, &l->header, &l->header_size);
+}
+
+static void layout_release(struct layout *l)
+{
+    ck_free(l->header);
+    ck_free(l->tensor);
+}
+
 int ck_safetensors_write_to(struct ck_writer *w, const struct ck_state *s)
 {
-    unsigned char *header = NULL;
-    size_t size = 0;
-    int rc = COKE_OK, n = s->ntensors;
-    const struct ck_tensor **tensor = ck_alloc_array((size_t)n, sizeof *tensor);
-    if (!tensor)
-        return COKE_ENOMEM;
-    for (int i = 0; i < n; i++)
-        tensor[i] = &s->tensor[i];
-    qsort(tensor, (size_t)n, sizeof *tensor, by_width_and_name);
-    rc = make_header(s, tensor, &header, &size);
+    struct layout l;
+    int rc = lay_out(&l, s);
     if (rc) {
         ck_fail_prefix(rc, "%s: ", w->path);
         goto done;
     }
-    CK_TRY(ck_writer_write(w, header, size));
-    for (int i = 0; i < n; i++)
-        CK_TRY(ck_writer_write(w, tensor[i]->data, tensor_bytes(tensor[i])));
+    CK_TRY(ck_writer_write(w, l.header, l.header_size));
+    for (int i = 0; i < s->ntensors; i++)
+        CK_TRY(ck_writer_write(w, l.tensor[i]->data, tensor_bytes(l.tensor[i])));
 done:
-    ck_free(header);
-    ck_free(tensor);
+    layout_release(&l);
+    return rc;
+}
+
+int ck_safetensors_pack(const struct ck_state *s, void **bytes, size_t *size)
+{
+    struct layout l;
+    unsigned char *to = NULL;
+    int rc = COKE_OK;
+    CK_TRY(lay_out(&l, s));
+    *size = l.header_size;
+    for (int i = 0; i < s->ntensors; i++)
+        *size += tensor_bytes(l.tensor[i]);
+    *bytes = to = ck_alloc_array(*size, 1);
+    if (!to)
+        CK_LEAVE(COKE_ENOMEM);
+    memcpy(to, l.header, l.header_size);
+    to += l.header_size;
+    for (int i = 0; i < s->ntensors; to += tensor_bytes(l.tensor[i++]))
+        if (tensor_bytes(l.tensor[i]))
+            memcpy(to, l.tensor[i]->data, tensor_bytes(l.tensor[i]));
+done:
+    layout_release(&l);
     return rc;
 }
 

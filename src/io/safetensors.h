@@ -15,6 +15,9 @@ enum { CK_SAFETENSORS_HEADER_MAX = 4 << 20 };
  * which *out owns. Files of other writers may be unaligned, so read the data through
  * ck_state_copy or memcpy. */
 int ck_safetensors_read(const char *path, struct ck_state *out);
+/* The same from memory, which is borrowed as long as *out lives; name is for messages. */
+int ck_safetensors_unpack(const char *name, const void *bytes, size_t size,
+                          struct ck_state *out);
 
 /* The number of tensors of a state that was read from a file whose checksum was verified. */
 int ck_safetensors_checked(const struct ck_state *s);
@@ -22,6 +25,8 @@ int ck_safetensors_checked(const struct ck_state *s);
 /* Writes s with checksums in the metadata, XXH3 of 64 bits in hexadecimal: "xxh3.NAME" of each
  * tensor, and "xxh3-metadata" of all other metadata. Equal states give equal bytes. */
 int ck_safetensors_write_to(struct ck_writer *w, const struct ck_state *s);
+/* The bytes of such a file, which the caller frees with ck_free; untouched on failure. */
+int ck_safetensors_pack(const struct ck_state *s, void **bytes, size_t *size);
 int ck_safetensors_write(const char *path, const struct ck_state *s, int force);
 
 #endif

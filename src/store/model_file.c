@@ -72,3 +72,35 @@ int ck_kmeans_load(struct coke_kmeans **out, const char *path)
     ck_state_release(&s);
     return rc;
 }
+
+int ck_model_unpack(struct coke_model **out, const void *bytes, size_t size)
+{
+    struct ck_state s = {0};
+    *out = NULL;
+    int rc = ck_safetensors_unpack("model", bytes, size, &s);
+    if (!rc)
+        rc = ck_model_from_state(out, &s);
+    ck_state_release(&s);
+    return rc;
+}
+
+int ck_kmeans_pack(const struct coke_kmeans *km, void **bytes, size_t *size)
+{
+    struct ck_state s = {0};
+    int rc = ck_kmeans_state(km, &s);
+    if (!rc)
+        rc = ck_safetensors_pack(&s, bytes, size);
+    ck_state_release(&s);
+    return rc;
+}
+
+int ck_kmeans_unpack(struct coke_kmeans **out, const void *bytes, size_t size)
+{
+    struct ck_state s = {0};
+    *out = NULL;
+    int rc = ck_safetensors_unpack("clustering", bytes, size, &s);
+    if (!rc)
+        rc = ck_kmeans_restore(out, &s);
+    ck_state_release(&s);
+    return rc;
+}

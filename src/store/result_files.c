@@ -55,29 +55,46 @@ static int write_labels(struct ck_writer *w, const struct coke_cluster *c, int h
 }
 
 /* 'duals' are the prices that prove the final labels; ck_model_from_state reads what this
- * writes. */
-static int write_model(struct ck_writer *w, const struct coke_cluster *c, int h)
+ * adds to st, whose tensors belong to c. */
+static int model_state(const struct coke_cluster *c, int h, struct ck_state *st)
 {
     const struct coke_kmeans *km = c->head[h];
     const struct coke_head_summary *s = &c->summary[h];
     int64_t shape[2] = {ck_kmeans_k(km), c->dim};
-    struct ck_state st = {0};
     int rc;
-    CK_TRY(ck_state_add(&st, "centers", CK_F32, 2, shape, c->center[h]));
-    CK_TRY(ck_state_add(&st, "duals", CK_F32, 1, shape, c->price[h]));
-    CK_TRY(ck_state_add(&st, "sizes", CK_I64, 1, shape, c->size[h]));
-    CK_TRY(ck_state_add(&st, "min_sizes", CK_I64, 1, shape, ck_kmeans_min_sizes(km)));
+    CK_TRY(ck_state_add(st, "centers", CK_F32, 2, shape, c->center[h]));
+    CK_TRY(ck_state_add(st, "duals", CK_F32, 1, shape, c->price[h]));
+    CK_TRY(ck_state_add(st, "sizes", CK_I64, 1, shape, c->size[h]));
+    CK_TRY(ck_state_add(st, "min_sizes", CK_I64, 1, shape, ck_kmeans_min_sizes(km)));
     if (ck_kmeans_max_sizes(km))
-        CK_TRY(ck_state_add(&st, "max_sizes", CK_I64, 1, shape, ck_kmeans_max_sizes(km)));
-    CK_TRY(ck_state_add_meta(&st, "format", "coke-kmeans"));
-    CK_TRY(ck_state_add_meta(&st, "version", COKE_VERSION));
-    CK_TRY(ck_state_add_meta_number(&st, "n", (double)s->n));
-    CK_TRY(ck_state_add_meta_number(&st, "k", (double)ck_kmeans_k(km)));
-    CK_TRY(ck_state_add_meta_number(&st, "dim", (double)c->dim));
-    CK_TRY(ck_state_add_meta_number(&st, "objective", s->objective));
-    CK_TRY(ck_state_add_meta_number(&st, "seed", (double)c->o.seed));
-    CK_TRY(ck_safetensors_write_to(w, &st));
+        CK_TRY(ck_state_add(st, "max_sizes", CK_I64, 1, shape, ck_kmeans_max_sizes(km)));
+    CK_TRY(ck_state_add_meta(st, "format", "coke-kmeans"));
+    CK_TRY(ck_state_add_meta(st, "version", COKE_VERSION));
+    CK_TRY(ck_state_add_meta_number(st, "n", (double)s->n));
+    CK_TRY(ck_state_add_meta_number(st, "k", (double)ck_kmeans_k(km)));
+    CK_TRY(ck_state_add_meta_number(st, "dim", (double)c->dim));
+    CK_TRY(ck_state_add_meta_number(st, "objective", s->objective));
+    CK_TRY(ck_state_add_meta_number(st, "seed", (double)c->o.seed));
 done:
+    return rc;
+}
+
+static int write_model(struct ck_writer *w, const struct coke_cluster *c, int h)
+{
+    struct ck_state st = {0};
+    int rc = model_state(c, h, &st);
+    if (!rc)
+        rc = ck_safetensors_write_to(w, &st);
+    ck_state_release(&st);
+    return rc;
+}
+
+int ck_cluster_pack(const struct coke_cluster *c, int h, void **bytes, size_t *size)
+{
+    struct ck_state st = {0};
+    int rc = model_state(c, h, &st);
+    if (!rc)
+        rc = ck_safetensors_pack(&st, bytes, size);
     ck_state_release(&st);
     return rc;
 }

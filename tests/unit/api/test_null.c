@@ -62,6 +62,7 @@ static void clusterings_refuse_null(void **state)
     struct coke_agreement_scores a = COKE_INIT(struct coke_agreement_scores);
     struct coke_assign_job job = COKE_INIT(struct coke_assign_job);
     struct coke_model *m = (struct coke_model *)1;
+    struct coke_memory memory = COKE_INIT(struct coke_memory);
     struct coke_rows *r = (struct coke_rows *)1;
     static const char *const no_path[] = {NULL};
     (void)state;
@@ -70,6 +71,12 @@ static void clusterings_refuse_null(void **state)
     REFUSES(coke_rows_from_array(NULL, x, N, DIM));
     REFUSES(coke_rows_from_array(&r, NULL, N, DIM));
     assert_null(r);
+    REFUSES(coke_rows_from_memory(NULL, &memory));
+    REFUSES(coke_rows_from_memory(&r, NULL));
+    REFUSES(coke_rows_from_memory(&r, &memory)); /* no data */
+    REFUSES(coke_rows_read(NULL, count, 1, x));
+    REFUSES(coke_rows_read(rows, NULL, 1, x));
+    REFUSES(coke_rows_read(rows, count, 1, NULL));
     REFUSES(coke_rows_open(NULL, paths, 1, NULL));
     REFUSES(coke_rows_open(&r, NULL, 1, NULL));
     REFUSES(coke_rows_open(&r, no_path, 1, NULL));
@@ -93,6 +100,28 @@ static void clusterings_refuse_null(void **state)
     REFUSES(coke_agreement(NULL, label, N, 2, 2, &a));
     REFUSES(coke_agreement(label, NULL, N, 2, 2, &a));
     REFUSES(coke_agreement(label, label, N, 2, 2, NULL));
+}
+
+static void bytes_refuse_null(void **state)
+{
+    struct coke_model *m = (struct coke_model *)1;
+    struct coke_kmeans *k = (struct coke_kmeans *)1;
+    void *bytes = text;
+    size_t size;
+    (void)state;
+    REFUSES(coke_cluster_pack(NULL, 0, &bytes, &size));
+    REFUSES(coke_cluster_pack(cluster, 0, NULL, &size));
+    REFUSES(coke_cluster_pack(cluster, 0, &bytes, NULL));
+    REFUSES(coke_cluster_pack(cluster, 1, &bytes, &size));
+    REFUSES(coke_model_unpack(NULL, text, 1));
+    REFUSES(coke_model_unpack(&m, NULL, 1));
+    assert_null(m);
+    REFUSES(coke_kmeans_pack(NULL, &bytes, &size));
+    REFUSES(coke_kmeans_pack(km, NULL, &size));
+    REFUSES(coke_kmeans_pack(km, &bytes, NULL));
+    REFUSES(coke_kmeans_unpack(NULL, text, 1));
+    REFUSES(coke_kmeans_unpack(&k, NULL, 1));
+    assert_null(k);
 }
 
 static void batches_refuse_null(void **state)
@@ -383,6 +412,7 @@ static void everything_can_be_freed_when_null(void **state)
     coke_numbers_free(NULL);
     coke_counts_free(NULL);
     coke_model_free(NULL);
+    coke_bytes_free(NULL);
     coke_kmeans_free(NULL);
     coke_multihead_free(NULL);
     coke_dataset_free(NULL);
@@ -425,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_refuse_null),
         cmocka_unit_test(clusterings_refuse_null),
+        cmocka_unit_test(bytes_refuse_null),
         cmocka_unit_test(batches_refuse_null),
         cmocka_unit_test(files_refuse_null),
         cmocka_unit_test(images_refuse_null),
