@@ -4,8 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from ._library import (Handle, call, coke_cluster_input, coke_head_summary, coke_timing, encode,
-                       lib, set_threads)
+from ._library import Handle, call, encode, lib, set_threads, struct
 from ._model import Model, summary_dict
 from ._options import Options, describe, python_name, table
 from ._rows import as_rows
@@ -34,11 +33,10 @@ class Clustering:
 
     def __init__(self, job, head):
         self._job = job
-        summary = ctypes.cast(lib.cluster_summary(job.address, head),
-                              ctypes.POINTER(coke_head_summary)).contents
-        timing = ctypes.cast(lib.cluster_timing(job.address), ctypes.POINTER(coke_timing))
-        self.summary = summary_dict(summary)
-        self.timing = summary_dict(timing.contents)
+        self.summary = summary_dict(
+            struct.coke_head_summary.from_address(lib.cluster_summary(job.address, head)))
+        self.timing = summary_dict(
+            struct.coke_timing.from_address(lib.cluster_timing(job.address)))
         self.labels = np.empty(job.n, np.int32)
         call("cluster_labels", job.address, head, self.labels.ctypes.data)
         self.model = Model(packed(job.address, head))
@@ -116,8 +114,8 @@ def address(array):
 def run(rows, options, min_sizes=None, max_sizes=None, weights=None, progress=None):
     """The job of coke_cluster_run; returns the handle of its result."""
     watch = Watch(progress)
-    job = coke_cluster_input(rows=rows.address, min_sizes=address(min_sizes),
-                             max_sizes=address(max_sizes), weights=address(weights))
+    job = struct.coke_cluster_input(rows=rows.address, min_sizes=address(min_sizes),
+                                    max_sizes=address(max_sizes), weights=address(weights))
     out = ctypes.c_void_p()
     watch.call("cluster_run", ctypes.byref(out), ctypes.byref(job), options.address,
                watch.address)

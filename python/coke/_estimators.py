@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 
 from ._cluster import Certificate, Clustering, array_of, options_of, run
-from ._library import Handle, call, lib, make, set_threads
+from ._library import Handle, call, constant, lib, make, set_threads
 from ._model import Model, distances, pack
 from ._options import FLAG, Options, python_name, table
 from ._rows import Rows, as_rows, blocks, column_names
@@ -338,9 +338,9 @@ class Online:
     def model(self):
         """The moving centers as a model; its bounds are those of the endless epoch."""
         tensors, meta = {}, {"format": "coke-kmeans", "n": str(self.ROWS), "metric": self.metric}
-        tensors["centers"] = self.copy(0, (self.k, self.dim), np.float32)
-        tensors["duals"] = self.copy(2, self.k, np.float32)
-        tensors["sizes"] = self.copy(5, self.k, np.int64)
+        tensors["centers"] = self.copy(constant.COKE_ARRAY_CURRENT, (self.k, self.dim), np.float32)
+        tensors["duals"] = self.copy(constant.COKE_ARRAY_DUALS, self.k, np.float32)
+        tensors["sizes"] = self.copy(constant.COKE_ARRAY_COUNTS, self.k, np.int64)
         state, _ = packed_state(self.handle.address)
         tensors["min_sizes"] = state["min_sizes"]
         if "max_sizes" in state:

@@ -2,11 +2,12 @@
 import ctypes
 import json
 import os
-import struct
+from struct import pack as pack_number
+from struct import unpack_from
 
 import numpy as np
 
-from ._library import (Handle, call, coke_assign_job, coke_head_summary, encode, lib, make)
+from ._library import Handle, call, encode, lib, make, struct
 from ._rows import as_rows, blocks
 from ._watch import Watch
 
@@ -16,7 +17,7 @@ NAMES = {np.dtype(value): name for name, value in TYPES.items()}
 
 def unpack(data):
     """The tensors and the metadata of a safetensors file."""
-    length, = struct.unpack_from("<Q", data)
+    length, = unpack_from("<Q", data)
     header = json.loads(bytes(data[8:8 + length]))
     meta = header.pop("__metadata__", {})
     tensors = {}
@@ -39,7 +40,7 @@ def pack(tensors, meta):
         at += value.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
-    return b"".join([struct.pack("<Q", len(text)), text] + chunks)
+    return b"".join([pack_number("<Q", len(text)), text] + chunks)
 
 
 class Model:
@@ -99,10 +100,10 @@ class Model:
             raise ValueError("X has %d features, but the model has %d" % (dim, self.dim))
         labels, scores = np.empty(n, np.int32), np.empty(n, np.float32)
         watch = Watch(progress)
-        summary = coke_head_summary()
-        job = coke_assign_job(rows=rows.address, labels=labels.ctypes.data,
-                              scores=scores.ctypes.data, constrained=bool(constrained),
-                              bad=["error", "skip"].index(bad), callbacks=watch.address)
+        summary = struct.coke_head_summary()
+        job = struct.coke_assign_job(rows=rows.address, labels=labels.ctypes.data,
+                                     scores=scores.ctypes.data, constrained=bool(constrained),
+                                     bad=["error", "skip"].index(bad), callbacks=watch.address)
         watch.call("model_assign", self._handle.address, ctypes.byref(job),
                    ctypes.byref(summary))
         return labels, scores, summary_dict(summary)

@@ -3,7 +3,7 @@ import ctypes
 import functools
 from collections import namedtuple
 
-from ._library import Handle, call, coke_option_info, lib, make
+from ._library import Handle, call, lib, make, struct
 
 INT, FLOAT, FLAG, CHOICE, INTS, TEXT, NUMBERS = range(7)
 
@@ -70,7 +70,7 @@ class Options:
     def table(self):
         rows = []
         for i in range(lib.options_count(self.address)):
-            info = coke_option_info()
+            info = struct.coke_option_info()
             call("options_describe", self.address, i, ctypes.byref(info))
             name = info.name.decode()
             choices = info.choices.decode() if info.choices else None

@@ -6,11 +6,12 @@ import os
 
 import numpy as np
 
-from ._library import Handle, call, coke_memory, encode, lib, make
+from ._library import Handle, call, constant, encode, lib, make, struct
 from ._options import Options
 
-# enum coke_number by numpy's type
-NUMBERS = {"f4": 0, "f2": 1, "f8": 2, "u1": 3, "i1": 4}
+NUMBERS = {"f4": constant.COKE_NUMBER_F32, "f2": constant.COKE_NUMBER_F16,
+           "f8": constant.COKE_NUMBER_F64, "u1": constant.COKE_NUMBER_U8,
+           "i1": constant.COKE_NUMBER_I8}
 CPU_DEVICES = (1, 3, 11, 13)  # DLPack: CPU, and memory of CUDA and ROCm that the CPU can read
 
 
@@ -200,9 +201,9 @@ def to_matrix(x):
 
 
 def from_matrix(x, names=None):
-    memory = coke_memory(data=x.ctypes.data, n=x.shape[0], dim=x.shape[1],
-                         type=NUMBERS[x.dtype.str[1:]], row_stride=x.strides[0],
-                         column_stride=x.strides[1])
+    memory = struct.coke_memory(data=x.ctypes.data, n=x.shape[0], dim=x.shape[1],
+                                type=NUMBERS[x.dtype.str[1:]], row_stride=x.strides[0],
+                                column_stride=x.strides[1])
     address = make("rows_from_memory", ctypes.byref(memory))
     return Rows(Handle(address, "rows_free", keep=(x,)), "array", names)
 

@@ -9,10 +9,10 @@ import time
 import warnings
 from collections import namedtuple
 
-from ._library import (BAD_IMAGE, LINE, PROGRESS, CokeWarning, coke_callbacks, lib, raise_status)
+from ._library import CokeWarning, constant, lib, raise_status, struct
 
-STOPPED = -75
-CONTINUE, STOP = 0, 1
+STOPPED = constant.COKE_ESTOPPED
+CONTINUE, STOP = constant.COKE_ANSWER_CONTINUE, constant.COKE_ANSWER_STOP
 log = logging.getLogger("coke")
 
 Progress = namedtuple("Progress", "phase epoch epochs done total objective unit detail")
@@ -98,8 +98,10 @@ class Watch:
         self.interrupted = None  # arguments of the signal handler
         self.warnings = []
         self.bad_images = []
-        self.callbacks = coke_callbacks(progress=PROGRESS(self._progress), say=LINE(self._say),
-                                        warn=LINE(self._warn), bad_image=BAD_IMAGE(self._bad))
+        kinds = dict(struct.coke_callbacks._fields_)
+        mine = {"progress": self._progress, "say": self._say, "warn": self._warn,
+                "bad_image": self._bad}
+        self.callbacks = struct.coke_callbacks(**{n: kinds[n](f) for n, f in mine.items()})
 
     def _progress(self, _, p):
         if self.interrupted or self.error:
@@ -107,7 +109,7 @@ class Watch:
         if self.show is None:
             return CONTINUE
         try:
-            return STOP if self.show(read_progress(p.contents)) is False else CONTINUE
+            return STOP if self.show(read_progress(struct.coke_progress.from_address(p))) is False else CONTINUE
         except BaseException as error:
             self.error = error
             return STOP
