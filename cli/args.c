@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- rows ---- */
 
@@ -50,10 +51,12 @@ static int add_library(struct args *a, struct coke_options *set)
             return rc;
         struct coke_option_info *info = &a->row[a->n - 1].info;
         const struct arg *arg = find_arg(a->cmd, info->name);
-        if (is_hidden(a->cmd, info->name) || (arg && !arg->help_only))
+        if (is_hidden(a->cmd, info->name) || (arg && !arg->help_only && !arg->or_file))
             a->n--;
-        else if (arg)
+        else if (arg) {
             info->help = arg->row.help;
+            a->row[a->n - 1].takes_file = arg->or_file;
+        }
     }
     return COKE_OK;
 }
@@ -65,7 +68,7 @@ static int make_own(struct args *a)
     const struct arg *own[ARGS_MAX_ROWS];
     int n = 0;
     for (int i = 0; i < a->cmd->nargs; i++)
-        if (!a->cmd->arg[i].help_only) {
+        if (!a->cmd->arg[i].help_only && !a->cmd->arg[i].or_file) {
             own[n] = &a->cmd->arg[i];
             info[n++] = a->cmd->arg[i].row;
         }
@@ -96,8 +99,10 @@ int args_init(struct args *a, const struct command *cmd)
 /* Also safe after a failed args_init: unused entries are NULL. */
 void args_release(struct args *a)
 {
-    for (int i = 0; i < a->n; i++)
+    for (int i = 0; i < a->n; i++) {
         free(a->row[i].text);
+        free(a->row[i].file);
+    }
     for (int i = 0; i <= MAX_KINDS; i++)
         coke_options_free(a->set[i]);
     *a = (struct args){.cmd = a->cmd};
@@ -128,10 +133,25 @@ static int is_flag(const struct args *a, int row)
     return a->row[row].info.type == COKE_OPTION_TYPE_FLAG;
 }
 
-/* Parsing, bounds and the message are the library's. */
-static int set(const struct args *a, int row, const char *value)
+/* Parsing, bounds and the message are the library's. What is none of the words of an option that
+ * takes a file must be one; the later of the two counts. */
+static int set_value(struct args *a, int row, const char *value)
 {
-    int rc = coke_options_set(a->row[row].set, a->row[row].info.name, value);
+    struct arg_row *r = &a->row[row];
+    int rc = coke_options_set(r->set, r->info.name, value);
+    r->given = 1;
+    if (!r->takes_file || (rc && access(value, F_OK)))
+        return rc;
+    free(r->file);
+    r->file = rc ? strdup(value) : NULL;
+    return rc && !r->file ? COKE_ENOMEM : COKE_OK;
+}
+
+static int set(struct args *a, int row, const char *value)
+{
+    int rc = set_value(a, row, value);
+    if (rc && a->row[row].takes_file)
+        return talk_fail(rc, "%s, and not a file", coke_last_error());
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
@@ -148,8 +168,7 @@ static int take_value(const char *name, const char *value, const char *next, int
 }
 
 /* A flag takes a value only in the form --name=off. */
-static int set_from(const struct args *a, int row, const char *value, const char *next,
-                    int *used)
+static int set_from(struct args *a, int row, const char *value, const char *next, int *used)
 {
     if (is_flag(a, row))
         return set(a, row, value ? value : "on");
@@ -256,7 +275,7 @@ static int parse_words(struct args *a, int argc, const char *const *argv)
 
 /* COKE_MAX_EPOCHS=5 in the environment is --max-epochs 5. Only options of the library, which
  * are the first rows: --output in the environment would surprise. */
-static int read_environment(const struct args *a)
+static int read_environment(struct args *a)
 {
     char name[96];
     for (int i = 0; i < a->n && !a->row[i].own; i++) {
@@ -264,7 +283,7 @@ static int read_environment(const struct args *a)
         for (size_t j = 5; j < n && j < sizeof name; j++)
             name[j] = name[j] == '-' ? '_' : (char)toupper((unsigned char)name[j]);
         const char *value = getenv(name);
-        int rc = value ? coke_options_set(a->row[i].set, a->row[i].info.name, value) : COKE_OK;
+        int rc = value ? set_value(a, i, value) : COKE_OK;
         if (rc)
             return talk_fail(rc, "%s in the environment: %s", name, coke_last_error());
     }
@@ -347,6 +366,11 @@ double args_real(const struct args *a, const char *name)
     return coke_options_get_float(row_of(a, name)->set, name, &value) ? 0 : value;
 }
 
+int args_given(const struct args *a, const char *name)
+{
+    return row_of(a, name)->given;
+}
+
 /* The length is not known in advance: doubles the buffer until the value fits. NULL means unset,
  * so a lack of memory ends the program instead of changing what it does. */
 const char *args_text(struct args *a, const char *name)
@@ -361,6 +385,11 @@ const char *args_text(struct args *a, const char *name)
             return text[0] ? text : NULL;
     }
     return NULL;
+}
+
+const char *args_file(const struct args *a, const char *name)
+{
+    return row_of(a, name)->file;
 }
 
 /* The library has validated the list: every part is a number. */

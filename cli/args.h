@@ -15,6 +15,9 @@ struct arg_row {
     const struct arg *own;    /* NULL = an option of the library */
     struct coke_options *set; /* the object that holds its value */
     char *text;               /* last result of args_text(), owned */
+    int given;                /* by the environment or the command line */
+    int takes_file;           /* ARG_OR_FILE */
+    char *file;               /* that was given in place of a word, owned; NULL = none */
 };
 
 /* All options of a command: the library's, then the program's. */
@@ -43,6 +46,10 @@ int64_t args_number(const struct args *a, const char *name); /* also a choice's 
 double args_real(const struct args *a, const char *name);
 /* NULL = not given, or out of memory. Valid until the next call with this name. */
 const char *args_text(struct args *a, const char *name);
+/* The file that was given in place of a word (ARG_OR_FILE); NULL = a word. */
+const char *args_file(const struct args *a, const char *name);
+/* Was it set in the environment or on the command line? */
+int args_given(const struct args *a, const char *name);
 /* Fills v with the list and returns its length. */
 int args_ints(const struct args *a, const char *name, int32_t v[COKE_MAX_HEADS]);
 /* The library's options of a kind, owned by a, for the functions that take them. */

@@ -7,6 +7,7 @@
 #include "emit.h"
 #include "outputs.h"
 #include "progress.h"
+#include "start_from.h"
 #include "talk.h"
 
 #include <string.h>
@@ -21,6 +22,13 @@ static const struct arg args[] = {
     ARG_TEXT("max-sizes", 0, "FILE", "maximum size of each cluster, in the same form"),
     ARG_TEXT("weights", 0, "FILE",
              "weight of each row in objective and centers: n numbers; sizes count rows"),
+    ARG_OR_FILE("init",
+                "initial centers: random rows, k-means++ on a sample, or a file of k rows or a "
+                "model (then -k may be left out); cluster i starts from row i of the file"),
+    ARG_TEXT(
+        "continue", 0, "MODEL",
+        "start from a model, or the folder of one: from its centers, duals and sizes, with "
+        "its bounds unless others are given; the result is a new model"),
     ARG_CONFIG,
     ARG_PRINT_CONFIG,
     ARG_FORCE,
@@ -34,6 +42,7 @@ struct work {
     struct coke_rows *rows;
     int64_t *min_sizes, *max_sizes;
     double *weights;
+    struct start_from start;
     struct coke_cluster *result;
 };
 
@@ -44,6 +53,7 @@ static void release(struct work *w)
     coke_counts_free(w->min_sizes);
     coke_counts_free(w->max_sizes);
     coke_numbers_free(w->weights);
+    start_from_release(&w->start);
 }
 
 /* ---- input ---- */
@@ -56,6 +66,8 @@ static int check_usage(struct args *a, int n)
     if (n == 0)
         return talk_fail(COKE_EUSAGE, "missing input file; 'coke cluster --help' has examples");
     int heads = args_ints(a, "k", k);
+    if (heads < 1 && start_from_is_given(a)) /* which has its k */
+        k[heads++] = 0;
     if (heads < 1)
         return talk_fail(COKE_EUSAGE, "missing number of clusters: use -k 100");
     return output ? outputs_check_dir(output, k, heads, args_flag(a, "force")) : COKE_OK;
@@ -89,7 +101,8 @@ static int load_weights(const char *path, int64_t rows, double **out)
  * rows; otherwise the library spools it to a temporary file. */
 static int is_one_pass(const struct args *a)
 {
-    return args_number(a, "epochs") == 1 && !args_flag(a, "repair") && !args_number(a, "bad");
+    return args_number(a, "epochs") == 1 && !args_flag(a, "repair") && !args_number(a, "bad") &&
+           !args_number(a, "fit-rows");
 }
 
 static int open_rows(struct work *w, const struct args *a, int n, const char *const *paths)
@@ -119,6 +132,8 @@ static int open_input(struct work *w, struct args *a, int n, const char *const *
                              "standard input cannot be shared by %d processes; write a file",
                              coke_group_size());
     int rc = open_rows(w, a, n, paths);
+    if (!rc)
+        rc = start_from_open(&w->start, a, w->rows);
     args_ints(a, "k", k);
     if (!rc)
         rc = load_sizes(args_text(a, "min-sizes"), k[0], &w->min_sizes);
@@ -161,8 +176,11 @@ static int print_json(const struct work *w)
 /* reads counts the final scan and the repair too, samples as fractions. */
 static void print_epochs(const struct coke_head_summary *s)
 {
-    printf("%-12s%lld%s; the data was read %.4g time%s\n", "epochs", (long long)s->epochs,
+    printf("%-12s%lld%s; the data was read %.4g time%s", "epochs", (long long)s->epochs,
            s->converged ? ", converged" : "", s->reads, s->reads > 1 ? "s" : "");
+    if (s->fit_rows < s->n)
+        printf("; fitted on %lld rows", (long long)s->fit_rows);
+    printf("\n");
 }
 
 /* Rows and speed once, the rest per head. */
@@ -216,7 +234,10 @@ static int cluster(struct work *w, const struct args *a)
                                        .rows = w->rows,
                                        .min_sizes = w->min_sizes,
                                        .max_sizes = w->max_sizes,
-                                       .weights = w->weights};
+                                       .weights = w->weights,
+                                       .centers = w->start.centers,
+                                       .model = w->start.model,
+                                       .keep_bounds = w->start.keep_bounds};
     int rc = coke_cluster_run(&w->result, &input, args_options(a, "cluster"), &callbacks);
     progress_end(&p);
     if (rc == COKE_ESTOPPED) /* exit code 75 would promise that a second run resumes */
@@ -257,6 +278,12 @@ const struct command cmd_cluster = {
         "down\n"
         "coke cluster a.npy b.npy -k 10,100,1000 -o out\tthree clusterings of two files\n"
         "coke cluster x.npy -k 50 --min-sizes sizes.txt -o out\ta minimum size per cluster\n"
+        "coke cluster x.npy --init centers.npy --min-sizes sizes.txt -o out\tthe same, cluster "
+        "i "
+        "grown from center i\n"
+        "coke cluster new.npy --continue out -o out2\tgo on from a model with new rows\n"
+        "coke cluster x.npy -k 1000 --fit-rows 1000000 -o out\tfit on a sample, label all "
+        "rows\n"
         "make-vectors | coke cluster - -k 1000 --epochs 1 --no-repair -o out\tone pass over a "
         "stream, nothing spooled\n"
         "mpirun -n 4 coke cluster x.npy -k 1000 -o out\tfour processes, the same bytes\n"

@@ -14,6 +14,7 @@ struct arg {
     struct coke_option_info row;
     char letter;   /* short form, or 0 */
     int help_only; /* not an option: another help text for the library's of this name */
+    int or_file; /* the library's option of this name takes one of its words; here a file, too */
 };
 
 struct args;
@@ -62,6 +63,13 @@ extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_tra
     {                                                                                          \
         .row = {.size = sizeof(struct coke_option_info), .name = (name_), .help = (help_)},    \
         .help_only = 1                                                                         \
+    }
+
+/* The file is read by args_file(). */
+#define ARG_OR_FILE(name_, help_)                                                              \
+    {                                                                                          \
+        .row = {.size = sizeof(struct coke_option_info), .name = (name_), .help = (help_)},    \
+        .or_file = 1                                                                           \
     }
 
 /* Options of several commands, so that they have one name, letter and text everywhere. */

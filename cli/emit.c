@@ -32,6 +32,8 @@ static void emit_sizes(struct coke_json *j, const struct coke_head_summary *s)
 void emit_head(struct coke_json *j, const struct coke_head_summary *s)
 {
     coke_json_put_int(j, "k", s->k);
+    if (s->fit_rows)
+        coke_json_put_int(j, "fit_rows", s->fit_rows);
     coke_json_put_int(j, "epochs", s->epochs);
     coke_json_put_flag(j, "converged", s->converged);
     coke_json_put_real(j, "passes", s->reads);

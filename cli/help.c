@@ -35,8 +35,11 @@ static void print_wrapped(FILE *to, const char *text, int at, int indent)
 /* ---- one option as text ---- */
 
 /* Placeholder of the value in the usage; NULL: a flag, which takes none. */
-static const char *value_name(const struct coke_option_info *o)
+static const char *value_name(const struct args *a, int row)
 {
+    const struct coke_option_info *o = &a->row[row].info;
+    if (a->row[row].takes_file)
+        return "WORD|FILE";
     switch (o->type) {
     case COKE_OPTION_TYPE_INT:
         return "N";
@@ -62,7 +65,7 @@ static void option_form(const struct args *a, int row, char *out, size_t size)
 {
     const struct coke_option_info *o = &a->row[row].info;
     const struct arg *own = a->row[row].own;
-    const char *value = value_name(o);
+    const char *value = value_name(a, row);
     char letter[8] = "";
     if (own && own->letter)
         snprintf(letter, sizeof letter, "-%c, ", own->letter);
@@ -383,7 +386,7 @@ static void bash_choices(const struct command *cmd, FILE *to)
         fprintf(to, ":--%s) words=\"", o->name);
         for (const char *p = o->choices; *p; p++)
             fputc(*p == '|' ? ' ' : *p, to);
-        fputs("\" ;;\n", to);
+        fprintf(to, "%s\" ;;\n", a.row[i].takes_file ? " $(compgen -f -- \"$cur\")" : "");
     }
     args_release(&a);
 }

@@ -227,6 +227,8 @@ COKE_API void coke_bytes_free(void *bytes);
 COKE_API void coke_model_free(struct coke_model *m);
 COKE_API int64_t coke_model_k(const struct coke_model *m);
 COKE_API int32_t coke_model_dim(const struct coke_model *m);
+/* Copies the unit centers to out [k][dim]. */
+COKE_CHECKED int coke_model_centers(const struct coke_model *m, float *out);
 /* summary, if not NULL, is filled. */
 COKE_CHECKED int coke_model_assign(const struct coke_model *m,
                                    const struct coke_assign_job *job,

@@ -164,6 +164,14 @@ struct coke_cluster_input {
     const int64_t *min_sizes; /* [k] bounds of each cluster, or NULL; one head only */
     const int64_t *max_sizes; /* [k] or NULL */
     const double *weights;    /* [n] or NULL */
+    /* [k][dim] initial centers, or NULL: by the option init. One head only. Cluster i starts from
+     * center i and is never moved to another place in the result. */
+    const float *centers;
+    /* A clustering to continue from, or NULL: its centers, duals and sizes (docs/algorithm.md,
+     * part 6). One head; the option k may be left out. */
+    const struct coke_model *model;
+    int keep_bounds; /* with a model: its bounds, as fractions of the rows, replace the options
+                      * ratio and max-ratio; not together with min_sizes or max_sizes */
 };
 
 /* Result of one head. Objectives are means over (weighted) rows. */
@@ -192,6 +200,7 @@ struct coke_head_summary {
     double gap;           /* dual - primal */
     int64_t repair_bytes; /* memory of the solver's rows and lists */
     double reads;         /* times the data was read */
+    int64_t fit_rows;     /* rows that the centers were fitted on */
 };
 
 struct coke_timing {

@@ -45,6 +45,13 @@ int32_t coke_model_dim(const struct coke_model *m)
     return m ? m->dim : 0;
 }
 
+int coke_model_centers(const struct coke_model *m, float *out)
+{
+    CK_ARGS(m, out);
+    ck_model_centers(m, out);
+    return COKE_OK;
+}
+
 /* job and the callbacks in it are versioned structs of the caller: both are copied. */
 int coke_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
                       struct coke_head_summary *summary)

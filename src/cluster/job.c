@@ -1,6 +1,5 @@
 /* job.c - the whole clustering of rows: initial centers, epochs, final scan, repair. */
 #include "cluster/job_internal.h"
-#include "cluster/start.h"
 #include "core/callbacks.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -52,11 +51,12 @@ static int64_t early_rows(const struct ck_job *j, int64_t k)
 /* Before any reading: contradictions in the options and sizes. */
 static int check_input(const struct ck_job *j)
 {
-    const struct ck_cluster_options *o = &j->c->o;
+    struct ck_cluster_options *o = &j->c->o;
     const struct coke_rows *r = j->input->rows;
     int rc = ck_options_check(ck_cluster_option_table(), o);
     if (rc)
         return rc;
+    CK_RETURN_IF(ck_job_check_from(j->input, &o->k));
     if (o->k.n < 1)
         return ck_fail(COKE_EUSAGE, "k: the number of clusters is missing (-k 100)");
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
@@ -97,7 +97,7 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
     }
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
     if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes ||
-        j->input->max_sizes)
+        j->input->max_sizes || j->input->keep_bounds)
         ck_say(
             j->cb,
             "k=%lld: eta %.4g: a quarter of the median lead %.4g of the best center over the "
@@ -113,7 +113,7 @@ static int make_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     const int64_t *low = j->input->min_sizes, *high = j->input->max_sizes;
-    int64_t k = c->o.k.v[h];
+    int64_t k = c->o.k.v[h], *model_low = NULL, *model_high = NULL;
     int rc = COKE_ENOMEM;
     double gap;
     float *center = ck_calloc_array((size_t)k, (size_t)c->scan.ld * sizeof *center);
@@ -129,16 +129,21 @@ static int make_head(struct ck_job *j, int h)
     o.dim = c->dim;
     /* a different seed per head, or heads of equal k would be identical */
     uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
-    CK_TRY(ck_start_centers(&c->scan, (enum ck_init)c->o.init, seed, k, center));
+    CK_TRY(ck_job_centers(j, h, (enum ck_init)c->o.init, seed, center));
     CK_TRY(ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, k, &gap));
     o.eta = choose_eta(j, h, gap);
     c->summary[h].size = sizeof c->summary[h];
     c->summary[h].eta = o.eta;
     ck_job_compact(center, k, c->scan.ld, c->dim, center);
-    CK_TRY(ck_kmeans_new(&c->head[h], &o, center, low, high));
+    CK_TRY(ck_job_sizes(j, &model_low, &model_high));
+    CK_TRY(ck_kmeans_new(&c->head[h], &o, center, model_low ? model_low : low,
+                         model_high ? model_high : high));
     CK_TRY(ck_kmeans_set_ids(c->head[h], c->n)); /* includes skipped rows */
+    ck_job_start_head(j, h);
 done:
     ck_free(center);
+    ck_free(model_low);
+    ck_free(model_high);
     return rc;
 }
 
@@ -367,7 +372,8 @@ static int run_job(struct ck_job *j)
         CK_TRY(make_head(j, h));
     CK_TRY(ck_multihead_new(&c->multi, c->head, c->heads));
     double t1 = ck_clock_seconds();
-    CK_TRY(run_epochs(j));
+    if (!j->from)
+        CK_TRY(run_epochs(j));
     double t2 = ck_clock_seconds();
     for (int h = 0; h < c->heads; h++)
         CK_TRY(c->scan.rows->one_pass ? ck_job_finish_stream(j, h) : ck_job_finish_head(j, h));
@@ -382,17 +388,20 @@ done:
     return rc;
 }
 
-int ck_cluster_run(struct coke_cluster **out, const struct coke_cluster_input *input,
-                   const struct ck_cluster_options *options,
-                   const struct coke_callbacks *callbacks, const struct ck_share *share)
+int ck_job_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+               const struct ck_cluster_options *options, const struct coke_callbacks *callbacks,
+               const struct ck_share *share, const struct coke_cluster *from)
 {
     *out = NULL;
     struct coke_cluster *c = ck_calloc_array(1, sizeof *c);
     if (!c)
         return COKE_ENOMEM;
     c->o = *options;
-    struct ck_job j = {
-        .c = c, .input = input, .cb = callbacks, .share = share ? *share : ck_share_alone()};
+    struct ck_job j = {.c = c,
+                       .input = input,
+                       .from = from,
+                       .cb = callbacks,
+                       .share = share ? *share : ck_share_alone()};
     int rc = run_job(&j);
     ck_free(j.id);
     ck_free(j.x);

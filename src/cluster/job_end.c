@@ -21,7 +21,7 @@ static int summarise(struct ck_job *j, int h)
     struct coke_cluster *c = j->c;
     struct coke_kmeans *km = c->head[h];
     struct coke_head_summary *s = &c->summary[h];
-    s->n = j->usable;
+    s->n = s->fit_rows = j->usable;
     s->k = km->k;
     s->dim = c->dim;
     s->skipped = c->scan.nbad;
@@ -99,11 +99,13 @@ int ck_job_finish_head(struct ck_job *j, int h)
         memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
     ck_assigner_reset(km->assigner, km->prev);
     count_online(c, h);
+    if (j->from)
+        r.expected = NULL; /* there are no labels of an epoch */
     CK_RETURN_IF(ck_repair_run(&r));
     CK_RETURN_IF(ck_off_nearest(&r, &s->not_nearest));
     s->objective = r.nearest / r.weight;
     s->labels_objective = r.primal / r.weight;
-    if (!r.exact) { /* then the summary describes the returned labels */
+    if (!r.exact || j->from) { /* then the summary describes the returned labels */
         s->below_before_repair = r.below;
         s->above_before_repair = r.above;
         s->missing_before_repair = r.missing;

@@ -6,10 +6,12 @@
 #include "cluster/kmeans_internal.h"
 #include "cluster/multihead.h"
 #include "cluster/order.h"
+#include "cluster/start.h"
 
 struct ck_job {
     struct coke_cluster *c;
     const struct coke_cluster_input *input;
+    const struct coke_cluster *from; /* a fit on other rows: only labels are made; or NULL */
     const struct coke_callbacks *cb;
     int64_t usable; /* rows that are not bad */
     int64_t batch;  /* rows per batch */
@@ -31,6 +33,27 @@ struct ck_job {
 /* Reports progress through the callbacks; COKE_ESTOPPED if the caller asks to stop. */
 int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective);
+
+/* One whole clustering. from: NULL, or the result on other rows, whose centers and prices are
+ * kept: there are no epochs then. */
+int ck_job_run(struct coke_cluster **out, const struct coke_cluster_input *input,
+               const struct ck_cluster_options *options, const struct coke_callbacks *callbacks,
+               const struct ck_share *share, const struct coke_cluster *from);
+
+/* ---- job_from.c ---- */
+
+/* Before any reading: do centers and model of the input fit the rows? Sets k to that of the
+ * model if it is not given. */
+int ck_job_check_from(const struct coke_cluster_input *in, struct ck_ints *k);
+/* Starts of a head: one if its centers are given. */
+int64_t ck_job_most_starts(const struct ck_job *j, int64_t starts);
+/* center [k][ld], out: the given ones, or by `how`. */
+int ck_job_centers(const struct ck_job *j, int h, enum ck_init how, uint64_t seed,
+                   float *center);
+/* *low and *high [k]: bounds that the model brings, to be freed with ck_free; else NULL. */
+int ck_job_sizes(const struct ck_job *j, int64_t **low, int64_t **high);
+/* After ck_kmeans_new: duals of the model, and the weight of the given centers. */
+void ck_job_start_head(struct ck_job *j, int h);
 
 /* ---- job_share.c ---- */
 

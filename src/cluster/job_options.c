@@ -43,6 +43,9 @@ static const struct ck_option own[] = {
         "order of the rows; auto = full up to 4 GiB, then in blocks"),
     ROW(CK_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL,
         "the same seed gives the same bytes, for any number of threads"),
+    ROW(CK_OPT_INT, fit_rows, "fit-rows", 0, 1, 1e15, "all",
+        "fit the centers on a random sample of this many rows; all rows get labels, and sizes "
+        "hold for all"),
 };
 
 enum { PARTS = 3, ROWS = 32 };

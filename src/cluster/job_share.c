@@ -1,6 +1,7 @@
 /* job_share.c - several processes divide a clustering: check that they have the same options
  * and rows and, after each epoch, the same clusters. */
 #include "cluster/job_internal.h"
+#include "cluster/model.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/mem.h"
@@ -43,6 +44,20 @@ static uint64_t hash_sizes(const struct ck_job *j)
     return hash;
 }
 
+/* Of the initial centers that the caller gives, and of what a model brings. */
+static uint64_t hash_start(const struct ck_job *j)
+{
+    const struct coke_cluster_input *in = j->input;
+    const struct coke_model *m = in->model;
+    size_t k = (size_t)j->c->o.k.v[0];
+    uint64_t hash = (uint64_t)in->keep_bounds;
+    if (in->centers)
+        hash = ck_hash(in->centers, k * (size_t)j->c->dim * sizeof *in->centers, hash);
+    if (m)
+        hash = ck_hash(m->center, k * (size_t)m->ld * sizeof *m->center, hash + 1);
+    return m ? ck_hash(m->price, k * sizeof *m->price, hash) : hash;
+}
+
 /* Lines "name\tvalue" of everything that must agree; NULL = out of memory. The caller frees it
  * with free(): it comes from open_memstream. */
 static char *describe(const struct ck_job *j, uint64_t sample)
@@ -58,6 +73,7 @@ static char *describe(const struct ck_job *j, uint64_t sample)
             c->dim);
     fprintf(f, "the number of skipped rows\t%lld\n", (long long)c->scan.nbad);
     fprintf(f, "the list of sizes\t%016llx\n", (unsigned long long)hash_sizes(j));
+    fprintf(f, "the initial centers\t%016llx\n", (unsigned long long)hash_start(j));
     fprintf(f, "a sample of the rows\t%016llx\n", (unsigned long long)sample);
     fclose(f);
     return text;

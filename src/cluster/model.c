@@ -65,11 +65,14 @@ static int copy_bounds(struct coke_model *m, const struct ck_state *s)
     m->price = ck_calloc_array((size_t)m->k, sizeof *m->price);
     m->min_size = ck_calloc_array((size_t)m->k, sizeof *m->min_size);
     m->max_size = has_max ? ck_calloc_array((size_t)m->k, sizeof *m->max_size) : NULL;
-    if (!m->price || !m->min_size || (has_max && !m->max_size))
+    m->size = ck_calloc_array((size_t)m->k, sizeof *m->size);
+    if (!m->price || !m->min_size || !m->size || (has_max && !m->max_size))
         return fail_memory(m);
     CK_RETURN_IF(ck_state_copy(s, "duals", CK_F32, 1, &m->k, m->price));
     CK_RETURN_IF(ck_state_copy(s, "min_sizes", CK_I64, 1, &m->k, m->min_size));
+    CK_RETURN_IF(ck_state_copy(s, "sizes", CK_I64, 1, &m->k, m->size));
     CK_RETURN_IF(ck_state_meta_number(s, "n", &m->n));
+    CK_RETURN_IF(ck_state_meta_number(s, "objective", &m->objective));
     if (has_max)
         CK_RETURN_IF(ck_state_copy(s, "max_sizes", CK_I64, 1, &m->k, m->max_size));
     return COKE_OK;
@@ -80,10 +83,12 @@ static int check_bounds(const struct coke_model *m)
 {
     double low = 0, high = 0;
     for (int64_t i = 0; i < m->k; i++)
-        if (!isfinite(m->price[i]) || m->min_size[i] < 0 ||
+        if (!isfinite(m->price[i]) || m->min_size[i] < 0 || m->size[i] < 0 ||
             (m->max_size && m->max_size[i] < m->min_size[i]))
             return ck_fail(COKE_EFORMAT, "cluster %lld: dual %g, sizes from %lld", (long long)i,
                            (double)m->price[i], (long long)m->min_size[i]);
+    if (!isfinite(m->objective))
+        return ck_fail(COKE_EFORMAT, "metadata 'objective' is %g", m->objective);
     if (!(m->n >= 1))
         return ck_fail(COKE_EFORMAT, "metadata 'n' is %g", m->n);
     for (int64_t i = 0; i < m->k; i++) {
@@ -122,15 +127,21 @@ void ck_model_free(struct coke_model *m)
     ck_free(m->price);
     ck_free(m->min_size);
     ck_free(m->max_size);
+    ck_free(m->size);
     ck_free(m);
+}
+
+void ck_model_centers(const struct coke_model *m, float *out)
+{
+    for (int64_t i = 0; i < m->k; i++)
+        memcpy(out + i * m->dim, m->center + i * m->ld, (size_t)m->dim * sizeof *out);
 }
 
 /* ---- labels ---- */
 
-/* The model's bounds for n rows: the same fractions, rounded so that they stay feasible. 1e-12
- * keeps floor and ceil from turning an exact integer into its neighbour. */
-static void scale_bounds(const struct coke_model *m, int64_t n, int64_t *min_size,
-                         int64_t *max_size)
+/* 1e-12 keeps floor and ceil from turning an exact integer into its neighbour. */
+void ck_model_scale_bounds(const struct coke_model *m, int64_t n, int64_t *min_size,
+                           int64_t *max_size)
 {
     for (int64_t i = 0; i < m->k; i++) {
         min_size[i] = (int64_t)floor((double)m->min_size[i] * (double)n / m->n * (1 + 1e-12));
@@ -175,7 +186,7 @@ static int bounds_init(struct bounds *b, const struct coke_model *m, int constra
         return ck_fail(COKE_ENOMEM, "out of memory for %lld clusters", (long long)m->k);
     if (!constrained)
         return COKE_OK;
-    scale_bounds(m, n, b->min_size, b->max_size);
+    ck_model_scale_bounds(m, n, b->min_size, b->max_size);
     memcpy(b->price, m->price, k * sizeof *b->price);
     return COKE_OK;
 }

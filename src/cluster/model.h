@@ -14,12 +14,22 @@ struct coke_model {
     float *center;                /* [k][ld] */
     float *price;                 /* [k] */
     int64_t *min_size, *max_size; /* [k]; max_size NULL = none */
+    int64_t *size;                /* [k] rows of each cluster */
+    double objective;             /* mean cosine to the nearest center */
 };
 
 /* Copies what it needs from the state. COKE_EFORMAT if the state is not a k-means model or is
  * inconsistent. Free with ck_model_free. */
 int ck_model_from_state(struct coke_model **out, const struct ck_state *s);
 void ck_model_free(struct coke_model *m);
+
+/* Copies the centers without their padding to out [k][dim]. */
+void ck_model_centers(const struct coke_model *m, float *out);
+
+/* The model's bounds for n rows: the same fractions, rounded so that they stay feasible. max_size
+ * may be NULL. */
+void ck_model_scale_bounds(const struct coke_model *m, int64_t n, int64_t *min_size,
+                           int64_t *max_size);
 
 /* Labels all rows of the job, on all threads; summary may be NULL. job->constrained: as the
  * optimum within the scaled bounds, else by the nearest center. */

@@ -105,6 +105,7 @@ static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
 {
     const struct coke_head_summary *s = &c->summary[h];
     ck_json_put_int(j, "k", s->k);
+    ck_json_put_int(j, "fit_rows", s->fit_rows);
     ck_json_put_int(j, "epochs", s->epochs);
     ck_json_put_flag(j, "converged", s->converged);
     ck_json_put_real(j, "passes", s->reads);

@@ -92,6 +92,8 @@ static void clusterings_refuse_null(void **state)
     REFUSES(coke_model_load(NULL, "made"));
     REFUSES(coke_model_load(&m, NULL));
     assert_null(m);
+    REFUSES(coke_model_centers(NULL, f));
+    REFUSES(coke_model_centers(model, NULL));
     REFUSES(coke_model_assign(NULL, &job, NULL));
     REFUSES(coke_model_assign(model, NULL, NULL));
     REFUSES(coke_model_assign(model, &job, NULL)); /* no rows */

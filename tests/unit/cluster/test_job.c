@@ -10,6 +10,7 @@ static float *vectors; /* [N][DIM]; rows 3 and 500 are zero */
 
 struct process {
     struct ck_cluster_options o;
+    const float *centers;
     uint64_t hash;
     struct coke_head_summary summary;
     int32_t label[N];
@@ -31,15 +32,15 @@ static int run(const struct ck_share *share, void *arg)
     struct coke_rows *rows = NULL;
     struct coke_cluster *c = NULL;
     int rc = coke_rows_from_array(&rows, vectors, N, DIM);
-    struct coke_cluster_input input = {.rows = rows};
+    struct coke_cluster_input input = {.rows = rows, .centers = p->centers};
     if (!rc)
         rc = ck_cluster_run(&c, &input, &p->o, NULL, share);
     for (int h = 0; c && h < c->heads; h++)
         p->hash = ck_kmeans_hash(c->head[h], p->hash);
     for (int64_t i = 0; c && i < N; i++)
-        p->label[i] = ck_kmeans_label(c->head[1], i);
+        p->label[i] = ck_kmeans_label(c->head[c->heads - 1], i);
     if (c)
-        p->summary = c->summary[1];
+        p->summary = c->summary[c->heads - 1];
     coke_cluster_free(c);
     coke_rows_free(rows);
     return rc;
@@ -57,26 +58,89 @@ static void labels_are_indexed_by_row_and_bad_rows_have_none(void **state)
     assert_true(p.summary.size_min >= p.summary.lower_bound_min);
 }
 
+/* `alone` by one process, then by 2 and 3: the same bits. */
+static void compare_processes(struct process *alone)
+{
+    assert_ok(run(NULL, alone));
+    for (int size = 2; size <= 3; size++) {
+        struct process p[FAKE_MOST];
+        void *arg[FAKE_MOST];
+        for (int r = 0; r < size; r++) {
+            p[r] = (struct process){.o = alone->o, .centers = alone->centers};
+            arg[r] = &p[r];
+        }
+        assert_ok(fake_ranks(size, run, arg));
+        for (int r = 0; r < size; r++) {
+            assert_true(p[r].hash == alone->hash);
+            assert_memory_equal(p[r].label, alone->label, sizeof alone->label);
+            assert_true(p[r].summary.primal == alone->summary.primal);
+        }
+    }
+}
+
 static void processes_that_share_the_rows_find_what_one_alone_does(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 2; kind++)
-        for (int size = 2; size <= 3; size++) {
-            struct process alone = {.o = options()}, p[FAKE_MOST];
-            void *arg[FAKE_MOST];
-            alone.o.batch = kind ? 350 : 64; /* sums, or rows are exchanged */
-            assert_ok(run(NULL, &alone));
-            for (int r = 0; r < size; r++) {
-                p[r] = (struct process){.o = alone.o};
-                arg[r] = &p[r];
-            }
-            assert_ok(fake_ranks(size, run, arg));
-            for (int r = 0; r < size; r++) {
-                assert_true(p[r].hash == alone.hash);
-                assert_memory_equal(p[r].label, alone.label, sizeof alone.label);
-                assert_true(p[r].summary.primal == alone.summary.primal);
-            }
-        }
+    for (int kind = 0; kind < 2; kind++) {
+        struct process alone = {.o = options()};
+        alone.o.batch = kind ? 350 : 64; /* sums, or rows are exchanged */
+        compare_processes(&alone);
+    }
+}
+
+static void processes_share_given_centers_and_samples_too(void **state)
+{
+    (void)state;
+    for (int fit = 0; fit < 2; fit++) {
+        struct process alone = {.o = options(), .centers = vectors + 4 * DIM};
+        alone.o.k = (struct ck_ints){1, {7}};
+        alone.o.fit_rows = fit ? 300 : 0;
+        compare_processes(&alone);
+        assert_true(alone.summary.fit_rows <= (fit ? 300 : N - 2));
+        assert_int_equal(alone.summary.n, N - 2);
+        assert_true(alone.summary.size_min >= (N - 2) * 2 / 5 / 7);
+    }
+}
+
+static void processes_with_different_centers_are_refused(void **state)
+{
+    (void)state;
+    struct process p[2] = {{.o = options(), .centers = vectors + 4 * DIM},
+                           {.o = options(), .centers = vectors + 5 * DIM}};
+    void *arg[2] = {&p[0], &p[1]};
+    p[0].o.k = p[1].o.k = (struct ck_ints){1, {7}};
+    assert_int_not_equal(fake_ranks(2, run, arg), COKE_OK);
+}
+
+static void given_centers_keep_their_numbers(void **state)
+{
+    (void)state;
+    float x[60][3] = {{0}}, centers[3][3] = {{0, 0, 9}, {0, 9, 0}, {9, 0, 0}};
+    int32_t label[60];
+    const int64_t low[3] = {15, 25, 20};
+    struct coke_rows *rows;
+    struct coke_cluster *c;
+    struct ck_cluster_options o = ck_cluster_options_default();
+    for (int i = 0; i < 60; i++) {
+        x[i][i % 3] = 1;
+        x[i][(i + 1) % 3] = (float)i * 0.002f;
+    }
+    o.k = (struct ck_ints){1, {3}};
+    assert_ok(coke_rows_from_array(&rows, x[0], 60, 3));
+    struct coke_cluster_input in = {.rows = rows, .centers = centers[0]};
+    assert_ok(ck_cluster_run(&c, &in, &o, NULL, NULL));
+    ck_cluster_labels(c, 0, label);
+    for (int i = 0; i < 60; i++)
+        assert_int_equal(label[i], 2 - i % 3);
+    coke_cluster_free(c);
+    in.min_sizes = low;
+    assert_ok(ck_cluster_run(&c, &in, &o, NULL, NULL));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(c->size[0][i], low[i]);
+    coke_cluster_free(c);
+    o.k = (struct ck_ints){2, {3, 4}};
+    assert_fails(ck_cluster_run(&c, &in, &o, NULL, NULL), COKE_EUSAGE, "single k");
+    coke_rows_free(rows);
 }
 
 static void processes_with_different_options_are_refused(void **state)
@@ -109,7 +173,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_indexed_by_row_and_bad_rows_have_none),
         cmocka_unit_test(processes_that_share_the_rows_find_what_one_alone_does),
+        cmocka_unit_test(processes_share_given_centers_and_samples_too),
         cmocka_unit_test(processes_with_different_options_are_refused),
+        cmocka_unit_test(processes_with_different_centers_are_refused),
+        cmocka_unit_test(given_centers_keep_their_numbers),
     };
     return cmocka_run_group_tests_name("job", tests, enter, leave);
 }
