@@ -10,7 +10,7 @@ new = $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR))
 DEV = -DCOKE_DEV=ON -DCMAKE_BUILD_TYPE=Debug
 RUN = $(CTEST) --output-on-failure -j $(JOBS)
 
-.PHONY: all demo check check-long campaign tidy bench install clean help dev dev-clang
+.PHONY: all demo check check-long campaign tidy bench wheel install clean help dev dev-clang
 
 all:
 	@$(CMAKE) -S . -B build $(call new,build) $(CMAKE_FLAGS) || { scripts/install-deps --list build; exit 1; }
@@ -88,6 +88,7 @@ help:
 	@echo 'make campaign    kills, failing calls, flipped bits, lost processes, fuzzing: hours'
 	@echo 'make tidy        runs clang-tidy over src and cli'
 	@echo 'make bench       measures against faiss, scikit-learn, LEMON and PyTorch'
+	@echo 'make wheel       the Python package, in build/wheel, tested on its own'
 	@echo 'make install     to prefix=$(prefix), below DESTDIR if that is set'
 	@echo 'make dev         build-dev: gcc, sanitizers, warnings are errors'
 	@echo 'make dev-clang   build-clang: the same with clang'

@@ -16,10 +16,19 @@
 
 /* In the order of 'coke help'. Commands of a family are adjacent: completion relies on it. */
 static const struct command *const commands[] = {
-    &cmd_train,        &cmd_cluster,     &cmd_assign,        &cmd_embed,  &cmd_eval_knn,
-    &cmd_eval_cluster, &cmd_eval_linear, &cmd_eval_finetune, &cmd_report, &cmd_export,
-    &cmd_import,       &cmd_info,        &cmd_demo_vectors,  &cmd_demo,   &cmd_data_info,
-    &cmd_data_verify,  &cmd_data_pack,   &cmd_data_preview};
+#if COKE_NN
+    &cmd_train,
+#endif
+    &cmd_cluster, &cmd_assign,
+#if COKE_NN
+    &cmd_embed,   &cmd_eval_knn,     &cmd_eval_cluster, &cmd_eval_linear, &cmd_eval_finetune,
+    &cmd_report,  &cmd_export,       &cmd_import,
+#endif
+    &cmd_info,    &cmd_demo_vectors,
+#if COKE_NN
+    &cmd_demo,    &cmd_data_info,    &cmd_data_verify,  &cmd_data_pack,   &cmd_data_preview,
+#endif
+};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* A descriptor 0, 1 or 2 that the caller closed must not be reused for one of our files. Opens

@@ -337,7 +337,8 @@ class Online:
 
     def model(self):
         """The moving centers as a model; its bounds are those of the endless epoch."""
-        tensors, meta = {}, {"format": "coke-kmeans", "n": str(self.ROWS), "metric": self.metric}
+        tensors, meta = {}, {"format": "coke-kmeans", "n": str(self.ROWS), "metric": self.metric,
+                         "objective": "0"}
         tensors["centers"] = self.copy(constant.COKE_ARRAY_CURRENT, (self.k, self.dim), np.float32)
         tensors["duals"] = self.copy(constant.COKE_ARRAY_DUALS, self.k, np.float32)
         tensors["sizes"] = self.copy(constant.COKE_ARRAY_COUNTS, self.k, np.int64)

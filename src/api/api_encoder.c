@@ -3,6 +3,8 @@
  * Plans and optimizers borrow their encoder, which must outlive them. One thread at a time per
  * encoder and everything made from it; the computation itself uses all threads. */
 #include "api/check_args.h"
+#include "dist/group.h"
+#include "nn/conv_table.h"
 #include "nn/encoder_optimizer.h"
 #include "nn/encoder_plan.h"
 #include "train/encoder_file.h"
@@ -154,4 +156,15 @@ int coke_optimizer_step(struct coke_optimizer *o, double rate)
 {
     CK_ARGS(o);
     return ck_encoder_optimizer_step(o, rate);
+}
+
+/* ---- tuning ---- */
+
+/* Convolutions of plans that are made afterwards use the measured table. */
+int coke_tune(const char *path)
+{
+    CK_RETURN_IF(ck_tuning_open(path)); /* NULL: back to the built-in table */
+    if (ck_group_size(ck_group()) > 1)
+        ck_tuning_freeze(); /* ranks would measure, and choose, differently */
+    return COKE_OK;
 }

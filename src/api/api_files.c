@@ -8,7 +8,9 @@
 #include "io/npy.h"
 #include "io/numbers.h"
 #include "io/rows_file.h"
+#if COKE_NN
 #include "train/run_info.h"
+#endif
 
 /* ---- rows ---- */
 
@@ -132,8 +134,11 @@ int coke_file_write(const char *path, const void *bytes, size_t size, int force)
 int coke_info_print(const char *path, int json, FILE *to)
 {
     CK_ARGS(path, to);
-    return ck_run_info_is(path) ? ck_run_info_print(path, json, to)
-                                : ck_info_print(path, json, to);
+#if COKE_NN
+    if (ck_run_info_is(path))
+        return ck_run_info_print(path, json, to);
+#endif
+    return ck_info_print(path, json, to);
 }
 
 /* ---- built-in data ---- */

@@ -5,13 +5,15 @@
 #include "core/mem.h"
 #include "core/options.h"
 #include "data/data_options.h"
-#include "eval/eval_options.h"
 #include "io/json.h"
 #include "io/rows_options.h"
+#include "train/use_options.h"
+#if COKE_NN
+#include "eval/eval_options.h"
 #include "nn/nn_options.h"
 #include "report/report_options.h"
 #include "train/train_options.h"
-#include "train/use_options.h"
+#endif
 
 /* Every kind of options that programs can make. The CLI commands name kinds from this list; a
  * new layer adds its table here. */
@@ -19,16 +21,18 @@ static const struct kind {
     const char *name;
     const struct ck_option_table *(*table)(void);
 } kinds[] = {
-    {"kmeans", ck_kmeans_option_table}, {"cluster", ck_cluster_option_table},
-    {"rows", ck_rows_option_table},     {"encoder", ck_encoder_option_table},
-    {"plan", ck_plan_option_table},     {"optimizer", ck_optimizer_option_table},
-    {"loss", ck_loss_setup_table},      {"dataset", ck_dataset_option_table},
-    {"pack", ck_pack_option_table},     {"view", ck_view_option_table},
-    {"loader", ck_loader_option_table}, {"train", ck_train_option_table},
-    {"use", ck_use_option_table},       {"knn", ck_knn_option_table},
-    {"linear", ck_linear_option_table}, {"finetune", ck_finetune_option_table},
-    {"report", ck_report_option_table}, {"export", ck_export_option_table},
-    {"import", ck_import_option_table},
+    {"kmeans", ck_kmeans_option_table},       {"cluster", ck_cluster_option_table},
+    {"rows", ck_rows_option_table},           {"dataset", ck_dataset_option_table},
+    {"pack", ck_pack_option_table},           {"view", ck_view_option_table},
+    {"loader", ck_loader_option_table},       {"use", ck_use_option_table},
+    {"export", ck_export_option_table},       {"import", ck_import_option_table},
+#if COKE_NN
+    {"encoder", ck_encoder_option_table},     {"plan", ck_plan_option_table},
+    {"optimizer", ck_optimizer_option_table}, {"loss", ck_loss_setup_table},
+    {"train", ck_train_option_table},         {"knn", ck_knn_option_table},
+    {"linear", ck_linear_option_table},       {"finetune", ck_finetune_option_table},
+    {"report", ck_report_option_table},
+#endif
 };
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };

@@ -7,7 +7,6 @@
 #include "dist/cores.h"
 #include "dist/group.h"
 #include "kernels/kernels.h"
-#include "nn/conv_table.h"
 
 /* Per thread: the message of the last call that failed on this thread. */
 const char *coke_last_error(void)
@@ -52,15 +51,6 @@ int coke_set_threads(int n)
 int coke_threads(void)
 {
     return ck_threads();
-}
-
-/* Convolutions of plans that are made afterwards use the measured table. */
-int coke_tune(const char *path)
-{
-    CK_RETURN_IF(ck_tuning_open(path)); /* NULL: back to the built-in table */
-    if (ck_group_size(ck_group()) > 1)
-        ck_tuning_freeze(); /* ranks would measure, and choose, differently */
-    return COKE_OK;
 }
 
 /* ---- several processes ---- */

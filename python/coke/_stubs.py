@@ -1,0 +1,165 @@
+"""Writes __init__.pyi: the signatures of the package, options from the library's tables.
+
+usage: python _stubs.py FILE       with COKE_LIBRARY set; needs neither numpy nor scikit-learn"""
+import importlib.util
+import os
+import sys
+
+# Parameters that are no options. Estimators have them after the options, cluster before.
+SIZES = ["min_sizes: ArrayLike | None = None", "max_sizes: ArrayLike | None = None"]
+COMMON = ["n_jobs: int | None = None", "progress: bool | Callable[[Progress], Any] | None = None"]
+ESTIMATOR = ["size_min: int | None = None", "size_max: int | None = None"] + SIZES + \
+    ["random_state: Any = None"] + COMMON
+
+HEAD = '''"""Generated from the option tables of the library by _stubs.py."""
+from os import PathLike
+from typing import Any, Callable, Literal, NamedTuple, Sequence, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__version__: str
+__all__: list[str]
+
+class Error(Exception):
+    status: int
+class UsageError(Error, ValueError): ...
+class FormatError(Error, ValueError): ...
+class FileError(Error, OSError): ...
+class OutOfMemory(Error, MemoryError): ...
+class NumericError(Error, ValueError): ...
+class Stopped(Error): ...
+class CokeWarning(UserWarning): ...
+
+class Progress(NamedTuple):
+    phase: str
+    epoch: int
+    epochs: int
+    done: int
+    total: int
+    objective: float | None
+    unit: str
+    detail: str | None
+
+class Certificate(NamedTuple):
+    primal: float
+    dual: float
+    gap: float
+
+class Rows:
+    source: str
+    shape: tuple[int, int]
+    def __len__(self) -> int: ...
+    def __getitem__(self, which: Any) -> NDArray[np.float32]: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Rows: ...
+    def __exit__(self, *exc: Any) -> None: ...
+
+class Model:
+    data: bytes
+    meta: dict[str, str]
+    centers: NDArray[np.float32]
+    duals: NDArray[np.float32]
+    sizes: NDArray[np.int64] | None
+    min_sizes: NDArray[np.int64]
+    max_sizes: NDArray[np.int64] | None
+    n_clusters: int
+    dim: int
+    metric: str
+    def __init__(self, data: bytes) -> None: ...
+    def assign(self, x: Any, constrained: bool = False, bad: Literal["error", "skip"] = "error",
+               progress: Any = None) -> tuple[NDArray[np.int32], NDArray[np.float32], dict[str, Any]]: ...
+    def predict(self, x: Any, constrained: bool = False) -> NDArray[np.int32]: ...
+    def transform(self, x: Any) -> NDArray[np.float32]: ...
+    def with_bounds(self, n: int, min_sizes: ArrayLike, max_sizes: ArrayLike | None) -> Model: ...
+    def save(self, path: str | PathLike[str], force: bool = False) -> None: ...
+
+class Clustering:
+    labels: NDArray[np.int32]
+    model: Model
+    summary: dict[str, Any]
+    timing: dict[str, float]
+    centers: NDArray[np.float32]
+    sizes: NDArray[np.int64]
+    duals: NDArray[np.float32]
+    objective: float
+    certificate: Certificate | None
+    def predict(self, x: Any, constrained: bool = False) -> NDArray[np.int32]: ...
+    def write(self, folder: str | PathLike[str], force: bool = False) -> None: ...
+
+def options(kind: str = "cluster") -> list[Any]: ...
+def load(path: str | PathLike[str]) -> Model: ...
+'''
+
+FITTED = '''    labels_: NDArray[np.int32]
+    cluster_centers_: NDArray[np.float32]
+    sizes_: NDArray[np.int64]
+    duals_: NDArray[np.float32]
+    inertia_: float
+    objective_: float
+    certificate_: Certificate | None
+    summary_: dict[str, Any]
+    model_: Model
+    n_iter_: int
+    n_features_in_: int
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> %(name)s: ...
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]: ...
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any: ...
+    def transform(self, X: Any) -> Any: ...
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> %(name)s: ...
+    def set_output(self, *, transform: Any = None) -> %(name)s: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]: ...
+'''
+
+
+def load_package():
+    """This folder as the package coke, also when the file is run as a script."""
+    if __package__:
+        return
+    here = os.path.dirname(os.path.abspath(__file__))
+    spec = importlib.util.spec_from_file_location("coke", os.path.join(here, "__init__.py"),
+                                                  submodule_search_locations=[here])
+    sys.modules["coke"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["coke"])
+
+
+def parameters(kind, without):
+    from coke._options import python_name, table, type_of
+    return ["%s: %s = %r" % (python_name(o.name), type_of(o), o.default)
+            for o in table(kind) if o.name not in without]
+
+
+def function(indent, name, first, rest, result):
+    lines = [indent + "def %s(" % name] + [indent + "    %s," % p for p in first] + \
+        [indent + "    *,"] + [indent + "    %s," % p for p in rest] + \
+        [indent + ") -> %s: ..." % result]
+    return "\n".join(lines) + "\n"
+
+
+def stubs():
+    cluster = SIZES + ["sample_weight: ArrayLike | None = None"] + COMMON + \
+        parameters("cluster", ("k",))
+    text = HEAD + function("", "open_rows", ["*paths: str | PathLike[str]"],
+                           parameters("rows", ()), "Rows").replace("    *,\n", "", 1)
+    for k, result in (("int", "Clustering"), ("Sequence[int]", "list[Clustering]")):
+        text += "@overload\n" + function("", "cluster", ["x: Any", "k: " + k], cluster, result)
+    text += "\nclass KMeans:\n" + function(
+        "    ", "__init__", ["self", "n_clusters: int = 8"],
+        parameters("cluster", ("k", "seed")) + ESTIMATOR, "None")
+    text += FITTED % {"name": "KMeans"}
+    text += "    def predict(self, X: Any, constrained: bool = False) -> NDArray[np.int32]: ...\n"
+    text += "    def partial_fit(self, X: Any, y: Any = None, sample_weight: None = None) " \
+        "-> KMeans: ...\n"
+    return text
+
+
+def main():
+    load_package()
+    with open(sys.argv[1], "w", encoding="utf-8") as f:
+        f.write(stubs())
+
+
+if __name__ == "__main__":
+    main()

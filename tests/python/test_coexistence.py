@@ -1,0 +1,58 @@
+"""test_coexistence.py - coke beside torch, scikit-learn and faiss in one process, in any order of
+imports: the same results, and no further OpenMP runtime of a build without networks."""
+import itertools
+import unittest
+
+from python_case import Case, has, main
+
+from coke import _library
+
+OTHERS = [name for name in ("torch", "sklearn.cluster", "faiss") if has(name)]
+WORK = """
+import numpy as np
+x = np.random.RandomState(0).randn(4000, 16).astype("f4")
+def use_torch():
+    import torch
+    torch.mm(torch.from_numpy(x), torch.from_numpy(x).T).sum()
+def use_sklearn():
+    from sklearn.cluster import KMeans
+    KMeans(4, n_init=1, random_state=0).fit(x)
+def use_faiss():
+    import faiss
+    faiss.Kmeans(16, 4, niter=2).train(x)
+def use_coke():
+    import coke
+    return hash(coke.cluster(x, 20, epochs=2, n_jobs=2).labels.tobytes())
+%s
+import coke, multiprocessing
+here = use_coke()
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    assert pool.apply(use_coke) == here
+print("fine", here)
+"""
+
+
+@unittest.skipUnless(OTHERS, "neither torch nor scikit-learn nor faiss is installed")
+class Orders(Case):
+    def test_any_order_of_imports(self):
+        seen = set()
+        orders = list(itertools.permutations(["coke"] + OTHERS[:2]))
+        for order in orders[::2]:  # every one of them is once the first, and once the last
+            calls = "\n".join("use_%s()" % name.split(".")[0] for name in order)
+            code, out = self.python(WORK % calls, PYTHONHASHSEED="0")
+            self.assertEqual((code, out.split()[:1]), (0, ["fine"]), (order, out))
+            seen.add(out)
+        self.assertEqual(len(seen), 1)
+
+    @unittest.skipUnless(has("threadpoolctl"), "threadpoolctl is not installed")
+    def test_a_build_without_networks_brings_no_runtime(self):
+        if _library.lib.has("train_run"):
+            self.skipTest("this is a full build, whose runtime is that of oneDNN")
+        code, out = self.python("import numpy, threadpoolctl as t\nbefore = t.threadpool_info()\n"
+                                "import coke; coke.options()\n"
+                                "print(len(t.threadpool_info()) - len(before))")
+        self.assertEqual((code, out.strip()), (0, "0"))
+
+
+if __name__ == "__main__":
+    main()
