@@ -98,12 +98,14 @@ def array_of(value, dtype, n, name):
     """A contiguous array [n], or None."""
     if value is None:
         return None
-    array = np.ascontiguousarray(np.broadcast_to(np.asarray(value), (n,)) if np.ndim(value) == 0
-                                 else value)
+    array = np.asarray(value)
+    array = np.ascontiguousarray(np.broadcast_to(array, (n,)) if array.ndim == 0 else array)
     if array.shape != (n,):
         raise ValueError("%s: %d values are needed, the shape is %s" % (name, n, array.shape))
     if np.dtype(dtype).kind == "i" and np.any(array != array.astype(np.int64)):
         raise ValueError("%s: sizes are integers" % name)
+    if name == "sample_weight" and not np.any(array):
+        raise ValueError("sample_weight: all weights are zero")
     return array.astype(dtype, copy=False)
 
 

@@ -152,6 +152,8 @@ def distances(x, centers, metric):
     at = 0
     for block in blocks(rows):
         block = block.astype(np.float64)
+        if not np.isfinite(block).all():
+            raise ValueError("X contains NaN or infinity (inf)")
         if metric == "cosine":
             length = np.linalg.norm(block, axis=1, keepdims=True)
             block /= np.where(length > 0, length, 1)

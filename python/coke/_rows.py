@@ -137,8 +137,9 @@ def from_objects(x):
         if len({len(v) for v in x}) > 1:
             raise ValueError("the vectors have different lengths")
         return np.stack([np.asarray(v) for v in x])
-    if any(isinstance(v, (dict, str, bytes)) for v in x.ravel()[:1]):
-        raise TypeError("argument must be numbers, not %s" % type(x.ravel()[0]).__name__)
+    if any(isinstance(v, dict) for v in x.ravel()[:1]):
+        raise TypeError("argument must be a string or a real number, not '%s'" %
+                        type(x.ravel()[0]).__name__)
     return x.astype(np.float64)
 
 

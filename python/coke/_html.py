@@ -1,0 +1,87 @@
+"""How clusterings, models and runs show themselves in a notebook: plain HTML and SVG."""
+import html
+
+import numpy as np
+
+STYLE = "font-family: sans-serif; font-size: 13px; max-width: 640px"
+
+
+def table(rows):
+    cells = "".join("<tr><td style='text-align:left; color:gray'>%s</td>"
+                    "<td style='text-align:left'>%s</td></tr>" %
+                    (html.escape(str(k)), html.escape(str(v))) for k, v in rows)
+    return "<table>%s</table>" % cells
+
+
+def bars(sizes, bound=None, width=600, height=90):
+    """Sizes in descending order, at most 200 bars, and the smallest lower bound as a line."""
+    sizes = np.sort(np.asarray(sizes))[::-1]
+    step = max(1, -(-len(sizes) // 200))
+    shown = sizes[::step]
+    top = max(int(shown[0]), 1) if len(shown) else 1
+    w = width / max(len(shown), 1)
+    rects = "".join("<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' fill='#4878a8'/>" %
+                    (i * w, height - height * s / top, max(w - .5, .5), height * s / top)
+                    for i, s in enumerate(shown))
+    line = "" if not bound else \
+        "<line x1='0' x2='%d' y1='%.2f' y2='%.2f' stroke='#c44' stroke-dasharray='4'/>" % (
+            width, height - height * bound / top, height - height * bound / top)
+    return "<svg width='%d' height='%d' role='img' aria-label='sizes of the clusters'>%s%s</svg>" \
+        % (width, height, rects, line)
+
+
+def curve(values, width=600, height=90, label="loss"):
+    values = np.asarray(values, dtype=float)
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return ""
+    low, high = values.min(), values.max()
+    y = height - (values - low) / (high - low or 1) * (height - 4) - 2
+    x = np.linspace(0, width, len(values))
+    points = " ".join("%.1f,%.1f" % p for p in zip(x, y))
+    return "<svg width='%d' height='%d' role='img' aria-label='%s'><polyline points='%s' " \
+        "fill='none' stroke='#4878a8'/></svg>" % (width, height, label, points)
+
+
+def box(title, *parts):
+    return "<div style='%s'><b>%s</b>%s</div>" % (STYLE, html.escape(title), "".join(parts))
+
+
+def sizes_text(sizes):
+    return "%d .. %d, median %d" % (sizes.min(), sizes.max(), np.median(sizes))
+
+
+def model_html(model):
+    rows = [("clusters", model.n_clusters), ("columns", model.dim), ("metric", model.metric)]
+    picture = ""
+    if model.sizes is not None:
+        rows.append(("sizes", sizes_text(model.sizes)))
+        picture = bars(model.sizes, int(model.min_sizes.min()))
+    return box("coke.Model", table(rows), picture)
+
+
+def clustering_html(c):
+    s = c.summary
+    rows = [("rows", s["n"]), ("clusters", s["k"]), ("sizes", sizes_text(c.sizes)),
+            ("objective", "%.6g" % c.objective), ("epochs", s["epochs"])]
+    if c.certificate:
+        rows.append(("certificate", "gap %.3g of %.6g" % (c.certificate.gap, c.certificate.dual)))
+    return box("coke.Clustering", table(rows), bars(c.sizes, int(c.model.min_sizes.min())))
+
+
+def estimator_html(m):
+    rows = [("rows", len(m.labels_)), ("sizes", sizes_text(m.sizes_)), ("epochs", m.n_iter_)]
+    certificate = getattr(m, "certificate_", None)
+    if certificate:
+        rows.append(("certificate", "gap %.3g of %.6g" % (certificate.gap, certificate.dual)))
+    bound = int(np.floor(m.model_.min_sizes.min() * len(m.labels_) / float(m.model_.meta["n"])))
+    return box(repr(m), table(rows), bars(m.sizes_, bound))
+
+
+def run_html(run):
+    rows = [("folder", run.path), ("epochs", run.epoch),
+            ("heads", ", ".join("k = %d" % k for k in run.n_clusters))]
+    loss = [line.get("loss", np.nan) for line in run.metrics_rows()]
+    if loss:
+        rows.append(("loss", "%.4f" % loss[-1]))
+    return box("coke.Run", table(rows), curve(loss))

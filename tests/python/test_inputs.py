@@ -1,0 +1,166 @@
+"""test_inputs.py - what can be clustered: types, layouts, tensors, Arrow, data frames; and what
+cannot, with a clear exception."""
+import unittest
+
+from python_case import Case, has, main, np, rows
+
+import coke
+from coke._rows import to_matrix
+
+
+def labels(x):
+    return coke.cluster(x, 5).labels
+
+
+class Arrays(Case):
+    def same(self, x, like=None):
+        """x gives the labels of the plain float32 array of its values."""
+        plain = np.array(like if like is not None else x, dtype=np.float32, order="C")
+        np.testing.assert_array_equal(labels(x), labels(plain))
+
+    def test_types(self):
+        x = rows()
+        for dtype in "f2 f4 f8 >f4 >f8 i1 u1 i2 u2 i4 i8 g".split():
+            y = np.abs(x * 10).astype(dtype) if dtype[0] in "ui" else x.astype(dtype)
+            self.same(y)
+        self.same(x > 0, like=(x > 0))
+
+    def test_layouts(self):
+        x = rows(dim=300)
+        self.same(np.asfortranarray(x))
+        self.same(x[::-1, ::-1], like=x[::-1, ::-1].copy())
+        self.same(x[::2, 1::3], like=x[::2, 1::3].copy())
+        self.same(np.broadcast_to(x[:, :1], x.shape) + 0 * x, like=np.repeat(x[:, :1], 300, 1))
+        y = x.copy()
+        y.flags.writeable = False
+        self.same(y)
+        np.save("x.npy", x)
+        self.same(np.load("x.npy", mmap_mode="r"), like=x)
+        self.same(x.tolist(), like=x)
+
+    def test_no_copy_where_the_layout_allows(self):
+        for x in (rows(), rows(dtype=np.float64), rows().astype("f2"), rows().T.copy().T,
+                  rows()[:, ::-1]):
+            self.assertTrue(np.shares_memory(to_matrix(x), x))
+
+    def test_objects(self):
+        x = rows(50)
+        self.same(x.astype(object), like=x)
+        column = np.empty(50, dtype=object)
+        column[:] = [list(map(float, row)) for row in x]
+        self.same(column, like=x)
+
+    def test_what_is_refused(self):
+        x = rows()
+        ragged = np.empty(2, dtype=object)
+        ragged[:] = [[1, 2], [1, 2, 3]]
+        sparse = type("csr", (), {"toarray": None, "__module__": "scipy.sparse"})()
+        cases = [(ValueError, "1D array", x[0]), (ValueError, "scalar", np.float32(1)),
+                 (ValueError, "dim 3", x[None]), (ValueError, r"0 sample\(s\)", x[:0]),
+                 (ValueError, r"0 feature\(s\)", x[:, :0]), (ValueError, "Complex", x * 1j),
+                 (ValueError, "NaN", np.where(x > 2, np.nan, x)),
+                 (ValueError, "inf", np.where(x > 2, np.inf, x)),
+                 (ValueError, "different lengths", ragged), (TypeError, "Sparse", sparse),
+                 (ValueError, "could not convert", np.full((9, 2), "abc")),
+                 (TypeError, "must be", np.full((9, 2), {}, dtype=object))]
+        for kind, words, bad in cases:
+            with self.assertRaisesRegex(kind, words):
+                coke.cluster(bad, 2)
+
+
+@unittest.skipUnless(has("torch"), "torch is not installed")
+class Torch(Case):
+    def test_tensors(self):
+        import torch
+        x = torch.from_numpy(rows())
+        expected = labels(rows())
+        for y in (x, x.double(), x.clone().requires_grad_(), x.T.contiguous().T):
+            np.testing.assert_array_equal(labels(y), expected)
+        self.assertTrue(np.shares_memory(to_matrix(x), x.numpy()))
+        self.assertEqual(len(labels(x.bfloat16())), 600)
+
+
+class Dlpack(Case):
+    def test_anything_with_dlpack(self):
+        if not hasattr(np, "from_dlpack"):
+            self.skipTest("this numpy has no from_dlpack")
+
+        class Tensor:
+            def __init__(self, x):
+                self.x = x
+
+            def __dlpack__(self, **options):
+                return self.x.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return device or self.x.__dlpack_device__()
+        device = None
+        np.testing.assert_array_equal(labels(Tensor(rows())), labels(rows()))
+        device = (2, 0)
+        with self.assertRaisesRegex(ValueError, "another device"):
+            labels(Tensor(rows()))
+
+
+@unittest.skipUnless(has("pandas"), "pandas is not installed")
+class Pandas(Case):
+    def test_frames_and_columns(self):
+        import pandas as pd
+        x = rows()
+        frame = pd.DataFrame(x, columns=list("abcdefgh"))
+        np.testing.assert_array_equal(labels(frame), labels(x))
+        np.testing.assert_array_equal(labels(pd.Series(list(x))), labels(x))
+        np.testing.assert_array_equal(labels(pd.DataFrame({"v": [list(r) for r in x]})), labels(x))
+
+
+@unittest.skipUnless(has("pyarrow"), "pyarrow is not installed")
+class Arrow(Case):
+    def test_lists_and_tables(self):
+        import pyarrow as pa
+        x = rows()
+        flat = pa.array(x.ravel())
+        fixed = pa.FixedSizeListArray.from_arrays(flat, 8)
+        ends = pa.array(np.arange(0, x.size + 1, 8, dtype=np.int32))
+        for y in (fixed, pa.ListArray.from_arrays(ends, flat), pa.chunked_array([fixed]),
+                  pa.chunked_array([fixed[:100], fixed[100:]]), pa.table({"v": fixed}),
+                  pa.table({str(i): x[:, i] for i in range(8)})):
+            np.testing.assert_array_equal(to_matrix(y), x)
+        np.testing.assert_array_equal(to_matrix(fixed[7:90]), x[7:90])
+        np.testing.assert_array_equal(to_matrix(pa.table({"v": fixed})[3:50]), x[3:50])
+        np.testing.assert_array_equal(to_matrix(pa.array([[1, 2], [3, 4]])), [[1, 2], [3, 4]])
+        np.testing.assert_array_equal(labels(fixed), labels(x))
+
+    def test_what_is_refused(self):
+        import pyarrow as pa
+        for y, words in (([[1., 2.], [3.]], "different lengths"), ([[1., 2.], None], "null"),
+                         ([[1., 2.], [3., None]], "null")):
+            with self.assertRaisesRegex(ValueError, words):
+                coke.cluster(pa.array(y), 1)
+        with self.assertRaisesRegex(TypeError, "not a number"):
+            coke.cluster(pa.array([["a"], ["b"]]), 1)
+
+
+@unittest.skipUnless(has("polars"), "polars is not installed")
+class Polars(Case):
+    def test_columns(self):
+        import polars as pl
+        x = rows()
+        array = pl.Series("v", x)
+        np.testing.assert_array_equal(to_matrix(array), x)
+        np.testing.assert_array_equal(to_matrix(array.to_frame()), x)
+        np.testing.assert_array_equal(to_matrix(pl.Series("v", x.tolist())), x)
+        np.testing.assert_array_equal(to_matrix(array[5:40]), x[5:40])
+        np.testing.assert_array_equal(labels(array), labels(x))
+
+
+class Pictures(Case):
+    def test_results_show_themselves(self):
+        m = coke.KMeans(5).fit(rows())
+        c = coke.cluster(rows(), 5)
+        for html in (m._repr_html_(), c._repr_html_(), c.model._repr_html_()):
+            self.assertIn("<svg", html)
+            self.assertIn("sizes", html)
+        self.assertIn("text/plain", m._repr_mimebundle_())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""test_training.py - coke.train and coke.Run: a tiny training and every use of it."""
+import os
+import sys
+import unittest
+
+from python_case import Case, has, main, np
+
+import coke
+from coke import _library
+
+SMALL = dict(epochs=3, warmup=1, width=.0625, size=16, dim=16, batch=50, rate=.01)
+
+
+@unittest.skipUnless(_library.lib.has("train_run"), "a build without networks")
+class Training(Case):
+    def test_train_and_use(self):
+        random = np.random.RandomState(0)
+        images = random.randint(0, 255, (120, 20, 20, 3)).astype(np.uint8)
+        images[:60, :10] = 0
+        seen = []
+        run = coke.train(images, [4, 6], "run", progress=seen.append, **SMALL)
+        self.assertEqual((run.n_clusters, run.epoch), ([4, 6], 3))
+        self.assertTrue(seen and os.path.exists("run-images.npy"))
+        x = run.embed(images)
+        self.assertEqual((len(x), x.dtype), (120, np.float32))
+        cluster, similarity, margin = run.assign(images, head=1)
+        self.assertTrue(cluster.min() >= 0 and cluster.max() < 6)
+        self.assertTrue((margin >= 0).all() and (similarity <= 1.001).all())
+        np.testing.assert_array_equal(x, coke.Run("run").embed("run-images.npy", out="x.npy"))
+        run.report("report.html")
+        run.export("encoder.safetensors", format="safetensors")
+        with self.assertRaisesRegex(ValueError, "exists"):
+            run.export("encoder.safetensors")
+        self.assertIn("<svg", run._repr_html_())
+        self.assertIn("loss", {name for row in run.metrics_rows() for name in row})
+        again = coke.train(images, [4, 6], "run", **SMALL)  # is complete: resumes, does nothing
+        np.testing.assert_array_equal(again.embed(images), x)
+        if has("pandas"):
+            self.assertEqual(len(run.metrics()), len(run.metrics_rows()))
+
+    def test_evaluation(self):
+        run = coke.train("synthetic:n=200", 10, "run", **SMALL)
+        knn = run.evaluate("synthetic:n=200")
+        self.assertEqual(len(knn["k"]), len(knn["accuracy"]))
+        self.assertTrue(0 <= knn["accuracy"][0] <= 1)
+        heads = run.evaluate("synthetic:n=200", how="cluster")["head"]
+        self.assertEqual([h["k"] for h in heads], [10])
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, "uint8"):
+            coke.train(np.zeros((3, 4, 4, 3)), 2, "run")
+        with self.assertRaisesRegex(ValueError, "nearest is 'epochs'"):
+            coke.train("synthetic:n=50", 2, "run", epoch=2)
+        with self.assertRaisesRegex(OSError, "none"):
+            coke.Run("none")
+
+    def test_ctrl_c_leaves_a_checkpoint(self):
+        code, out = self.python("""
+import os, signal, coke
+def stop(p):
+    if p.phase == "epoch" or p.epoch > 0:
+        os.kill(os.getpid(), signal.SIGINT)
+try:
+    coke.train("synthetic:n=200", 5, "run", progress=stop, **%r)
+except KeyboardInterrupt:
+    print("interrupted")
+print(coke.train("synthetic:n=200", 5, "run", **%r).epoch)
+""" % (SMALL, SMALL))
+        self.assertEqual((code, out.split()), (0, ["interrupted", "3"]), out)
+
+
+class Program(Case):
+    def test_python_m_coke_runs_the_program(self):
+        import subprocess
+        done = subprocess.run([sys.executable, "-m", "coke", "--version"], capture_output=True,
+                              text=True)
+        self.assertEqual(done.stdout.strip(), "coke " + coke.__version__)
+        done = subprocess.run([sys.executable, "-m", "coke", "clutser"], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("nearest is 'cluster'", done.stderr)
+
+    @unittest.skipIf(_library.lib.has("train_run"), "a full build")
+    def test_a_build_without_networks_says_so(self):
+        with self.assertRaisesRegex(coke.Error, "COKE_NN=ON"):
+            coke.train("photos", 4, "run")
+
+
+if __name__ == "__main__":
+    main()
