@@ -7,7 +7,7 @@ import numpy as np
 from ._library import Handle, call, encode, lib, set_threads, struct
 from ._model import Model, summary_dict
 from ._options import Options, describe, python_name, table
-from ._rows import as_rows
+from ._rows import as_rows, to_matrix
 from ._watch import Watch
 
 Certificate = namedtuple("Certificate", "primal dual gap")
@@ -113,11 +113,30 @@ def address(array):
     return None if array is None else array.ctypes.data
 
 
-def run(rows, options, min_sizes=None, max_sizes=None, weights=None, progress=None):
+def start_of(init, k, dim):
+    """An `init` that is no word of the option: (initial centers, a model to continue from)."""
+    if isinstance(init, Model):
+        return None, init
+    centers = np.ascontiguousarray(to_matrix(init), np.float32)
+    if centers.shape != (k, dim):
+        raise ValueError("init: the shape of the initial centers is %s, not (%d, %d)" %
+                         (centers.shape, k, dim))
+    return centers, None
+
+
+def is_start(init):
+    return init is not None and not isinstance(init, str)
+
+
+def run(rows, options, min_sizes=None, max_sizes=None, weights=None, progress=None,
+        start=(None, None)):
     """The job of coke_cluster_run; returns the handle of its result."""
     watch = Watch(progress)
+    centers, model = start
     job = struct.coke_cluster_input(rows=rows.address, min_sizes=address(min_sizes),
-                                    max_sizes=address(max_sizes), weights=address(weights))
+                                    max_sizes=address(max_sizes), weights=address(weights),
+                                    centers=address(centers),
+                                    model=model._handle.address if model else None)
     out = ctypes.c_void_p()
     watch.call("cluster_run", ctypes.byref(out), ctypes.byref(job), options.address,
                watch.address)
@@ -131,13 +150,16 @@ def cluster(x, k, *, min_sizes=None, max_sizes=None, sample_weight=None, n_jobs=
     rows = as_rows(x)
     several = np.ndim(k) > 0
     heads = [int(v) for v in np.atleast_1d(k)]
+    start = (None, None)
+    if is_start(options.get("init")):
+        start = start_of(options.pop("init"), heads[0], rows.shape[1])
     chosen = Options("cluster", dict(options, k=heads))
     if several and (min_sizes is not None or max_sizes is not None):
         raise ValueError("min_sizes and max_sizes need a single k")
     set_threads(n_jobs)
     job = run(rows, chosen, array_of(min_sizes, np.int64, heads[0], "min_sizes"),
               array_of(max_sizes, np.int64, heads[0], "max_sizes"),
-              array_of(sample_weight, np.float64, len(rows), "sample_weight"), progress)
+              array_of(sample_weight, np.float64, len(rows), "sample_weight"), progress, start)
     results = [Clustering(job, h) for h in range(lib.cluster_heads(job.address))]
     return results if several else results[0]
 
@@ -162,6 +184,8 @@ def document():
         Bounds of each cluster instead of `ratio` and `max_ratio`.
     sample_weight : array (n,)
         Weights of the rows in the centers and the objective; sizes count rows.
+    init : str, array (k, dim) or Model
+        A word of the option below, initial centers, or a clustering to continue from.
     n_jobs : int
         Threads; -1 = all cores. Does not change the result.
     progress : bool or callable

@@ -7,7 +7,7 @@ import inspect
 
 import numpy as np
 
-from ._cluster import Certificate, Clustering, array_of, options_of, run
+from ._cluster import Clustering, array_of, is_start, options_of, run, start_of
 from ._library import Handle, call, constant, lib, make, set_threads
 from ._model import Model, distances, pack
 from ._options import FLAG, Options, python_name, table
@@ -218,6 +218,8 @@ class KMeans(Estimator):
             if row.name in RENAMED:
                 continue
             value = getattr(self, python_name(row.name))
+            if row.name == "init" and is_start(value):
+                continue
             if value is None and row.type != FLAG and "off" not in (row.choices or "").split("|"):
                 continue
             options.set(row.name, value)
@@ -226,6 +228,11 @@ class KMeans(Estimator):
         if seed is not None:
             options.set("seed", seed)
         return options
+
+    def _start(self, rows):
+        if not is_start(self.init):
+            return None, None
+        return start_of(self.init, int(self.n_clusters), rows.shape[1])
 
     def _bounds(self, low, high, which):
         value = low if high is None else high
@@ -244,7 +251,7 @@ class KMeans(Estimator):
         weights = array_of(sample_weight, np.float64, len(rows), "sample_weight")
         job = run(rows, options, self._bounds(self.size_min, self.min_sizes, "min_sizes"),
                   self._bounds(self.size_max, self.max_sizes, "max_sizes"), weights,
-                  self.progress)
+                  self.progress, self._start(rows))
         self._fitted(Clustering(job, 0), rows)
         self.inertia_ = inertia(rows, self.cluster_centers_, self.labels_, self.model_.metric,
                                 sample_weight)
@@ -307,7 +314,7 @@ class Online:
             raise ValueError("n_samples=%d should be >= n_clusters=%d in the first batch" %
                              (len(rows), estimator.n_clusters))
         source = estimator._options()
-        start = Clustering(run(rows, source), 0)
+        start = Clustering(run(rows, source, start=estimator._start(rows)), 0)
         options = Options("kmeans", {"n": cls.ROWS, "k": start.model.n_clusters,
                                      "dim": start.model.dim, "keep_labels": False})
         names = {row.name for row in table("cluster")} - {"k", "update", "carry"}
@@ -390,6 +397,7 @@ def document():
     ----------
     n_clusters : int, default=8
 %s
+    init : as above, or an array (n_clusters, n_features) of initial centers, or a `coke.Model`
     size_min, size_max : int, default=None
         Bounds of all clusters, in rows, instead of `ratio` and `max_ratio`.
     min_sizes, max_sizes : array (n_clusters,), default=None

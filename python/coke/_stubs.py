@@ -127,7 +127,8 @@ def load_package():
 
 def parameters(kind, without):
     from coke._options import python_name, table, type_of
-    return ["%s: %s = %r" % (python_name(o.name), type_of(o), o.default)
+    also = {"init": " | Model | ArrayLike"} if kind == "cluster" else {}
+    return ["%s: %s = %r" % (python_name(o.name), type_of(o) + also.get(o.name, ""), o.default)
             for o in table(kind) if o.name not in without]
 
 

@@ -55,6 +55,16 @@ class Fit(Case):
         np.testing.assert_array_equal(coke.KMeans(6).fit("x.npy").labels_,
                                       coke.KMeans(6).fit(rows()).labels_)
 
+    def test_warm_starts(self):
+        x = rows()
+        first = coke.KMeans(6, ratio=.5).fit(x)
+        for init in (first.cluster_centers_, first.model_):
+            again = coke.KMeans(6, ratio=.5, init=init).fit(rows(700))
+            nearest = np.abs(again.cluster_centers_ @ first.cluster_centers_.T).argmax(axis=1)
+            np.testing.assert_array_equal(nearest, range(6))
+        with self.assertRaisesRegex(ValueError, r"not \(6, 8\)"):
+            coke.KMeans(6, init=x[:5]).fit(x)
+
     def test_misuse(self):
         with self.assertRaisesRegex(TypeError, "no parameter 'ratoi'"):
             coke.KMeans(6, ratoi=.5)
