@@ -40,6 +40,8 @@ void emit_head(struct coke_json *j, const struct coke_head_summary *s)
     coke_json_put_real(j, "eta", s->eta);
     coke_json_put_real(j, "objective", s->objective);
     coke_json_put_real(j, "labels_objective", s->labels_objective);
+    if (s->metric == COKE_METRIC_EUCLIDEAN)
+        coke_json_put_real(j, "inertia", s->inertia);
     emit_sizes(j, s);
     if (s->not_nearest >= 0)
         coke_json_put_int(j, "not_nearest", s->not_nearest);
@@ -86,11 +88,20 @@ static void print_violations(FILE *to, const struct coke_head_summary *s)
     fputc('\n', to);
 }
 
+/* Cosines are within -1..1, squared distances have any size. */
+static void print_mean(FILE *to, const char *name, double mean, int any_size)
+{
+    fprintf(to, any_size ? "%-12s%.7g" : "%-12s%.6f", name, mean);
+}
+
 void emit_head_text(FILE *to, const struct coke_head_summary *s)
 {
-    fprintf(to, "%-12s%.6f  mean cosine to the nearest center\n", "objective", s->objective);
-    fprintf(to, "%-12s%.6f  mean cosine to the center of the label\n", "labels",
-            s->labels_objective);
+    int euclidean = s->metric == COKE_METRIC_EUCLIDEAN;
+    const char *what = euclidean ? "squared distance" : "cosine";
+    print_mean(to, "objective", s->objective, euclidean);
+    fprintf(to, "  mean %s to the nearest center\n", what);
+    print_mean(to, "labels", s->labels_objective, euclidean);
+    fprintf(to, "  mean %s to the center of the label\n", what);
     if (s->not_nearest > 0)
         fprintf(to, "%-12s%lld row%s nearer to another center than to that of the label\n", "",
                 (long long)s->not_nearest, s->not_nearest == 1 ? " is" : "s are");
@@ -99,7 +110,10 @@ void emit_head_text(FILE *to, const struct coke_head_summary *s)
     print_bounds(to, s);
     fputc('\n', to);
     print_violations(to, s);
-    if (s->repaired)
+    if (s->repaired && euclidean)
+        fprintf(to, "%-12sinertia %.9g, lower bound %.9g: gap %.3g\n", "certificate", s->primal,
+                s->dual, s->gap);
+    else if (s->repaired)
         fprintf(to, "%-12stotal similarity %.6f, upper bound %.6f: gap %.3g\n", "certificate",
                 s->primal, s->dual, s->gap);
 }

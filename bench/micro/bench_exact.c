@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     int ld;
     float *center = load_centers(argv[2], &k, &ld);
     if (ck_rows_open(&rows, &path, 1, &options) ||
-        ck_scan_init(&scan, rows, ck_kernels(), NULL, 0))
+        ck_scan_init(&scan, rows, ck_kernels(), NULL, 0, 0))
         fail();
     int64_t *min_size = ck_calloc_array((size_t)k, sizeof *min_size);
     int64_t *size = ck_calloc_array((size_t)k, sizeof *size);

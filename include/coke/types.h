@@ -174,7 +174,14 @@ struct coke_cluster_input {
                       * ratio and max-ratio; not together with min_sizes or max_sizes */
 };
 
-/* Result of one head. Objectives are means over (weighted) rows. */
+enum coke_metric {
+    COKE_METRIC_COSINE,   /* similarity: the cosine, higher is better */
+    COKE_METRIC_EUCLIDEAN /* squared distance, lower is better */
+};
+
+/* Result of one head. Objectives are means over (weighted) rows. A clustering by cosine states
+ * similarities, which it maximizes; a Euclidean one states squared distances, which it minimizes,
+ * in the units of the rows. */
 struct coke_head_summary {
     size_t size;
     int64_t n, k;
@@ -183,8 +190,8 @@ struct coke_head_summary {
     int64_t epochs;
     int converged;
     double eta;
-    double objective;        /* mean cosine to the nearest center */
-    double labels_objective; /* mean cosine to the center of the returned label */
+    double objective;        /* mean cosine, or squared distance, to the nearest center */
+    double labels_objective; /* the same to the center of the returned label */
     int64_t size_min, size_median, size_max;
     int64_t below_before_repair; /* clusters below their bound: labels of the last epoch, or,
                                   * without a repair, those returned */
@@ -195,12 +202,14 @@ struct coke_head_summary {
     int64_t not_nearest; /* rows that are nearer to another center than to that of their label;
                           * -1 = not counted: a stream is read once */
     int repaired;
-    double primal;        /* sum of similarities of the returned labels */
-    double dual;          /* upper bound of any assignment within the bounds */
-    double gap;           /* dual - primal */
+    double primal;        /* sum of cosines, or squared distances, of the returned labels */
+    double dual;          /* no assignment within the bounds has a better sum than this */
+    double gap;           /* |dual - primal| */
     int64_t repair_bytes; /* memory of the solver's rows and lists */
     double reads;         /* times the data was read */
     int64_t fit_rows;     /* rows that the centers were fitted on */
+    int32_t metric;       /* enum coke_metric */
+    double inertia;       /* Euclidean: primal, as other programs call it; cosine: NaN */
 };
 
 struct coke_timing {
@@ -225,8 +234,9 @@ enum coke_array {
 struct coke_assign_job {
     size_t size;
     struct coke_rows *rows;
-    int32_t *labels;   /* [n] out, in row order; -1 = skipped */
-    float *scores;     /* [n] out: cosine to the label's center, NaN = skipped; or NULL */
+    int32_t *labels; /* [n] out, in row order; -1 = skipped */
+    float *
+        scores; /* [n] out: cosine, or squared distance, to the label's center, NaN = skipped; or NULL */
     int constrained;   /* keep sizes in proportion to the model's bounds, exactly */
     enum coke_bad bad; /* error or skip */
     const struct coke_callbacks *callbacks; /* or NULL */

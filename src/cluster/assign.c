@@ -9,8 +9,11 @@
  *
  * by Cauchy-Schwarz, with the actual lengths of the rounding errors. Subtracting m keeps what
  * all centers have in common out of the rounding. slack_of() bounds the error of f32 arithmetic.
- */
-#include "cluster/assign.h"
+ *
+ * Rows and centers may have any length. A column may be exempt from rounding (the lift, l): m is
+ * zero there, y and r are without it, and x_l c_l is added to the estimate in f32. */
+
+#include "cluster/assign_internal.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -18,45 +21,13 @@
 #include "core/workers.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     ROUNDED_BYTES = 64 << 10, /* room for a block's rounded rows */
-    GROUPS = 64,              /* sets of panels; one bound per lane and set is kept */
-};
-
-struct ck_assigner {
-    const struct ck_kernels *kn;
-    const float *center; /* [k][ld], borrowed */
-    int64_t k, panels, screen_panels;
-    int ld;
-    int group; /* screening panels per group */
-    enum ck_assign_path path, forced;
-
-    float *bias, *raised; /* [panels * width] padded with -inf; raised = bias + rise */
-    const float *more, *rise, *look; /* [k] or NULL: see ck_assigner_widen */
-
-    int valid[3]; /* by path: do its panels match the centers? */
-
-    float *dense; /* [panels][ld * width] */
-
-    char *screen; /* [screen_panels] of panel_bytes */
-    size_t panel_bytes;
-    float *reference;                         /* m, [ld] */
-    float *reference_dot;                     /* m.r_k, [k] */
-    float *length;                            /* |c_k|, [k] */
-    float reference_square, reference_length; /* |m|^2, |m| */
-    float center_length;                      /* longest center */
-    float bias_size;                          /* largest |bias| or |raised bias|, + |m.r| */
-    float lowest;                             /* lowest bias */
-    float most_more;                          /* largest of more */
-
-    /* Cost of the paths, to choose between them. Atomic: all threads add to them. */
-    _Atomic int64_t candidates, path_rows[3], path_ns[3];
-    int64_t next_probe;                                /* in rows */
-    int64_t mark_rows[3], mark_ns[3], mark_candidates; /* as they were at the last choice */
+    WIDEST = ROUNDED_BYTES / CK_TILE,
+    GROUPS = 64, /* sets of panels; one bound per lane and set is kept */
 };
 
 /* Compiles to one instruction, unlike fmaxf, because NaN need not be handled. */
@@ -80,7 +51,8 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
     a->kn = kn;
     a->center = center;
     a->k = k;
-    a->ld = ld;
+    a->ld = a->width = ld;
+    a->lift = -1;
     a->panels = (k + kn->panel - 1) / kn->panel;
     a->path = CK_PATH_DENSE;
     a->bias = ck_alloc_array((size_t)a->panels * (size_t)kn->panel, sizeof *a->bias);
@@ -91,7 +63,7 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
         ck_calloc_array((size_t)a->panels * (size_t)kn->panel, (size_t)ld * sizeof(float));
     if (!a->bias || !a->raised || !a->dense)
         goto done;
-    if (kn->screen_tile && ld <= ROUNDED_BYTES / CK_TILE) {
+    if (kn->screen_tile && ld <= WIDEST) {
         a->path = CK_PATH_SCREEN;
         a->screen_panels = (k + CK_SCREEN_PANEL - 1) / CK_SCREEN_PANEL;
         a->group = (int)((a->screen_panels + GROUPS - 1) / GROUPS);
@@ -109,6 +81,12 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
 done:
     ck_assigner_free(a);
     return rc;
+}
+
+void ck_assigner_lift(struct ck_assigner *a, int column)
+{
+    a->lift = column;
+    a->width = ck_padded(column);
 }
 
 void ck_assigner_free(struct ck_assigner *a)
@@ -156,24 +134,38 @@ static void set_dense(struct ck_assigner *a, int64_t k)
     ck_panel_set(panel, width, (int)(k % width), a->center + k * a->ld, a->ld);
 }
 
+/* v [ld] without the lift: v itself or, if the lift is among the rounded columns, a copy. */
+static const float *without_lift(const struct ck_assigner *a, const float *v,
+                                 float copy[WIDEST])
+{
+    if (a->lift < 0 || a->lift >= a->width)
+        return v;
+    memcpy(copy, v, (size_t)a->width * sizeof *copy);
+    copy[a->lift] = 0;
+    return copy;
+}
+
 static void set_screen(struct ck_assigner *a, int64_t k)
 {
-    const float *c = a->center + k * a->ld;
-    ck_screen_panel_set(a->kn, panel_at(a, k / CK_SCREEN_PANEL), (int)(k % CK_SCREEN_PANEL), c,
-                        a->reference, a->ld);
-    a->reference_dot[k] = a->kn->dot(a->reference, c, a->ld) - a->reference_square;
-    a->length[k] = sqrtf(a->kn->dot(c, c, a->ld));
+    float copy[WIDEST];
+    const float *c = without_lift(a, a->center + k * a->ld, copy);
+    struct ck_screen_panel *panel = panel_at(a, k / CK_SCREEN_PANEL);
+    int column = (int)(k % CK_SCREEN_PANEL);
+    ck_screen_panel_set(a->kn, panel, column, c, a->reference, a->width);
+    panel->lift[column] = a->lift >= 0 ? a->center[k * a->ld + a->lift] : 0;
+    a->reference_dot[k] = a->kn->dot(a->reference, c, a->width) - a->reference_square;
+    a->length[k] = sqrtf(a->kn->dot(c, c, a->width));
 }
 
 /* m, the mean of all centers. Summed in double on one thread: the same bits for any team. It
  * need not follow the centers when they move: the bounds hold for any m, only less tightly. */
 static void choose_reference(struct ck_assigner *a)
 {
-    for (int j = 0; j < a->ld; j++) {
+    for (int j = 0; j < a->width; j++) {
         double sum = 0;
         for (int64_t k = 0; k < a->k; k++)
             sum += (double)a->center[k * a->ld + j];
-        a->reference[j] = (float)(sum / (double)a->k);
+        a->reference[j] = j == a->lift ? 0 : (float)(sum / (double)a->k);
     }
     a->reference_square = a->kn->dot(a->reference, a->reference, a->ld);
     a->reference_length = sqrtf(a->reference_square);
@@ -222,7 +214,7 @@ void ck_assigner_update(struct ck_assigner *a, int64_t k)
 /* Biases of the panels, and the largest lengths and biases for slack_of(). O(k). */
 static void settle_screen(struct ck_assigner *a)
 {
-    a->bias_size = a->center_length = 0;
+    a->bias_size = a->center_length = a->center_lift = 0;
     for (int64_t p = 0; p < a->screen_panels; p++) {
         struct ck_screen_panel *panel = panel_at(a, p);
         for (int c = 0; c < CK_SCREEN_PANEL; c++) {
@@ -235,6 +227,7 @@ static void settle_screen(struct ck_assigner *a)
             float size = larger(fabsf(a->bias[k]), fabsf(a->raised[k]));
             a->bias_size = larger(a->bias_size, size + fabsf(a->reference_dot[k]));
             a->center_length = larger(a->center_length, a->length[k]);
+            a->center_lift = larger(a->center_lift, fabsf(panel->lift[c]));
         }
     }
 }
@@ -398,13 +391,17 @@ static void dense_block(struct block *b)
 /* ---- screening ---- */
 
 /* Bounds the error of f32 arithmetic: in the scores (ld/8 fused steps, 3 sums, the bias), in
- * x.m and m.r (the same), in the rounding of y and r, and 4 more in the estimate. Each is at
- * most u = 2^-24 times lengths whose products are all below (|x|+|m|)(|c|+|m|), or times a
- * bias. 2^-23 instead of u covers second-order terms and the rounding of the bound itself. */
-static float slack_of(const struct ck_assigner *a, float x_length)
+ * x.m and m.r (the same), in the rounding of y and r, and 5 more in the estimate. Each is at
+ * most u = 2^-24 times the sum of the absolute products: those of the rounded columns are all
+ * below (|x|+|m|)(|c|+|m|), that of the lift is at most |x_l c_l|; or times a bias. 2^-23 instead
+ * of u covers second-order terms and the rounding of the bound itself. No length is assumed to
+ * be 1. x_length is without the lift. */
+static float slack_of(const struct ck_assigner *a, float x_length, float x_lift)
 {
     float steps = (float)(a->ld / CK_LANES + 16);
-    float lengths = (x_length + a->reference_length) * (a->center_length + a->reference_length);
+    float lengths =
+        (x_length + a->reference_length) * (a->center_length + a->reference_length) +
+        fabsf(x_lift) * a->center_lift;
     return 0x1p-23f * steps * (3 * lengths + 2 * a->bias_size);
 }
 
@@ -432,11 +429,12 @@ static float score_lane(struct block *b, int row, int index)
 
 /* From the bounds top [n] of a row to its label. The highest bound is scored first: its score
  * is often the best, and excludes most of the others. */
-static void settle_row(struct block *b, int row, const float *top, int n, float norm)
+static void settle_row(struct block *b, int row, const float *top, int n, float norm,
+                       float lift)
 {
     struct ck_assigner *a = b->a;
     int32_t index[GROUPS * CK_SCREEN_LANES];
-    float slack = slack_of(a, norm + a->reference_length);
+    float slack = slack_of(a, norm + a->reference_length, lift);
     if (!(slack < INFINITY)) { /* overflow: the bounds are useless */
         for (int64_t k = 0; k < a->k; k++)
             score_now(b, row, k);
@@ -476,24 +474,30 @@ static void screen_block(struct block *b)
         n + CK_SCREEN_LANES; /* not a power of two, which would collide in a few cache sets */
     uint8_t xq[ROUNDED_BYTES] __attribute__((aligned(64)));
     float top[CK_ASSIGN_BLOCK * (GROUPS + 1) * CK_SCREEN_LANES] __attribute__((aligned(64)));
-    float scale[CK_ASSIGN_BLOCK], norm[CK_ASSIGN_BLOCK], length[TILES] = {0},
-                                                         residue[TILES] = {0};
+    float copy[WIDEST], scale[CK_ASSIGN_BLOCK], norm[CK_ASSIGN_BLOCK], lift[CK_ASSIGN_BLOCK];
+    struct ck_screen_rows tile[TILES] = {{0}};
     for (int r = 0; r < (b->n + CK_TILE - 1) / CK_TILE * CK_TILE; r++) {
-        int row = r < b->n ? r : 0; /* fills the last tile */
-        struct ck_rounded q = a->kn->round8(b->x + (int64_t)row * a->ld, a->reference, a->ld, 1,
-                                            4, xq + (int64_t)r * a->ld);
+        const float *x = b->x + (int64_t)(r < b->n ? r : 0) * a->ld; /* fills the last tile */
+        struct ck_screen_rows *t = &tile[r / CK_TILE];
+        struct ck_rounded q = a->kn->round8(without_lift(a, x, copy), a->reference, a->width, 1,
+                                            4, xq + (int64_t)r * a->width);
         scale[r] = q.scale;
         norm[r] = q.norm;
-        length[r / CK_TILE] = larger(length[r / CK_TILE], q.length);
-        residue[r / CK_TILE] = larger(residue[r / CK_TILE], q.residue);
+        lift[r] = a->lift >= 0 ? x[a->lift] : 0;
+        t->length = larger(t->length, q.length);
+        t->residue = larger(t->residue, q.residue);
+    }
+    for (int t = 0; t < TILES; t++) {
+        tile[t].q = xq + (int64_t)t * CK_TILE * a->width;
+        tile[t].scale = scale + t * CK_TILE;
+        tile[t].lift = lift + t * CK_TILE;
     }
     for (int64_t p = 0; p < a->screen_panels; p++)
         for (int t = 0; t < b->n; t += CK_TILE)
-            a->kn->screen_tile(panel_at(a, p), xq + (int64_t)t * a->ld, a->ld, scale + t,
-                               length[t / CK_TILE], residue[t / CK_TILE], p % a->group == 0,
+            a->kn->screen_tile(panel_at(a, p), &tile[t / CK_TILE], a->width, p % a->group == 0,
                                top + t * stride + p / a->group * CK_SCREEN_LANES, stride);
     for (int r = 0; r < b->n; r++)
-        settle_row(b, r, top + r * stride, n, norm[r]);
+        settle_row(b, r, top + r * stride, n, norm[r], lift[r]);
 }
 
 /* ---- blocks and teams ---- */
@@ -568,8 +572,8 @@ static int run_rows(struct ck_assigner *a, const float *x, int n, float margin, 
                     float *score, struct ck_near_list *near)
 {
     int limit = CK_ASSIGN_BLOCK;
-    if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / a->ld < limit)
-        limit = ROUNDED_BYTES / a->ld / CK_TILE * CK_TILE;
+    if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / a->width < limit)
+        limit = ROUNDED_BYTES / a->width / CK_TILE * CK_TILE;
     float nearest[CK_ASSIGN_BLOCK];
     for (int r = 0; r < n; r += limit) {
         int64_t start = near ? near->n : 0;
@@ -636,47 +640,4 @@ void ck_assign(struct ck_assigner *a, const float *x, int64_t n, int32_t *label,
                              .label = label,
                              .score = score};
     ck_parallel((n + job.block - 1) / job.block, assign_chunk, &job);
-}
-
-/* ---- choosing the path ---- */
-
-static double ns_per_row(const struct ck_assigner *a, enum ck_assign_path path)
-{
-    int64_t rows = a->path_rows[path] - a->mark_rows[path];
-    return rows ? (double)(a->path_ns[path] - a->mark_ns[path]) / (double)rows : 0;
-}
-
-static void mark(struct ck_assigner *a)
-{
-    for (int p = 0; p < 3; p++) {
-        a->mark_rows[p] = a->path_rows[p];
-        a->mark_ns[p] = a->path_ns[p];
-    }
-    a->mark_candidates = a->candidates;
-}
-
-/* Leave screening only when so many candidates survive that the dense path may win; then run a
- * batch through each and keep the faster one for the next PROBE rows. Labels do not depend on
- * the path, so that this choice by time does not affect results. */
-void ck_assigner_choose(struct ck_assigner *a)
-{
-    enum { PROBE = 1 << 20, SUSPICIOUS = 32 };
-    if (a->forced || !a->screen)
-        return;
-    int64_t screened = a->path_rows[CK_PATH_SCREEN] - a->mark_rows[CK_PATH_SCREEN];
-    int64_t total = a->path_rows[CK_PATH_SCREEN] + a->path_rows[CK_PATH_DENSE];
-    double dense = ns_per_row(a, CK_PATH_DENSE), screen = ns_per_row(a, CK_PATH_SCREEN);
-    if (dense > 0 && screen > 0) { /* both were tried */
-        a->path = dense < screen ? CK_PATH_DENSE : CK_PATH_SCREEN;
-        a->next_probe = total + PROBE;
-        mark(a);
-    } else if (a->path == CK_PATH_DENSE && total >= a->next_probe) {
-        a->path = CK_PATH_SCREEN;
-    } else if (a->path == CK_PATH_SCREEN && screened >= 512) {
-        if (total >= a->next_probe &&
-            SUSPICIOUS * (a->candidates - a->mark_candidates) > screened * (a->k + 64))
-            a->path = CK_PATH_DENSE;
-        else if (screened > PROBE)
-            mark(a);
-    }
 }

@@ -24,6 +24,10 @@ struct ck_assign_stats {
  * it. */
 int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const float *center,
                     int64_t k, int ld);
+/* Screening multiplies this column of rows and centers in f32 instead of rounding it to 8 bits:
+ * the last column of Euclidean ones (frame.h), which differs in size. All columns behind it are
+ * zero. Call it before the first settle. */
+void ck_assigner_lift(struct ck_assigner *a, int column);
 void ck_assigner_free(struct ck_assigner *a);
 void ck_assigner_force(struct ck_assigner *a, enum ck_assign_path path);
 struct ck_assign_stats ck_assigner_stats(const struct ck_assigner *a);

@@ -29,9 +29,13 @@ static void assign_block(void *arg, int64_t chunk, int worker)
         ck_first_error_keep(&l->error, rc);
         return;
     }
-    for (int h = 0; h < b->heads; h++)
-        ck_assign_block(b->head[h]->assigner, x, n, r->label + h * r->n + at,
-                        r->score ? r->score + h * r->n + at : NULL);
+    for (int h = 0; h < b->heads; h++) {
+        int32_t *label = r->label + h * r->n + at;
+        float *score = r->score ? r->score + h * r->n + at : NULL;
+        ck_assign_block(b->head[h]->assigner, x, n, label, score);
+        if (score && b->head[h]->o.metric == COKE_METRIC_EUCLIDEAN)
+            ck_kmeans_squares(b->head[h], x, n, label, score);
+    }
 }
 
 /* A source that must be read in order runs on one thread; small batches get smaller blocks. */

@@ -24,7 +24,7 @@ struct ck_row_batch {
     const int64_t *ids;                 /* [n], NULL = labels are not stored */
     const struct ck_row_source *source; /* fills x; NULL: every process has all rows in x */
     int32_t *label;                     /* out [heads][n] */
-    float *score;                       /* out [heads][n], x.c without the bias; may be NULL */
+    float *score; /* out [heads][n], may be NULL: x.c without the bias, Euclidean w |x - c|^2 */
 };
 
 /* Buffers of processes that divide batches; zeroed = empty. Owned by the caller, grows with the

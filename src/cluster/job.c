@@ -1,5 +1,6 @@
 /* job.c - the whole clustering of rows: initial centers, epochs, final scan, repair. */
 #include "cluster/job_internal.h"
+#include "cluster/model.h"
 #include "core/callbacks.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -57,6 +58,8 @@ static int check_input(const struct ck_job *j)
     if (rc)
         return rc;
     CK_RETURN_IF(ck_job_check_from(j->input, &o->k));
+    if (j->input->model)
+        o->kmeans.metric = j->input->model->frame.metric;
     if (o->k.n < 1)
         return ck_fail(COKE_EUSAGE, "k: the number of clusters is missing (-k 100)");
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
@@ -95,6 +98,7 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
         ck_say(j->cb, "k=%lld: eta %.4g = tau/sqrt(2n)", (long long)k, eta);
         return eta;
     }
+    gap *= ck_frame_scale(&j->c->scan.frame);
     double eta = ck_start_eta(gap, j->batch, k, j->usable);
     if (o->kmeans.ratio > 0 || o->kmeans.max_ratio > 0 || j->input->min_sizes ||
         j->input->max_sizes || j->input->keep_bounds)
@@ -134,10 +138,11 @@ static int make_head(struct ck_job *j, int h)
     o.eta = choose_eta(j, h, gap);
     c->summary[h].size = sizeof c->summary[h];
     c->summary[h].eta = o.eta;
-    ck_job_compact(center, k, c->scan.ld, c->dim, center);
+    for (int64_t i = 0; i < k; i++)
+        ck_frame_center_out(&c->scan.frame, center + i * c->scan.ld, center + i * c->dim);
     CK_TRY(ck_job_sizes(j, &model_low, &model_high));
-    CK_TRY(ck_kmeans_new(&c->head[h], &o, center, model_low ? model_low : low,
-                         model_high ? model_high : high));
+    CK_TRY(ck_kmeans_new_in(&c->head[h], &c->scan.frame, &o, center,
+                            model_low ? model_low : low, model_high ? model_high : high));
     CK_TRY(ck_kmeans_set_ids(c->head[h], c->n)); /* includes skipped rows */
     ck_job_start_head(j, h);
 done:
@@ -206,7 +211,7 @@ static int run_batch(struct ck_job *j)
         double sum = 0;
         for (int64_t i = 0; i < j->n; i++)
             sum += (double)j->score[h * j->n + i];
-        j->objective[h] += sum;
+        j->objective[h] += sum * ck_frame_scale(&c->scan.frame);
     }
     if (j->shuffle != CK_SHUFFLE_FULL)
         look_for_sorting(j);
@@ -290,8 +295,9 @@ static int run_epochs(struct ck_job *j)
             warn_if_sorted(j);
         int still = epoch > 0;
         for (int h = 0; h < c->heads; h++) {
-            double now = j->objective[h];
-            still &= now - last[h] < c->o.tolerance * fabs(last[h]);
+            double now = j->objective[h], gain = now - last[h];
+            gain = c->o.kmeans.metric == COKE_METRIC_EUCLIDEAN ? -gain : gain;
+            still &= gain < c->o.tolerance * fabs(last[h]) || (gain == 0 && now == 0);
             last[h] = now;
             c->summary[h].objective = now / (double)j->usable;
         }
@@ -332,14 +338,15 @@ static int prepare(struct ck_job *j)
     c->n = j->input->rows->n;
     c->dim = j->input->rows->dim;
     c->heads = c->o.k.n;
-    rc = ck_scan_init(&c->scan, j->input->rows, kn, j->input->weights, c->o.bad);
+    rc = ck_scan_init(&c->scan, j->input->rows, kn, j->input->weights, c->o.bad,
+                      c->o.kmeans.metric);
     if (rc)
         return rc;
     j->usable = c->n - c->scan.nbad;
     if (c->scan.nbad)
-        ck_warn(j->cb,
-                "%lld of %lld rows %s NaN, infinity or only zeros and %s skipped (label -1)",
+        ck_warn(j->cb, "%lld of %lld rows %s NaN, infinity%s and %s skipped (label -1)",
                 (long long)c->scan.nbad, (long long)c->n, c->scan.nbad == 1 ? "has" : "have",
+                c->o.kmeans.metric == COKE_METRIC_COSINE ? " or only zeros" : "",
                 c->scan.nbad == 1 ? "is" : "are");
     for (int h = 0; h < c->heads; h++)
         most_k = c->o.k.v[h] > most_k ? c->o.k.v[h] : most_k;
@@ -353,6 +360,8 @@ static int prepare(struct ck_job *j)
                      ? CK_SHUFFLE_NONE
                      : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);
     CK_RETURN_IF(ck_job_agree(j));
+    CK_RETURN_IF(ck_scan_fit(&c->scan, &j->share));
+    CK_RETURN_IF(ck_job_cover_centers(j));
     size_t b = (size_t)j->batch, heads = (size_t)c->heads;
     j->id = ck_alloc_array(b, sizeof *j->id);
     j->x = ck_calloc_array(b + CK_TILE, (size_t)c->scan.ld * sizeof *j->x);

@@ -1,4 +1,5 @@
 /* job_end.c - after the last epoch: the final scan, the repair, and the summary. */
+#include "cluster/distances.h"
 #include "cluster/job_internal.h"
 #include "cluster/near_rows.h"
 #include "core/error.h"
@@ -8,13 +9,25 @@
 #include <math.h>
 #include <string.h>
 
-void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to)
+/* The centers of head h as they are returned and saved: rounded to f32 in the coordinates of the
+ * data. Labels belong to the rounded ones, so that a model that is loaded gives the same. */
+static int settle_centers(struct ck_job *j, int h)
 {
-    for (int64_t i = 0; i < k; i++)
-        memmove(to + i * dim, from + i * ld, (size_t)dim * sizeof *to);
+    struct coke_cluster *c = j->c;
+    struct coke_kmeans *km = c->head[h];
+    float *out = ck_alloc_array((size_t)km->k, (size_t)c->dim * sizeof *out);
+    if (!out)
+        return COKE_ENOMEM;
+    c->center[h] = out;
+    ck_kmeans_copy_centers(km, CK_CENTERS_LAST, out);
+    for (int64_t i = 0; i < km->k && km->o.metric == COKE_METRIC_EUCLIDEAN; i++) {
+        memcpy(km->prev + i * km->ld, out + i * c->dim, (size_t)c->dim * sizeof *out);
+        ck_frame_center(&km->frame, km->kn, km->prev + i * km->ld);
+    }
+    return COKE_OK;
 }
 
-/* Sizes, bounds and unpadded centers of head h. ck_spread_sort sorts in place, hence the
+/* Sizes and bounds of head h. ck_spread_sort sorts in place, hence the
  * copies. */
 static int summarise(struct ck_job *j, int h)
 {
@@ -26,11 +39,8 @@ static int summarise(struct ck_job *j, int h)
     s->dim = c->dim;
     s->skipped = c->scan.nbad;
     int64_t *sorted = ck_alloc_array((size_t)km->k, sizeof *sorted);
-    c->center[h] = ck_alloc_array((size_t)km->k, (size_t)c->dim * sizeof(float));
-    if (!sorted || !c->center[h]) {
-        ck_free(sorted);
+    if (!sorted)
         return COKE_ENOMEM;
-    }
     memcpy(sorted, c->size[h], (size_t)km->k * sizeof *sorted);
     struct ck_spread sizes = ck_spread_sort(sorted, km->k);
     s->size_min = sizes.min;
@@ -46,7 +56,6 @@ static int summarise(struct ck_job *j, int h)
     s->upper_bound_min = km->max_size ? upper.min : -1;
     s->upper_bound_max = km->max_size ? upper.max : -1;
     ck_free(sorted);
-    ck_job_compact(km->prev, km->k, km->ld, c->dim, c->center[h]);
     return COKE_OK;
 }
 
@@ -75,12 +84,21 @@ static void count_online(struct coke_cluster *c, int h)
     }
 }
 
+/* From inner units to those of the data. */
+static void scale_prices(struct coke_cluster *c, int h)
+{
+    for (int64_t k = 0; k < c->head[h]->k; k++)
+        c->price[h][k] *= (float)ck_frame_scale(&c->scan.frame);
+}
+
 int ck_job_finish_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     struct coke_kmeans *km = c->head[h];
     struct coke_head_summary *s = &c->summary[h];
     int bounded = has_bounds(km);
+    double inertia = 0;
+    CK_RETURN_IF(settle_centers(j, h));
     struct ck_repair r = {.scan = &c->scan,
                           .assigner = km->assigner,
                           .k = km->k,
@@ -103,17 +121,18 @@ int ck_job_finish_head(struct ck_job *j, int h)
         r.expected = NULL; /* there are no labels of an epoch */
     CK_RETURN_IF(ck_repair_run(&r));
     CK_RETURN_IF(ck_off_nearest(&r, &s->not_nearest));
-    s->objective = r.nearest / r.weight;
-    s->labels_objective = r.primal / r.weight;
+    if (km->o.metric == COKE_METRIC_EUCLIDEAN) {
+        struct ck_labelled l = {&c->scan, &km->labels, km->prev};
+        CK_RETURN_IF(ck_distances(&l, &j->share, NULL, &inertia));
+    }
+    ck_summary_objectives(s, &r, inertia);
+    scale_prices(c, h);
     if (!r.exact || j->from) { /* then the summary describes the returned labels */
         s->below_before_repair = r.below;
         s->above_before_repair = r.above;
         s->missing_before_repair = r.missing;
     }
     s->repaired = r.exact;
-    s->primal = r.primal;
-    s->dual = r.dual;
-    s->gap = r.dual - r.primal;
     s->repair_bytes = r.bytes;
     s->reads += r.scans;
     return summarise(j, h);
@@ -126,9 +145,13 @@ int ck_job_finish_stream(struct ck_job *j, int h)
     struct coke_head_summary *s = &c->summary[h];
     count_online(c, h);
     memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
+    scale_prices(c, h);
+    s->metric = c->o.kmeans.metric;
     s->labels_objective = s->objective;
     s->dual = s->gap = NAN;
     s->not_nearest = -1;
     s->primal = s->objective * (double)j->usable;
+    s->inertia = s->metric == COKE_METRIC_EUCLIDEAN ? s->primal : NAN;
+    CK_RETURN_IF(settle_centers(j, h));
     return summarise(j, h);
 }

@@ -47,6 +47,8 @@ int ck_job_run(struct coke_cluster **out, const struct coke_cluster_input *input
 int ck_job_check_from(const struct coke_cluster_input *in, struct ck_ints *k);
 /* Starts of a head: one if its centers are given. */
 int64_t ck_job_most_starts(const struct ck_job *j, int64_t starts);
+/* Widens the scan's frame to given centers that are farther away than the rows. */
+int ck_job_cover_centers(struct ck_job *j);
 /* center [k][ld], out: the given ones, or by `how`. */
 int ck_job_centers(const struct ck_job *j, int h, enum ck_init how, uint64_t seed,
                    float *center);
@@ -64,8 +66,6 @@ int ck_job_compare(struct ck_job *j, int64_t epoch);
 
 /* ---- job_end.c ---- */
 
-/* Copies centers [k][ld] to [k][dim]; from and to may be the same memory. */
-void ck_job_compact(const float *from, int64_t k, int ld, int dim, float *to);
 /* Final scan and repair of head h with its last centers; fills its summary, sizes and
  * prices. */
 int ck_job_finish_head(struct ck_job *j, int h);

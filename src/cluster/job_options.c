@@ -38,7 +38,7 @@ static const struct ck_option own[] = {
     ROW(CK_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,
         "end with the best assignment that satisfies all size bounds exactly"),
     ROW(CK_OPT_CHOICE, bad, "bad", CK_BAD_ERROR, 0, CK_BAD_SKIP, "error|skip",
-        "rows with NaN, infinity or only zeros: fail, or skip them (label -1)"),
+        "rows with NaN, infinity or, by cosine, only zeros: fail, or skip them (label -1)"),
     ROW(CK_OPT_CHOICE, shuffle, "shuffle", 0, 0, 3, "auto|full|block|none",
         "order of the rows; auto = full up to 4 GiB, then in blocks"),
     ROW(CK_OPT_INT, seed, "seed", 1, 0, 9007199254740992.0, NULL,

@@ -54,7 +54,7 @@ static uint64_t hash_start(const struct ck_job *j)
     if (in->centers)
         hash = ck_hash(in->centers, k * (size_t)j->c->dim * sizeof *in->centers, hash);
     if (m)
-        hash = ck_hash(m->center, k * (size_t)m->ld * sizeof *m->center, hash + 1);
+        hash = ck_hash(m->center, k * (size_t)m->frame.ld * sizeof *m->center, hash + 1);
     return m ? ck_hash(m->price, k * sizeof *m->price, hash) : hash;
 }
 

@@ -70,8 +70,9 @@ static void set_rates(struct coke_kmeans *km, int given)
     for (int64_t i = 0; i < km->k && sum > 1; i++)
         km->duals.min_size[i] /= sum;
     km->duals.free = given ? low == o->n : o->ratio >= 1;
-    km->duals.tau = (float)o->tau;
-    km->duals.eta = (float)(o->eta > 0 ? o->eta : o->tau / sqrt(2 * n));
+    double unit = 1 / ck_frame_scale(&km->frame);
+    km->duals.tau = (float)(o->tau * unit);
+    km->duals.eta = (float)((o->eta > 0 ? o->eta : o->tau / sqrt(2 * n)) * unit);
 }
 
 /* ---- construction ---- */
@@ -87,14 +88,15 @@ static int check_options(const struct ck_kmeans_options *o)
 }
 
 /* Sums of an epoch and the carried part must stay below 2^62. 36 fractional bits suffice up to
- * 2^25 rows; more rows get fewer. Integer sums do not depend on the order of additions, which
- * makes centers independent of threads and processes. */
-static float fixed_point_scale(double n, double carry)
+ * 2^25 rows of length 1; more or longer rows get fewer. Integer sums do not depend on the order
+ * of additions, which makes centers independent of threads and processes. */
+static void set_sum_scale(struct coke_kmeans *km)
 {
+    double most = (double)km->o.n * fmax(1, (double)km->frame.reach) / (1 - km->o.carry);
     int bits = 36;
-    while (bits > 12 && n / (1 - carry) * ldexp(1, bits) > 0x1p61)
+    while (bits > 12 && most * ldexp(1, bits) > 0x1p61)
         bits--;
-    return (float)ldexp(1, bits);
+    km->sum_scale = (float)ldexp(1, bits);
 }
 
 /* On failure the caller frees what was allocated (ck_kmeans_free skips NULL). */
@@ -122,12 +124,48 @@ static int allocate(struct coke_kmeans *km, int upper)
     if (!rc && km->o.stage >= 0)
         rc = ck_slots_init(&km->slots, km->o.n, (int)km->o.slots);
     if (!rc)
-        rc = ck_assigner_new(&km->assigner, km->kn, km->cur, km->k, km->ld);
+        rc = ck_frame_assigner(&km->assigner, &km->frame, km->kn, km->cur, km->k);
     return rc;
 }
 
 int ck_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *options,
                   const float *centers, const int64_t *min_sizes, const int64_t *max_sizes)
+{
+    return ck_kmeans_new_in(out, NULL, options, centers, min_sizes, max_sizes);
+}
+
+/* Rows may be farther away than the centers that a frame is fitted to. */
+static int set_frame(struct coke_kmeans *km, const struct ck_frame *frame, const float *centers)
+{
+    CK_RETURN_IF(ck_frame_init(&km->frame, km->o.metric, (int)km->o.dim));
+    if (frame) {
+        ck_frame_copy(&km->frame, frame);
+    } else if (km->o.metric == COKE_METRIC_EUCLIDEAN) {
+        CK_RETURN_IF(ck_frame_fit_centers(&km->frame, centers, km->k));
+        km->frame.reach = CK_FRAME_REACH;
+    }
+    km->ld = km->frame.ld;
+    set_sum_scale(km);
+    return COKE_OK;
+}
+
+static int set_centers(struct coke_kmeans *km, const float *centers)
+{
+    for (int64_t i = 0; i < km->k; i++) {
+        float *c = km->cur + i * km->ld;
+        memcpy(c, centers + i * km->o.dim, (size_t)km->o.dim * sizeof *c);
+        int bad = ck_frame_center(&km->frame, km->kn, c);
+        if (bad >= 0)
+            return ck_fail(COKE_ENUMERIC, "center %lld: number %d is %s", (long long)i, bad,
+                           isfinite(c[bad]) ? "beyond 1e15" : "not finite");
+    }
+    memcpy(km->prev, km->cur, (size_t)km->k * (size_t)km->ld * sizeof *km->cur);
+    return COKE_OK;
+}
+
+int ck_kmeans_new_in(struct coke_kmeans **out, const struct ck_frame *frame,
+                     const struct ck_kmeans_options *options, const float *centers,
+                     const int64_t *min_sizes, const int64_t *max_sizes)
 {
     int rc = check_options(options);
     if (rc)
@@ -139,26 +177,37 @@ int ck_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *opti
     km->kn = ck_kernels();
     km->k = options->k;
     km->ids = options->n;
-    km->ld = ck_padded((int)options->dim);
-    km->sum_scale = fixed_point_scale((double)options->n, options->carry);
+    CK_TRY(set_frame(km, frame, centers));
     CK_TRY(allocate(km, max_sizes || options->max_ratio > 0));
     CK_TRY(ck_kmeans_bounds(options->n, km->k, options->ratio, options->max_ratio, min_sizes,
                             max_sizes, km->min_size, km->max_size));
     km->given_bounds = min_sizes != NULL;
     set_rates(km, km->given_bounds);
-    for (int64_t i = 0; i < km->k; i++)
-        for (int64_t j = 0; j < options->dim; j++) {
-            float c = centers[i * options->dim + j];
-            if (!isfinite(c))
-                CK_FAIL(COKE_ENUMERIC, "center %lld: number %lld is not finite", (long long)i,
-                        (long long)j);
-            km->cur[i * km->ld + j] = km->prev[i * km->ld + j] = c;
-        }
+    CK_TRY(set_centers(km, centers));
     ck_kmeans_point_assigner(km);
     *out = km;
     return COKE_OK;
 done:
     ck_kmeans_free(km);
+    return rc;
+}
+
+int ck_kmeans_set_frame(struct coke_kmeans *km, const struct ck_frame *frame)
+{
+    if (ck_frame_equal(&km->frame, frame))
+        return COKE_OK;
+    if (km->epoch > 0 || km->duals.steps > 0)
+        return ck_fail(COKE_EUSAGE, "the head has begun in other coordinates");
+    float *center = ck_alloc_array((size_t)km->k, (size_t)km->o.dim * sizeof *center);
+    if (!center)
+        return COKE_ENOMEM;
+    ck_kmeans_copy_centers(km, CK_CENTERS_CURRENT, center);
+    ck_frame_copy(&km->frame, frame);
+    set_sum_scale(km);
+    set_rates(km, km->given_bounds);
+    int rc = set_centers(km, center);
+    ck_kmeans_point_assigner(km);
+    ck_free(center);
     return rc;
 }
 
@@ -183,6 +232,7 @@ void ck_kmeans_free(struct coke_kmeans *km)
     ck_slots_release(&km->slots);
     ck_padded_rows_release(&km->batch);
     ck_assigner_free(km->assigner);
+    ck_frame_release(&km->frame);
     ck_free(km);
 }
 
@@ -239,6 +289,15 @@ void ck_kmeans_begin(struct coke_kmeans *km)
     ck_assigner_settle(km->assigner, km->bias);
 }
 
+void ck_kmeans_squares(const struct coke_kmeans *km, const float *x, int n,
+                       const int32_t *label, float *square)
+{
+    const float *center = ck_kmeans_second_stage(km) ? km->prev : km->cur;
+    for (int i = 0; i < n; i++)
+        square[i] = (float)ck_frame_square(&km->frame, km->kn, x + i * (int64_t)km->ld,
+                                           center + label[i] * (int64_t)km->ld);
+}
+
 /* Counting sort of the rows by cluster: member[first[k]] .. member[first[k + 1] - 1] are the
  * rows of cluster k, in ascending order. Lists the clusters that received any in `touched` and
  * returns their number. */
@@ -291,30 +350,51 @@ static void add_members(const struct move_job *j, int64_t t)
         km->kn->accumulate(sum, x + (int64_t)km->member[m] * km->ld, km->ld, km->sum_scale);
 }
 
-/* c = c * old/new + sum/new, renormalised in the first stage: the authors' running mean. */
+static int euclidean(const struct coke_kmeans *km)
+{
+    return km->o.metric == COKE_METRIC_EUCLIDEAN;
+}
+
+/* c = c * old/new + sum/new, by cosine renormalised in the first stage: the authors' running
+ * mean. old and new count rows; Euclidean ones with their weights, which the last column of the
+ * sum keeps for the whole epoch. */
 static void move_running(const struct move_job *job, int64_t t)
 {
     struct coke_kmeans *km = job->km;
-    int64_t k = km->touched[t];
+    int64_t k = km->touched[t], weights = euclidean(km) ? km->o.dim : 0;
     float *c = km->cur + k * km->ld;
     int64_t *sum = km->sum + k * km->ld;
+    double scale = (double)km->sum_scale, old = (double)km->count[k];
+    double total = (double)(km->count[k] + km->batch_count[k]);
+    int64_t before = km->count[k] ? sum[weights] : 0;
     memset(sum, 0, (size_t)km->ld * sizeof *sum);
     add_members(job, t);
-    double total = (double)(km->count[k] + km->batch_count[k]);
-    float keep = (float)((double)km->count[k] / total);
-    double unit = 1 / (total * (double)km->sum_scale);
+    if (euclidean(km)) {
+        sum[weights] += before;
+        old = (double)before / scale;
+        total = (double)sum[weights] / scale;
+    }
+    float keep = (float)(old / total);
+    double unit = 1 / (total * scale);
     for (int j = 0; j < km->ld; j++)
         c[j] = c[j] * keep + (float)((double)sum[j] * unit);
-    if (!ck_kmeans_second_stage(km))
-        ck_normalize(km->kn, c, km->ld);
+    if (euclidean(km) || !ck_kmeans_second_stage(km))
+        ck_frame_close(&km->frame, km->kn, c);
 }
 
-/* The unit vector in the direction of the sum; its length does not matter. */
+/* By cosine the unit vector in the direction of the sum, whose length does not matter; Euclidean
+ * the sum over the weights, its last column. */
 static void center_from_sum(struct coke_kmeans *km, int64_t k)
 {
     float *c = km->cur + k * km->ld;
     const int64_t *sum = km->sum + k * km->ld;
     int64_t any = 0;
+    if (euclidean(km) && sum[km->o.dim] > 0) {
+        km->kn->restore(sum, km->ld, 1 / (double)sum[km->o.dim], c);
+        ck_frame_close(&km->frame, km->kn, c);
+    }
+    if (euclidean(km))
+        return;
     for (int j = 0; j < km->ld; j++)
         any |= sum[j];
     if (!any) /* members cancel out exactly: keep the old center */
@@ -432,7 +512,7 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
                    int32_t *label)
 {
     CK_RETURN_IF(ck_kmeans_check_ids(km, ids, n));
-    CK_RETURN_IF(ck_padded_rows_fill(&km->batch, x, n, (int)km->o.dim));
+    CK_RETURN_IF(ck_padded_rows_fill(&km->batch, x, n, &km->frame));
     struct ck_row_batch b = {.n = n, .x = km->batch.x, .ids = ids, .label = label};
     return ck_batch_run(&km, 1, &b, NULL, NULL);
 }
@@ -444,10 +524,14 @@ int ck_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n, i
     struct ck_padded_rows padded = {0};
     struct ck_assigner *a = NULL;
     int rc = COKE_OK;
-    CK_TRY(ck_padded_rows_fill(&padded, x, n, (int)km->o.dim));
-    CK_TRY(ck_assigner_new(&a, km->kn, km->prev, km->k, km->ld));
+    CK_TRY(ck_padded_rows_fill(&padded, x, n, &km->frame));
+    CK_TRY(ck_frame_assigner(&a, &km->frame, km->kn, km->prev, km->k));
     ck_assigner_settle(a, NULL);
     ck_assign(a, padded.x, n, label, scores);
+    for (int64_t i = 0; scores && euclidean(km) && i < n; i++)
+        scores[i] = (float)(ck_frame_scale(&km->frame) *
+                            ck_frame_square(&km->frame, km->kn, padded.x + i * km->ld,
+                                            km->prev + label[i] * (int64_t)km->ld));
 done:
     ck_assigner_free(a);
     ck_padded_rows_release(&padded);
@@ -457,16 +541,17 @@ done:
 /* ---- end of an epoch ---- */
 
 /* Second stage: prev = normalize((1 - f) prev + f normalize(cur)), then cur = prev; with f = 1
- * / (epochs of the second stage so far) the centers are the average over these epochs. */
+ * / (epochs of the second stage so far) the centers are the average over these epochs. Euclidean
+ * centers are not normalized. */
 static void blend_centers(struct coke_kmeans *km)
 {
     float f = 1.0f / (float)(km->epoch - km->o.stage + 1);
     for (int64_t k = 0; k < km->k; k++) {
         float *c = km->cur + k * km->ld, *p = km->prev + k * km->ld;
-        ck_normalize(km->kn, c, km->ld);
+        ck_frame_close(&km->frame, km->kn, c);
         for (int j = 0; j < km->ld; j++)
             p[j] = (1 - f) * p[j] + f * c[j];
-        ck_normalize(km->kn, p, km->ld);
+        ck_frame_close(&km->frame, km->kn, p);
     }
     memcpy(km->cur, km->prev, (size_t)km->k * (size_t)km->ld * sizeof *km->cur);
 }

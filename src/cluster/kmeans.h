@@ -12,11 +12,17 @@
 
 struct ck_state;
 
-/* centers [k][dim] are copied unchanged; pass unit vectors. min_sizes, max_sizes [k]: one bound
- * per cluster, which replaces ratio and max_ratio; NULL = from the ratios. *out is set only on
- * success; free it with ck_kmeans_free. */
+/* centers [k][dim]: by cosine they are copied unchanged, so pass unit vectors; Euclidean ones
+ * should span the rows. min_sizes, max_sizes [k]: one bound per cluster, which replaces ratio and
+ * max_ratio; NULL = from the ratios. *out is set only on success; free it with ck_kmeans_free. */
 int ck_kmeans_new(struct coke_kmeans **out, const struct ck_kmeans_options *options,
                   const float *centers, const int64_t *min_sizes, const int64_t *max_sizes);
+/* The same in a given frame (copied), whose metric is that of the options; NULL = one that fits
+ * the centers. */
+struct ck_frame;
+int ck_kmeans_new_in(struct coke_kmeans **out, const struct ck_frame *frame,
+                     const struct ck_kmeans_options *options, const float *centers,
+                     const int64_t *min_sizes, const int64_t *max_sizes);
 void ck_kmeans_free(struct coke_kmeans *km);
 /* Labels are stored under ids 0 .. ids - 1, of which only options.n are used: the others
  * (rows that were skipped) keep label -1. Requires ids >= n and no second stage; call it before
@@ -33,10 +39,15 @@ int64_t ck_kmeans_epoch(const struct coke_kmeans *km); /* epochs that ended */
 /* CURRENT: the centers that the batches of this epoch move. LAST: those at the end of the last
  * epoch; constant during an epoch. */
 enum ck_center_set { CK_CENTERS_CURRENT, CK_CENTERS_LAST };
+/* In inner coordinates (frame.h): by cosine, those of the data. */
 const float *ck_kmeans_centers(const struct coke_kmeans *km, enum ck_center_set which);
 int ck_kmeans_ld(const struct coke_kmeans *km); /* floats between two centers, >= dim */
+/* In the coordinates of the data. */
 void ck_kmeans_copy_centers(const struct coke_kmeans *km, enum ck_center_set which,
                             float *out /* [k][dim] */);
+int32_t ck_kmeans_metric(const struct coke_kmeans *km);
+/* [dim] of Euclidean heads (frame.h); borrowed. */
+const float *ck_kmeans_reference(const struct coke_kmeans *km);
 
 const float *ck_kmeans_duals(const struct coke_kmeans *km);       /* [k] rho */
 const int64_t *ck_kmeans_counts(const struct coke_kmeans *km);    /* [k] received this epoch */
@@ -82,7 +93,7 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
 /* Ends an epoch: its centers become those that the next one assigns with. */
 int ck_kmeans_epoch_end(struct coke_kmeans *km);
 /* The nearest centers of the last epoch, without duals. Packs all centers: O(k dim) per call.
- * scores [n] may be NULL. */
+ * scores [n]: cosine or squared distance to it; may be NULL. */
 int ck_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n, int32_t *label,
                       float *scores);
 

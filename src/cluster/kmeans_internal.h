@@ -5,14 +5,17 @@
 
 #include "cluster/assign.h"
 #include "cluster/duals.h"
+#include "cluster/frame.h"
 #include "cluster/kmeans.h"
 #include "cluster/kmeans_options.h"
 #include "cluster/labels.h"
 #include "cluster/padded_rows.h"
 
-/* Vectors are padded to ld floats (kernels.h); the padding is zero. */
+/* Vectors are inner ones (frame.h), padded to ld floats (kernels.h); the padding is zero. Duals
+ * are in inner units, too; o has those of the data. */
 struct coke_kmeans {
     struct ck_kmeans_options o;
+    struct ck_frame frame;
     const struct ck_kernels *kn;
     int64_t k;
     int ld;
@@ -40,6 +43,8 @@ struct coke_kmeans {
     struct ck_padded_rows batch;
 };
 
+/* Moves a head that has seen no rows to another frame of the same metric and dim (copied). */
+int ck_kmeans_set_frame(struct coke_kmeans *km, const struct ck_frame *frame);
 /* Do the centers move as in the second stage (docs/algorithm.md)? */
 int ck_kmeans_second_stage(const struct coke_kmeans *km);
 /* Makes the assigner read the centers that this epoch assigns with: current ones in the first
@@ -52,6 +57,10 @@ void ck_kmeans_point_assigner(struct coke_kmeans *km);
 int ck_kmeans_reserve(struct coke_kmeans *km, int64_t n);
 /* Prepares the assigner: biases from the duals, and centers that moved are repacked. */
 void ck_kmeans_begin(struct coke_kmeans *km);
+/* Euclidean: w |x - c|^2 of rows x [n][ld] and the centers that this epoch assigns with, in inner
+ * units. */
+void ck_kmeans_squares(const struct coke_kmeans *km, const float *x, int n,
+                       const int32_t *label, float *square);
 /* Moves duals and centers by a batch of n labelled rows x [n][ld] and, unless ids is NULL,
  * stores the labels under ids [n]. */
 void ck_kmeans_apply(struct coke_kmeans *km, const float *x, const int64_t *ids, int64_t n,

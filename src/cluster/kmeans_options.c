@@ -16,9 +16,9 @@ static const struct ck_option rows[] = {
         "minimum size of every cluster as a fraction of n/k; 1 = balanced, 0 = no bound"),
     ROW(CK_OPT_FLOAT, max_ratio, "max-ratio", 0, 0, 1e9, NULL,
         "maximum size of every cluster as a multiple of n/k; 0 = no bound"),
-    ROW(CK_OPT_FLOAT, eta, "eta", 0, 0, 1e6, "auto",
+    ROW(CK_OPT_FLOAT, eta, "eta", 0, 0, 1e36, "auto",
         "step of the duals, which control the sizes; auto: tau/sqrt(2n)"),
-    ROW(CK_OPT_FLOAT, tau, "tau", 0, 0, 1e6, NULL,
+    ROW(CK_OPT_FLOAT, tau, "tau", 0, 0, 1e36, NULL,
         "upper limit of the sum of the duals (Theorem 1); 0 = no limit"),
     ROW(CK_OPT_FLOAT, inflate, "inflate", 1, 1, 10, NULL,
         "factor on the minimum sizes that the duals work towards"),
@@ -39,6 +39,9 @@ static const struct ck_option rows[] = {
     ROW(CK_OPT_FLOAT, slot_temperature, "slot-temperature", 0.5, 1e-3, 1e3, NULL,
         "temperature of the weights of these labels"),
     ROW(CK_OPT_FLAG, keep_labels, "keep-labels", 1, 0, 1, NULL, "store one label per row"),
+    ROW(CK_OPT_CHOICE, metric, "metric", COKE_METRIC_COSINE, 0, COKE_METRIC_EUCLIDEAN,
+        "cosine|euclidean",
+        "what makes rows similar: their direction (cosine), or their distance (euclidean)"),
 };
 
 const struct ck_option_table *ck_kmeans_option_table(void)

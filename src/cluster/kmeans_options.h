@@ -2,6 +2,7 @@
 #ifndef CK_KMEANS_OPTIONS_H
 #define CK_KMEANS_OPTIONS_H
 
+#include "coke/types.h"
 #include "core/option.h"
 
 #include <stdint.h>
@@ -29,6 +30,7 @@ struct ck_kmeans_options {
     int64_t slots;    /* label slots per row in the second stage (L) */
     double slot_temperature;
     int32_t keep_labels; /* store one label per row */
+    int32_t metric;      /* enum coke_metric */
 };
 
 const struct ck_option_table *ck_kmeans_option_table(void);

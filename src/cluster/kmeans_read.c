@@ -42,7 +42,17 @@ void ck_kmeans_copy_centers(const struct coke_kmeans *km, enum ck_center_set whi
 {
     const float *from = ck_kmeans_centers(km, which);
     for (int64_t i = 0; i < km->k; i++)
-        memcpy(out + i * km->o.dim, from + i * km->ld, (size_t)km->o.dim * sizeof *out);
+        ck_frame_center_out(&km->frame, from + i * km->ld, out + i * km->o.dim);
+}
+
+int32_t ck_kmeans_metric(const struct coke_kmeans *km)
+{
+    return km->o.metric;
+}
+
+const float *ck_kmeans_reference(const struct coke_kmeans *km)
+{
+    return km->frame.reference;
 }
 
 const float *ck_kmeans_duals(const struct coke_kmeans *km)
@@ -150,7 +160,7 @@ struct twins {
 };
 
 /* Marks center c if a center of lower index has a cosine above the limit. Centers have unit
- * length, so the dot product is the cosine. Threads write separate bytes of `found`. */
+ * length (coke train clusters by cosine), so the dot product is the cosine. Threads write separate bytes of `found`. */
 static void find_twin(void *arg, int64_t c, int worker)
 {
     struct twins *t = arg;
@@ -234,5 +244,9 @@ int ck_kmeans_copy(const struct coke_kmeans *km, enum coke_array what, void *out
         memcpy(out, a.data, (size_t)a.n * a.size);
     else
         memset(out, 0, (size_t)a.n * a.size);
+    if (what == COKE_ARRAY_DUALS || what == COKE_ARRAY_UPPER_DUALS ||
+        what == COKE_ARRAY_AVERAGE_DUALS)
+        for (int64_t i = 0; i < a.n; i++)
+            ((float *)out)[i] *= (float)ck_frame_scale(&km->frame);
     return COKE_OK;
 }

@@ -20,13 +20,14 @@ struct part {
     void *data; /* NULL = this clustering has none */
 };
 
-enum { PARTS = 14 };
+enum { PARTS = 15 };
 
 /* Fills p [PARTS] and returns their number. New tensors go to the end: ck_kmeans_hash depends
  * on the order. */
 static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
 {
     int64_t k = km->k, ld = km->ld, n = km->o.n, ids = km->ids, slots = km->o.slots;
+    int euclidean = km->o.metric == COKE_METRIC_EUCLIDEAN;
     const struct part all[] = {
         {"current", CK_F32, 2, {k, ld}, km->cur},
         {"previous", CK_F32, 2, {k, ld}, km->prev},
@@ -42,6 +43,7 @@ static int list_parts(const struct coke_kmeans *km, struct part p[PARTS])
         {"labels", CK_I32, 1, {ids}, km->labels.wide},
         {"slot_labels", CK_I32, 2, {n, slots}, km->slots.label},
         {"slot_weights", CK_F32, 2, {n, slots}, km->slots.weight},
+        {"reference", CK_F32, 1, {ld}, euclidean ? km->frame.reference : NULL},
     };
     memcpy(p, all, sizeof all);
     return (int)(sizeof all / sizeof all[0]);
@@ -84,6 +86,10 @@ int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s)
     CK_TRY(ck_state_add_meta_int(s, "epoch", km->epoch));
     CK_TRY(ck_state_add_meta_int(s, "steps", km->duals.steps));
     CK_TRY(ck_state_add_meta(s, "given-bounds", km->given_bounds ? "1" : "0"));
+    if (km->o.metric == COKE_METRIC_EUCLIDEAN) {
+        CK_TRY(ck_state_add_meta_number(s, "unit", (double)km->frame.unit));
+        CK_TRY(ck_state_add_meta_number(s, "reach", (double)km->frame.reach));
+    }
 done:
     return rc;
 }
@@ -121,10 +127,10 @@ static int64_t stored_ids(const struct ck_state *s, const struct ck_kmeans_optio
 static int check_sizes(const struct ck_state *s, const struct ck_kmeans_options *o)
 {
     const struct ck_tensor *t = ck_state_find(s, "current");
-    if (!t || t->ndim != 2 || t->dtype != CK_F32 || t->shape[0] != o->k ||
-        t->shape[1] != ck_padded((int)o->dim))
+    int ld = ck_padded((int)o->dim + (o->metric == COKE_METRIC_EUCLIDEAN));
+    if (!t || t->ndim != 2 || t->dtype != CK_F32 || t->shape[0] != o->k || t->shape[1] != ld)
         return ck_fail(COKE_EFORMAT, "tensor 'current' is not F32 [%lld][%d]", (long long)o->k,
-                       ck_padded((int)o->dim));
+                       ld);
     int64_t ids = stored_ids(s, o);
     if (ids < o->n || (o->stage >= 0 && ids != o->n))
         return ck_fail(COKE_EFORMAT, "tensor '%s' is not [%lld]", labels_name(o),
@@ -151,14 +157,37 @@ static int check_labels(const struct coke_kmeans *km)
     return COKE_OK;
 }
 
-/* Rejects NaN, infinity and values beyond 1e9, which no valid state has. */
+/* Rejects NaN, infinity and values that no valid state has: beyond 1e9 in inner coordinates. The
+ * reference is in those of the data. */
 static int check_floats(const struct part *p)
 {
     int64_t n = p->shape[0] * (p->ndim > 1 ? p->shape[1] : 1);
+    float limit = strcmp(p->name, "reference") == 0 ? CK_FRAME_LARGEST : 1e9f;
     for (int64_t i = 0; i < n; i++)
-        if (p->dtype == CK_F32 && !(fabsf(((const float *)p->data)[i]) <= 1e9f))
+        if (p->dtype == CK_F32 && !(fabsf(((const float *)p->data)[i]) <= limit))
             return ck_fail(COKE_EFORMAT, "tensor '%s': number %lld is %g", p->name,
                            (long long)i, (double)((const float *)p->data)[i]);
+    return COKE_OK;
+}
+
+/* Unit and reach of a Euclidean state; its reference is copied with the other tensors. */
+static int read_frame(const struct ck_state *s, const struct ck_kmeans_options *o,
+                      struct ck_frame *f)
+{
+    double unit, reach;
+    int exponent;
+    CK_RETURN_IF(ck_frame_init(f, o->metric, (int)o->dim));
+    if (o->metric != COKE_METRIC_EUCLIDEAN)
+        return COKE_OK;
+    CK_RETURN_IF(ck_state_meta_number(s, "unit", &unit));
+    CK_RETURN_IF(ck_state_meta_number(s, "reach", &reach));
+    if (!(unit >= 0x1p-120 && unit <= 0x1p120) || frexp(unit, &exponent) != 0.5)
+        return ck_fail(COKE_EFORMAT, "metadata 'unit' is %g, not a power of two", unit);
+    if (!(reach >= 0 && reach <= (double)CK_FRAME_REACH))
+        return ck_fail(COKE_EFORMAT, "metadata 'reach' is %g, not within 0..%g", reach,
+                       (double)CK_FRAME_REACH);
+    f->unit = (float)unit;
+    f->reach = (float)reach;
     return COKE_OK;
 }
 
@@ -169,11 +198,13 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     struct part p[PARTS];
     struct coke_kmeans *km = NULL;
     int64_t *min_size = NULL, *max_size = NULL;
+    struct ck_frame frame = {0};
     float *center = NULL;
     int64_t epoch, steps;
     int rc;
     CK_TRY(read_options(s, &o));
     CK_TRY(check_sizes(s, &o));
+    CK_TRY(read_frame(s, &o, &frame));
     const char *given = ck_state_meta(s, "given-bounds");
     if (!given || (strcmp(given, "0") != 0 && strcmp(given, "1") != 0))
         CK_FAIL(COKE_EFORMAT, "metadata 'given-bounds' is '%s', neither 0 nor 1",
@@ -187,8 +218,8 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     int upper = ck_state_find(s, "max_sizes") != NULL;
     if (upper)
         CK_TRY(ck_state_copy(s, "max_sizes", CK_I64, 1, &o.k, max_size));
-    CK_TRY(ck_kmeans_new(&km, &o, center, given[0] == '1' ? min_size : NULL,
-                         upper ? max_size : NULL));
+    CK_TRY(ck_kmeans_new_in(&km, &frame, &o, center, given[0] == '1' ? min_size : NULL,
+                            upper ? max_size : NULL));
     CK_TRY(ck_kmeans_set_ids(km, stored_ids(s, &o)));
     int n = list_parts(km, p);
     for (int i = 0; i < n; i++)
@@ -212,6 +243,7 @@ int ck_kmeans_restore(struct coke_kmeans **out, const struct ck_state *s)
     km = NULL;
 done:
     ck_kmeans_free(km);
+    ck_frame_release(&frame);
     ck_free(min_size);
     ck_free(max_size);
     ck_free(center);

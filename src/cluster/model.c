@@ -1,5 +1,6 @@
 /* model.c - models: from a state, and labels for new rows. */
 #include "cluster/model.h"
+#include "cluster/distances.h"
 #include "cluster/member_order.h"
 #include "cluster/near_rows.h"
 #include "core/error.h"
@@ -26,14 +27,53 @@ static int fail_memory(const struct coke_model *m)
     return ck_fail(COKE_ENOMEM, "out of memory for %lld centers", (long long)m->k);
 }
 
-/* Copies center i, padded to ld, and checks its length: the repair relies on scores within
- * -1..1. */
-static int copy_center(struct coke_model *m, const struct ck_tensor *t, int64_t i)
+/* Files of versions that knew only one metric do not name it. */
+static int read_metric(const struct ck_state *s, int *metric)
 {
-    float *c = m->center + i * m->ld;
+    const char *name = ck_state_meta(s, "metric");
+    *metric =
+        name && strcmp(name, "euclidean") == 0 ? COKE_METRIC_EUCLIDEAN : COKE_METRIC_COSINE;
+    if (!name || strcmp(name, "cosine") == 0 || strcmp(name, "euclidean") == 0)
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "metadata 'metric' is '%s', neither cosine nor euclidean",
+                   name);
+}
+
+/* The reference of the clustering gives new rows the same scores to the bit; a file of another
+ * program need not have one. The unit makes the longest center at most 1 long. */
+static int read_frame(struct coke_model *m, const struct ck_state *s, const float *centers)
+{
+    int metric;
+    int64_t dim = m->dim;
+    double longest = 0;
+    CK_RETURN_IF(read_metric(s, &metric));
+    CK_RETURN_IF(ck_frame_init(&m->frame, metric, m->dim));
+    CK_RETURN_IF(ck_frame_fit_centers(&m->frame, centers, m->k));
+    if (metric == COKE_METRIC_COSINE || !ck_state_find(s, "reference"))
+        return COKE_OK;
+    CK_RETURN_IF(ck_state_copy(s, "reference", CK_F32, 1, &dim, m->frame.reference));
+    for (int64_t i = 0; i < m->k; i++) {
+        double square = 0;
+        for (int j = 0; j < m->dim; j++)
+            square += pow((double)centers[i * dim + j] - (double)m->frame.reference[j], 2);
+        longest = fmax(longest, sqrt(square));
+    }
+    if (!isfinite(longest))
+        return ck_fail(COKE_EFORMAT, "tensor 'reference' or 'centers' is not finite");
+    ck_frame_set_unit(&m->frame, longest);
+    return COKE_OK;
+}
+
+/* Copies center i and checks its length: the repair relies on scores within -1..1. */
+static int copy_center(struct coke_model *m, const float *centers, int64_t i)
+{
+    float *c = m->center + i * m->frame.ld;
     double square = 0;
-    memcpy(c, (const char *)t->data + (size_t)i * (size_t)m->dim * sizeof *c,
-           (size_t)m->dim * sizeof *c);
+    memcpy(c, centers + i * m->dim, (size_t)m->dim * sizeof *c);
+    int bad = ck_frame_center(&m->frame, ck_kernels(), c);
+    if (bad >= 0)
+        return ck_fail(COKE_EFORMAT, "center %lld: number %d is %g", (long long)i, bad,
+                       (double)c[bad]);
     for (int j = 0; j < m->dim; j++)
         square += (double)c[j] * (double)c[j];
     if (square < 1.001)
@@ -50,12 +90,13 @@ static int copy_centers(struct coke_model *m, const struct ck_state *s)
         return ck_fail(COKE_EFORMAT, "tensor 'centers' is missing or not F32 [k][dim]");
     m->k = t->shape[0];
     m->dim = (int32_t)t->shape[1];
-    m->ld = ck_padded(m->dim);
-    m->center = ck_calloc_array((size_t)m->k, (size_t)m->ld * sizeof *m->center);
+    const float *centers = t->data;
+    CK_RETURN_IF(read_frame(m, s, centers));
+    m->center = ck_calloc_array((size_t)m->k, (size_t)m->frame.ld * sizeof *m->center);
     if (!m->center)
         return fail_memory(m);
     for (int64_t i = 0; i < m->k; i++)
-        CK_RETURN_IF(copy_center(m, t, i));
+        CK_RETURN_IF(copy_center(m, centers, i));
     return COKE_OK;
 }
 
@@ -69,6 +110,8 @@ static int copy_bounds(struct coke_model *m, const struct ck_state *s)
     if (!m->price || !m->min_size || !m->size || (has_max && !m->max_size))
         return fail_memory(m);
     CK_RETURN_IF(ck_state_copy(s, "duals", CK_F32, 1, &m->k, m->price));
+    for (int64_t i = 0; i < m->k; i++)
+        m->price[i] = (float)((double)m->price[i] / ck_frame_scale(&m->frame));
     CK_RETURN_IF(ck_state_copy(s, "min_sizes", CK_I64, 1, &m->k, m->min_size));
     CK_RETURN_IF(ck_state_copy(s, "sizes", CK_I64, 1, &m->k, m->size));
     CK_RETURN_IF(ck_state_meta_number(s, "n", &m->n));
@@ -123,6 +166,7 @@ void ck_model_free(struct coke_model *m)
 {
     if (!m)
         return;
+    ck_frame_release(&m->frame);
     ck_free(m->center);
     ck_free(m->price);
     ck_free(m->min_size);
@@ -134,7 +178,7 @@ void ck_model_free(struct coke_model *m)
 void ck_model_centers(const struct coke_model *m, float *out)
 {
     for (int64_t i = 0; i < m->k; i++)
-        memcpy(out + i * m->dim, m->center + i * m->ld, (size_t)m->dim * sizeof *out);
+        ck_frame_center_out(&m->frame, m->center + i * m->frame.ld, out + i * m->dim);
 }
 
 /* ---- labels ---- */
@@ -207,15 +251,10 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, str
                                     .k = m->k,
                                     .dim = m->dim,
                                     .skipped = r->scan->nbad,
-                                    .objective = r->nearest / r->weight,
-                                    .labels_objective = r->primal / r->weight,
                                     .below_before_repair = r->below,
                                     .above_before_repair = r->above,
                                     .missing_before_repair = r->missing,
                                     .repaired = r->exact,
-                                    .primal = r->primal,
-                                    .dual = r->dual,
-                                    .gap = r->dual - r->primal,
                                     .repair_bytes = r->bytes,
                                     .reads = r->scans};
     struct ck_spread size = ck_spread_sort(b->size, m->k);
@@ -233,21 +272,43 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, str
     }
 }
 
-/* What the job asks for beyond the labels, which are final. */
-static int describe_rows(const struct coke_model *m, const struct coke_assign_job *job,
-                         const struct ck_repair *r)
+/* Second choices, margins and distances. r->scores are inner scores before, and then cosines or
+ * squared distances; a margin is a difference of these, positive if the label is nearer. */
+static int measure_rows(const struct coke_model *m, const struct coke_assign_job *job,
+                        const struct ck_repair *r, double *inertia)
+{
+    if (job->second || job->margins)
+        CK_RETURN_IF(ck_second_choice(r, job->second, job->margins));
+    if (m->frame.metric != COKE_METRIC_EUCLIDEAN)
+        return COKE_OK;
+    for (int64_t i = 0; job->margins && i < job->rows->n; i++)
+        job->margins[i] *= 2 * (float)ck_frame_scale(&m->frame);
+    return ck_distances(&(struct ck_labelled){r->scan, r->labels, m->center}, NULL, r->scores,
+                        inertia);
+}
+
+/* Closer rows have higher cosines, but lower distances. */
+static void negate_squares(const struct coke_model *m, float *score, int64_t n)
+{
+    for (int64_t i = 0; i < n && m->frame.metric == COKE_METRIC_EUCLIDEAN; i++)
+        score[i] = -score[i];
+}
+
+/* The members of each cluster, the closest first, if the job asks for them. */
+static int order_rows(const struct coke_model *m, const struct coke_assign_job *job,
+                      const struct ck_repair *r)
 {
     int64_t n = job->rows->n, *order = job->sorted, *offset = job->offsets;
     int rc = COKE_OK;
-    if (job->second || job->margins)
-        CK_TRY(ck_second_choice(r, job->second, job->margins));
     if (!order && !offset)
         return COKE_OK;
     order = order ? order : ck_alloc_array((size_t)n, sizeof *order);
     offset = offset ? offset : ck_alloc_array((size_t)m->k + 1, sizeof *offset);
     if (!order || !offset)
         CK_LEAVE(COKE_ENOMEM);
-    CK_TRY(ck_member_order(job->labels, r->scores, n, m->k, order, offset));
+    negate_squares(m, r->scores, n);
+    rc = ck_member_order(job->labels, r->scores, n, m->k, order, offset);
+    negate_squares(m, r->scores, n);
 done:
     if (order != job->sorted)
         ck_free(order);
@@ -272,16 +333,19 @@ int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *jo
     int64_t n = job->rows->n;
     int rc = COKE_OK;
     float *score = job->scores, *own = NULL;
+    double inertia = 0;
     CK_TRY(check_job(m, job));
     if (!score && needs_scores(job)) {
         score = own = ck_alloc_array((size_t)n, sizeof *own);
         if (!own)
             CK_LEAVE(COKE_ENOMEM);
     }
-    CK_TRY(ck_scan_init(&scan, job->rows, ck_kernels(), NULL, job->bad == COKE_BAD_SKIP));
+    CK_TRY(ck_scan_init(&scan, job->rows, ck_kernels(), NULL, job->bad == COKE_BAD_SKIP,
+                        m->frame.metric));
+    CK_TRY(ck_scan_use_frame(&scan, &m->frame, job->constrained));
     CK_TRY(bounds_init(&b, m, job->constrained, n - scan.nbad));
     CK_TRY(ck_labels_init(&store, n, m->k));
-    CK_TRY(ck_assigner_new(&a, ck_kernels(), m->center, m->k, m->ld));
+    CK_TRY(ck_frame_assigner(&a, &m->frame, ck_kernels(), m->center, m->k));
     struct ck_repair r = {.scan = &scan,
                           .assigner = a,
                           .k = m->k,
@@ -299,9 +363,11 @@ int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *jo
     CK_TRY(ck_repair_run(&r));
     for (int64_t i = 0; i < n; i++)
         job->labels[i] = ck_labels_get(&store, i);
-    CK_TRY(describe_rows(m, job, &r));
+    CK_TRY(measure_rows(m, job, &r, &inertia));
+    CK_TRY(order_rows(m, job, &r));
     if (summary) {
         summarise(m, &r, &b, summary);
+        ck_summary_objectives(summary, &r, inertia);
         CK_TRY(ck_off_nearest(&r, &summary->not_nearest));
     }
 done:

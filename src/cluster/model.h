@@ -3,16 +3,17 @@
 #ifndef CK_MODEL_H
 #define CK_MODEL_H
 
+#include "cluster/frame.h"
 #include "coke/types.h"
 #include "core/state.h"
 
 struct coke_model {
     int64_t k;
     int32_t dim;
-    int ld;
+    struct ck_frame frame;
     double n;                     /* rows of the clustering; bounds refer to it */
-    float *center;                /* [k][ld] */
-    float *price;                 /* [k] */
+    float *center;                /* [k][frame.ld] inner coordinates, of length 1 at most */
+    float *price;                 /* [k] inner units */
     int64_t *min_size, *max_size; /* [k]; max_size NULL = none */
     int64_t *size;                /* [k] rows of each cluster */
     double objective;             /* mean cosine to the nearest center */

@@ -11,7 +11,8 @@ struct coke_multihead {
     struct ck_batch_scratch scratch;
 };
 
-/* A head may occur only once, because each is freed once, and all heads take the same rows. */
+/* A head may occur only once, because each is freed once, and all heads take the same rows, in
+ * the frame of the first. */
 static int check_head(struct coke_kmeans *const *heads, int h)
 {
     if (!heads[h])
@@ -24,7 +25,12 @@ static int check_head(struct coke_kmeans *const *heads, int h)
                        "head %d is for %lld x %lld vectors, head 0 for %lld x %lld", h,
                        (long long)heads[h]->o.n, (long long)heads[h]->o.dim,
                        (long long)heads[0]->o.n, (long long)heads[0]->o.dim);
-    return COKE_OK;
+    if (heads[h]->o.metric != heads[0]->o.metric)
+        return ck_fail(COKE_EUSAGE, "head %d and head 0 have different metrics", h);
+    int rc = ck_kmeans_set_frame(heads[h], &heads[0]->frame);
+    if (rc)
+        ck_fail_prefix(rc, "head %d: ", h);
+    return rc;
 }
 
 int ck_multihead_new(struct coke_multihead **out, struct coke_kmeans *const *heads, int n)
@@ -69,7 +75,7 @@ int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *
                       const struct ck_share *share, int32_t *labels)
 {
     CK_RETURN_IF(ck_kmeans_check_ids(mh->head[0], ids, n));
-    CK_RETURN_IF(ck_padded_rows_fill(&mh->rows, x, n, (int)mh->head[0]->o.dim));
+    CK_RETURN_IF(ck_padded_rows_fill(&mh->rows, x, n, &mh->head[0]->frame));
     struct ck_row_batch b = {.n = n, .x = mh->rows.x, .ids = ids, .label = labels};
     return ck_multihead_run(mh, &b, share);
 }

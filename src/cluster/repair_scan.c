@@ -413,7 +413,8 @@ static int count_near(struct ck_repair_scan *p, double *near)
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
 {
     /* at the widest margin every row lists every center */
-    float margin = 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
+    int euclidean = p->r->scan->frame.metric == COKE_METRIC_EUCLIDEAN;
+    float margin = euclidean ? 0x1p-16f : 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
     int rc = COKE_OK;
     for (float wider = margin; wider <= widest && !rc; wider *= 2) {
         double near;

@@ -1,4 +1,4 @@
-/* scan.c - rows from a source, normalised, weighted and checked. */
+/* scan.c - rows from a source in inner coordinates, weighted and checked. */
 #include "cluster/scan.h"
 #include "core/error.h"
 #include "core/first_error.h"
@@ -27,8 +27,8 @@ static int check_weights(struct ck_scan *s)
         return ck_fail(COKE_EUSAGE, "all weights are 0");
     s->weight_scale = (double)s->rows->n / sum;
     /* sums are kept in fixed point (kmeans.c), which limits a single row */
-    s->longest = top * s->weight_scale;
-    if (s->longest > 8192)
+    s->heaviest = s->longest = top * s->weight_scale;
+    if (s->heaviest > 8192)
         return ck_fail(COKE_EUSAGE,
                        "the largest weight is %g times the mean; at most 8192 is possible",
                        top * s->weight_scale);
@@ -40,13 +40,6 @@ struct find_bad {
     _Atomic int64_t nbad;
     struct ck_first_error error;
 };
-
-/* Normalises x [ld] in place; 0 if it has no direction. */
-static int usable(const struct ck_scan *s, float *x)
-{
-    double length = ck_normalize(s->kn, x, s->ld);
-    return length > 0 && isfinite(length);
-}
 
 static void find_bad_chunk(void *arg, int64_t chunk, int worker)
 {
@@ -62,7 +55,7 @@ static void find_bad_chunk(void *arg, int64_t chunk, int worker)
         int rc = s->rows->get(s->rows, &i, 1, x, s->ld);
         if (rc)
             ck_first_error_keep(&f->error, rc);
-        else if (!usable(s, x)) {
+        else if (!ck_frame_row(&s->frame, s->kn, x, 1)) {
             s->bad[i >> 3] = (uint8_t)(s->bad[i >> 3] | 1 << (i & 7));
             f->nbad++;
         }
@@ -70,32 +63,36 @@ static void find_bad_chunk(void *arg, int64_t chunk, int worker)
     ck_free(x);
 }
 
+static int find_bad(struct ck_scan *s)
+{
+    if (s->rows->one_pass)
+        return ck_fail(COKE_EUSAGE,
+                       "bad rows can only be skipped when the data can be read twice");
+    s->bad = ck_calloc_array((size_t)s->rows->n / 8 + 1, 1);
+    if (!s->bad)
+        return COKE_ENOMEM;
+    struct find_bad f = {.s = s};
+    ck_parallel((s->rows->n + 4095) / 4096, find_bad_chunk, &f);
+    s->nbad = f.nbad;
+    return ck_first_error_raise(&f.error);
+}
+
 int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kernels *kn,
-                 const double *weight, int skip_bad)
+                 const double *weight, int skip_bad, int metric)
 {
     memset(s, 0, sizeof *s);
     s->rows = rows;
     s->kn = kn;
-    s->ld = ck_padded(rows->dim);
     s->weight = weight;
-    s->weight_scale = s->longest = 1;
-    if (weight) {
-        int rc = check_weights(s);
-        if (rc)
-            return rc;
-    }
-    if (!skip_bad)
-        return COKE_OK;
-    if (rows->one_pass)
-        return ck_fail(COKE_EUSAGE,
-                       "bad rows can only be skipped when the data can be read twice");
-    s->bad = ck_calloc_array((size_t)rows->n / 8 + 1, 1);
-    if (!s->bad)
-        return COKE_ENOMEM;
-    struct find_bad f = {.s = s};
-    ck_parallel((rows->n + 4095) / 4096, find_bad_chunk, &f);
-    s->nbad = f.nbad;
-    int rc = ck_first_error_raise(&f.error);
+    s->weight_scale = s->heaviest = s->longest = 1;
+    int rc = weight ? check_weights(s) : COKE_OK;
+    if (!rc)
+        rc = ck_frame_init(&s->frame, metric, rows->dim);
+    if (rc)
+        return rc;
+    s->ld = s->frame.ld;
+    if (skip_bad)
+        rc = find_bad(s);
     if (rc)
         ck_scan_release(s);
     return rc;
@@ -103,11 +100,12 @@ int ck_scan_init(struct ck_scan *s, struct coke_rows *rows, const struct ck_kern
 
 void ck_scan_release(struct ck_scan *s)
 {
+    ck_frame_release(&s->frame);
     ck_free(s->bad);
     s->bad = NULL;
 }
 
-/* Names the first bad column of row i; x are its values after the attempt to normalise. */
+/* Names the first bad column of row i; x are its values after ck_frame_row. */
 static int complain(const struct ck_scan *s, int64_t i, const float *x)
 {
     char where[512];
@@ -116,6 +114,11 @@ static int complain(const struct ck_scan *s, int64_t i, const float *x)
         if (!isfinite(x[j]))
             return ck_fail(COKE_ENUMERIC, "%s, column %d is %s; bad=skip leaves such rows out",
                            where, j, isnan(x[j]) ? "NaN" : "infinite");
+    if (s->frame.metric == COKE_METRIC_EUCLIDEAN)
+        return ck_fail(COKE_ENUMERIC,
+                       "%s has a number beyond %g, or is %g times farther away than the rows "
+                       "before it; bad=skip leaves such rows out",
+                       where, (double)CK_FRAME_LARGEST, (double)CK_FRAME_REACH);
     return ck_fail(COKE_ENUMERIC,
                    "%s is a zero vector, which has no direction; bad=skip leaves "
                    "such rows out",
@@ -127,13 +130,8 @@ int ck_scan_get(const struct ck_scan *s, const int64_t *index, int n, float *x)
     int rc = s->rows->get(s->rows, index, n, x, s->ld);
     for (int i = 0; i < n && !rc; i++) {
         float *row = x + (int64_t)i * s->ld;
-        if (!usable(s, row))
+        if (!ck_frame_row(&s->frame, s->kn, row, (float)ck_scan_weight(s, index[i])))
             return complain(s, index[i], row);
-        if (!s->weight)
-            continue;
-        float w = (float)ck_scan_weight(s, index[i]);
-        for (int j = 0; j < s->ld; j++)
-            row[j] *= w;
     }
     return rc;
 }

@@ -16,7 +16,7 @@ static int64_t reachable(const struct ck_scan *s)
     return s->rows->one_pass ? s->rows->head : s->rows->n;
 }
 
-/* `count` different usable rows as unit vectors x [count][ld], without weights. `draw` selects
+/* `count` different usable rows as inner vectors x [count][ld], without weights. `draw` selects
  * an independent permutation, so that centers, k-means++ and the gap use different samples. */
 static int sample_rows(const struct ck_scan *s, uint64_t seed, uint64_t draw, int64_t count,
                        float *x)
@@ -49,6 +49,15 @@ struct farther {
     double *weight; /* [n] squared distance to the nearest center so far */
 };
 
+/* Of two inner rows without weights. */
+static double square(const struct ck_scan *s, const float *x, const float *y)
+{
+    if (s->frame.metric == COKE_METRIC_EUCLIDEAN)
+        return ck_frame_square(&s->frame, s->kn, x, y);
+    double d = 2 - 2 * (double)s->kn->dot(x, y, s->ld);
+    return d > 0 ? d : 0;
+}
+
 enum { CHUNK = 512 };
 
 static void update_chunk(void *arg, int64_t chunk, int worker)
@@ -56,10 +65,8 @@ static void update_chunk(void *arg, int64_t chunk, int worker)
     (void)worker;
     struct farther *f = arg;
     int64_t end = (chunk + 1) * CHUNK < f->n ? (chunk + 1) * CHUNK : f->n;
-    for (int64_t i = chunk * CHUNK; i < end; i++) {
-        double d = 2 - 2 * (double)f->s->kn->dot(f->x + i * f->s->ld, f->center, f->s->ld);
-        f->weight[i] = fmin(f->weight[i], d > 0 ? d : 0);
-    }
+    for (int64_t i = chunk * CHUNK; i < end; i++)
+        f->weight[i] = fmin(f->weight[i], square(f->s, f->x + i * f->s->ld, f->center));
 }
 
 /* unit in [0, 1). Sequential sums, so that the draw does not depend on the team. */
@@ -76,8 +83,8 @@ static int64_t draw_by_weight(const double *weight, int64_t n, double unit)
     return n - 1;
 }
 
-/* k-means++ on a subsample of at most 32 rows per center: O(32 k^2 dim). 4 is the largest
- * squared distance of unit vectors; a picked row gets weight 0, so it is not drawn again. */
+/* k-means++ on a subsample of at most 32 rows per center: O(32 k^2 dim). A picked row gets
+ * weight 0, so it is not drawn again. */
 static int plus_plus(const struct ck_scan *s, uint64_t seed, int64_t k, float *center)
 {
     int64_t n = reachable(s) - s->nbad;
@@ -92,7 +99,7 @@ static int plus_plus(const struct ck_scan *s, uint64_t seed, int64_t k, float *c
         goto done;
     CK_TRY(sample_rows(s, seed, 1, n, x));
     for (int64_t i = 0; i < n; i++)
-        weight[i] = 4;
+        weight[i] = INFINITY;
     int64_t pick = 0;
     for (int64_t c = 0; c < k; c++) {
         memcpy(center + c * s->ld, x + pick * s->ld, (size_t)s->ld * sizeof *center);
@@ -107,12 +114,15 @@ done:
     return rc;
 }
 
+/* Both choose rows, whose last column then becomes that of a center. */
 int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
                      float *center)
 {
-    if (how == CK_INIT_PLUSPLUS)
-        return plus_plus(s, seed, k, center);
-    return sample_rows(s, seed, 0, k, center);
+    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, k, center)
+                                         : sample_rows(s, seed, 0, k, center));
+    for (int64_t i = 0; i < k && s->frame.metric == COKE_METRIC_EUCLIDEAN; i++)
+        ck_frame_close(&s->frame, s->kn, center + i * s->ld);
+    return COKE_OK;
 }
 
 static int ascending(const void *a, const void *b)

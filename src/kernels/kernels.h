@@ -42,6 +42,7 @@ struct ck_screen_panel {
     int32_t start[CK_SCREEN_PANEL]; /* -128 * sum of q: undoes the rows' +128 */
     float scale[CK_SCREEN_PANEL];   /* center = scale * q */
     float bias[CK_SCREEN_PANEL];    /* dual bias and the reference's part; -inf = no center */
+    float lift[CK_SCREEN_PANEL];    /* factor of the rows' lift; 0 = none */
     float norm[CK_SCREEN_PANEL];    /* length of the center relative to the reference */
     float residue[CK_SCREEN_PANEL]; /* length of the rounding error */
     int8_t q[];
@@ -54,6 +55,14 @@ struct ck_rounded {
     float length;  /* |scale * q| */
     float residue; /* |rest| */
     int32_t sum;   /* of the q */
+};
+
+/* A tile of CK_TILE quantized rows. All scores of row r are raised by lift[r] times the lift of
+ * the center: a column that is not quantized. */
+struct ck_screen_rows {
+    const uint8_t *q;          /* [8][ld] */
+    const float *scale, *lift; /* [8] */
+    float length, residue;     /* the largest of the rows */
 };
 
 /* One version of the kernels: constant, shared by all threads. Every function is pure and
@@ -86,13 +95,12 @@ struct ck_kernels {
     struct ck_rounded (*round8)(const float *v, const float *reference, int ld, int offset,
                                 int64_t stride, uint8_t *q);
 
-    /* Upper bounds on the scores of CK_TILE quantized rows xq [8][ld] with one screening panel:
-     * estimate + row_residue * norm + row_length * residue. Keeps only the maxima over the
-     * columns l, l + 16, l + 32, at top + row * stride [16]; unless `fresh`, also over the
-     * values already there. */
-    void (*screen_tile)(const struct ck_screen_panel *panel, const uint8_t *xq, int ld,
-                        const float *row_scale, float row_length, float row_residue, int fresh,
-                        float *top, int64_t stride);
+    /* Upper bounds on the scores of a tile of rows with one screening panel: estimate +
+     * rows->residue * norm + rows->length * residue. Keeps only the maxima over the columns l,
+     * l + 16, l + 32, at top + row * stride [16]; unless `fresh`, also over the values already
+     * there. */
+    void (*screen_tile)(const struct ck_screen_panel *panel, const struct ck_screen_rows *rows,
+                        int ld, int fresh, float *top, int64_t stride);
     /* Index of a maximum of top [n], and the indices of all >= limit (returns their number); n
      * is a multiple of 16. */
     int (*peak)(const float *top, int n);

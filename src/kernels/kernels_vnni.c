@@ -81,7 +81,8 @@ static struct ck_rounded round8(const float *v, const float *reference, int ld, 
         dot4(&a##r##2, b, c2);                                                                 \
     }
 #define FINISH(r)                                                                              \
-    finish_row(p, bound, a##r##0, a##r##1, a##r##2, row_scale[r], fresh, top + r * stride);
+    finish_row(p, bound, (__m512i[VECS]){a##r##0, a##r##1, a##r##2}, rows->scale[r],           \
+               rows->lift[r], fresh, top + r * stride);
 
 /* acc += 4 products u8 * s8 in each of 16 lanes. With the intrinsic, gcc 12 copies every
  * accumulator to the stack inside the loop. */
@@ -90,31 +91,35 @@ static inline __attribute__((always_inline)) void dot4(__m512i *acc, __m512i u, 
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*acc) : "v"(u), "v"(s));
 }
 
-/* The quantized score, plus everything that depends on the center only. */
-static inline __m512 estimate(__m512i acc, __m512 row_scale, const float *scale, __m512 bound)
+/* The quantized score, the lift, and everything that depends on the center only. */
+static inline __attribute__((always_inline)) __m512 estimate(const struct ck_screen_panel *p,
+                                                             int column, __m512i acc,
+                                                             __m512 row_scale, __m512 row_lift,
+                                                             __m512 bound)
 {
+    bound = _mm512_fmadd_ps(row_lift, _mm512_loadu_ps(p->lift + column), bound);
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc),
-                           _mm512_mul_ps(row_scale, _mm512_loadu_ps(scale)), bound);
+                           _mm512_mul_ps(row_scale, _mm512_loadu_ps(p->scale + column)), bound);
 }
 
 static inline __attribute__((always_inline)) void
-finish_row(const struct ck_screen_panel *p, const __m512 bound[VECS], __m512i a0, __m512i a1,
-           __m512i a2, float row_scale, int fresh, float *top)
+finish_row(const struct ck_screen_panel *p, const __m512 bound[VECS], const __m512i a[VECS],
+           float row_scale, float row_lift, int fresh, float *top)
 {
-    __m512 scale = _mm512_set1_ps(row_scale);
-    __m512 s0 = estimate(a0, scale, p->scale, bound[0]);
-    __m512 s1 = estimate(a1, scale, p->scale + 16, bound[1]);
-    __m512 s2 = estimate(a2, scale, p->scale + 32, bound[2]);
+    __m512 scale = _mm512_set1_ps(row_scale), lift = _mm512_set1_ps(row_lift);
+    __m512 s0 = estimate(p, 0, a[0], scale, lift, bound[0]);
+    __m512 s1 = estimate(p, 16, a[1], scale, lift, bound[1]);
+    __m512 s2 = estimate(p, 32, a[2], scale, lift, bound[2]);
     __m512 most = _mm512_max_ps(_mm512_max_ps(s0, s1), s2);
     if (!fresh)
         most = _mm512_max_ps(most, _mm512_loadu_ps(top));
     _mm512_storeu_ps(top, most);
 }
 
-static void screen_tile(const struct ck_screen_panel *p, const uint8_t *xq, int ld,
-                        const float *row_scale, float row_length, float row_residue, int fresh,
-                        float *top, int64_t stride)
+static void screen_tile(const struct ck_screen_panel *p, const struct ck_screen_rows *rows,
+                        int ld, int fresh, float *top, int64_t stride)
 {
+    const uint8_t *xq = rows->q;
     __m512i start0 = _mm512_loadu_si512(p->start), start1 = _mm512_loadu_si512(p->start + 16),
             start2 = _mm512_loadu_si512(p->start + 32);
     EACH_ROW(START)
@@ -127,9 +132,9 @@ static void screen_tile(const struct ck_screen_panel *p, const uint8_t *xq, int 
     __m512 bound[VECS];
     for (int v = 0; v < VECS; v++) {
         bound[v] =
-            _mm512_fmadd_ps(_mm512_set1_ps(row_residue), _mm512_loadu_ps(p->norm + v * 16),
+            _mm512_fmadd_ps(_mm512_set1_ps(rows->residue), _mm512_loadu_ps(p->norm + v * 16),
                             _mm512_loadu_ps(p->bias + v * 16));
-        bound[v] = _mm512_fmadd_ps(_mm512_set1_ps(row_length),
+        bound[v] = _mm512_fmadd_ps(_mm512_set1_ps(rows->length),
                                    _mm512_loadu_ps(p->residue + v * 16), bound[v]);
     }
     EACH_ROW(FINISH)

@@ -61,14 +61,17 @@ static int model_state(const struct coke_cluster *c, int h, struct ck_state *st)
     const struct coke_kmeans *km = c->head[h];
     const struct coke_head_summary *s = &c->summary[h];
     int64_t shape[2] = {ck_kmeans_k(km), c->dim};
-    int rc;
+    int rc, euclidean = ck_kmeans_metric(km) == COKE_METRIC_EUCLIDEAN;
     CK_TRY(ck_state_add(st, "centers", CK_F32, 2, shape, c->center[h]));
     CK_TRY(ck_state_add(st, "duals", CK_F32, 1, shape, c->price[h]));
     CK_TRY(ck_state_add(st, "sizes", CK_I64, 1, shape, c->size[h]));
     CK_TRY(ck_state_add(st, "min_sizes", CK_I64, 1, shape, ck_kmeans_min_sizes(km)));
     if (ck_kmeans_max_sizes(km))
         CK_TRY(ck_state_add(st, "max_sizes", CK_I64, 1, shape, ck_kmeans_max_sizes(km)));
+    if (euclidean)
+        CK_TRY(ck_state_add(st, "reference", CK_F32, 1, shape + 1, ck_kmeans_reference(km)));
     CK_TRY(ck_state_add_meta(st, "format", "coke-kmeans"));
+    CK_TRY(ck_state_add_meta(st, "metric", euclidean ? "euclidean" : "cosine"));
     CK_TRY(ck_state_add_meta(st, "version", COKE_VERSION));
     CK_TRY(ck_state_add_meta_number(st, "n", (double)s->n));
     CK_TRY(ck_state_add_meta_number(st, "k", (double)ck_kmeans_k(km)));
@@ -112,6 +115,8 @@ static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
     ck_json_put_real(j, "eta", s->eta);
     ck_json_put_real(j, "objective", s->objective);
     ck_json_put_real(j, "labels_objective", s->labels_objective);
+    if (s->metric == COKE_METRIC_EUCLIDEAN)
+        ck_json_put_real(j, "inertia", s->inertia);
     ck_json_begin_object(j, "sizes");
     ck_json_put_int(j, "min", s->size_min);
     ck_json_put_int(j, "median", s->size_median);

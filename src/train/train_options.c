@@ -74,6 +74,7 @@ static const struct ck_option_override of_kmeans[] = {
     {"inflate", .drop = 1},
     {"carry", .drop = 1},
     {"keep-labels", .drop = 1},
+    {"metric", .drop = 1},
     {"eta", .help = "step of the duals, which control the sizes"},
     {"update", CK_NEW_BOUNDS(0, CK_UPDATE_EPOCH), .choices = "running|mean|epoch",
      .alias = "form",

@@ -56,7 +56,7 @@ static int run(struct problem *p, int exact)
     for (int64_t l = 0; l < p->k; l++)
         memcpy(center + l * ld, p->c + l * p->dim, (size_t)p->dim * sizeof *center);
     assert_ok(coke_rows_from_array(&rows, p->x, p->n, p->dim));
-    assert_ok(ck_scan_init(&scan, rows, p->kn, p->weight, 0));
+    assert_ok(ck_scan_init(&scan, rows, p->kn, p->weight, 0, 0));
     assert_ok(ck_assigner_new(&a, p->kn, center, p->k, ld));
     assert_ok(ck_labels_init(&labels, p->n, p->k));
     p->r = (struct ck_repair){.scan = &scan,
@@ -411,7 +411,7 @@ static void a_caller_can_stop_it(void **state)
     float *center = test_array((size_t)(3 * 16), sizeof *center);
     int64_t live = ck_mem_stats().live;
     assert_ok(coke_rows_from_array(&rows, p.x, p.n, p.dim));
-    assert_ok(ck_scan_init(&scan, rows, p.kn, NULL, 0));
+    assert_ok(ck_scan_init(&scan, rows, p.kn, NULL, 0, 0));
     assert_ok(ck_assigner_new(&a, p.kn, center, p.k, 16));
     assert_ok(ck_labels_init(&labels, p.n, p.k));
     struct ck_repair r = {.scan = &scan,

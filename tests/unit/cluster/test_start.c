@@ -14,7 +14,7 @@ static struct source open_source(float *x, const double *weight, int skip)
 {
     struct source s = {.x = x};
     assert_ok(coke_rows_from_array(&s.rows, x, N, DIM));
-    assert_ok(ck_scan_init(&s.scan, s.rows, ck_kernels(), weight, skip));
+    assert_ok(ck_scan_init(&s.scan, s.rows, ck_kernels(), weight, skip, 0));
     return s;
 }
 

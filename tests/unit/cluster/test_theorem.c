@@ -60,7 +60,7 @@ static void solve_exactly(struct world *w)
     float price[K] = {0};
     int64_t size[K];
     assert_ok(coke_rows_from_array(&rows, w->x, w->n, DIM));
-    assert_ok(ck_scan_init(&scan, rows, ck_kernels(), NULL, 0));
+    assert_ok(ck_scan_init(&scan, rows, ck_kernels(), NULL, 0, 0));
     assert_ok(ck_assigner_new(&a, ck_kernels(), w->c, K, DIM));
     assert_ok(ck_labels_init(&labels, w->n, K));
     struct ck_repair r = {.scan = &scan,

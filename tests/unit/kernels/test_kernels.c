@@ -242,9 +242,9 @@ static void screening_bound_is_above_every_score(void **state)
         float *c = test_array(CK_SCREEN_PANEL * LD, sizeof *c);
         for (int trial = 0; trial < 200; trial++) {
             int shape = trial % 4;
-            float x[CK_TILE * LD], m[LD], scale[CK_TILE], top[CK_TILE * 16];
+            float x[CK_TILE * LD], m[LD], scale[CK_TILE], lift[CK_TILE], top[CK_TILE * 16];
             uint8_t xq[CK_TILE * LD];
-            float length = 0, residue = 0;
+            struct ck_screen_rows rows = {.q = xq, .scale = scale, .lift = lift};
             memset(panel, 0, PANEL_BYTES);
             fill(m, 41, LD, shape == 0 ? 2 : 0, (uint64_t)trial);
             for (int k = 0; k < CK_SCREEN_PANEL; k++) {
@@ -253,18 +253,21 @@ static void screening_bound_is_above_every_score(void **state)
                     c[k * LD + j] = m[j] + 1e-4f * c[k * LD + j];
                 ck_screen_panel_set(*kn, panel, k, c + k * LD, m, LD);
                 panel->bias[k] = k == 5 ? -INFINITY : 0;
+                panel->lift[k] = trial % 2 ? (float)(k % 7) - 3.5f : 0;
             }
             for (int r = 0; r < CK_TILE; r++) {
                 fill(x + r * LD, 41, LD, r == 7 ? 2 : 0, (uint64_t)(trial * 1000 + r));
                 struct ck_rounded q = (*kn)->round8(x + r * LD, m, LD, 1, 4, xq + r * LD);
                 scale[r] = q.scale;
-                length = fmaxf(length, q.length);
-                residue = fmaxf(residue, q.residue);
+                lift[r] = 1 + 0.1f * (float)r;
+                rows.length = fmaxf(rows.length, q.length);
+                rows.residue = fmaxf(rows.residue, q.residue);
             }
-            (*kn)->screen_tile(panel, xq, LD, scale, length, residue, 1, top, 16);
+            (*kn)->screen_tile(panel, &rows, LD, 1, top, 16);
             for (int r = 0; r < CK_TILE; r++)
                 for (int k = 0; k < CK_SCREEN_PANEL; k++) {
-                    double exact = 0, size = 0;
+                    double exact = (double)lift[r] * (double)panel->lift[k];
+                    double size = fabs(exact);
                     for (int j = 0; j < LD; j++) {
                         double y = (double)x[r * LD + j] - (double)m[j];
                         double z = (double)c[k * LD + j] - (double)m[j];
