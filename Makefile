@@ -70,6 +70,7 @@ bench:
 	build/bench_loader
 	build/bench_train
 	bench/micro/bench_scaling
+	bench/peers/bench_python
 
 # Neither tests nor benchmarks: only what is installed.
 install:

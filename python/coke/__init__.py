@@ -9,7 +9,7 @@ installed, only with the estimators.
 import importlib
 
 _HOME = {
-    "KMeans": "_estimators",
+    "KMeans": "_estimators", "KMeansConstrained": "_constrained",
     "cluster": "_cluster", "Clustering": "_cluster", "Certificate": "_cluster",
     "load": "_model", "Model": "_model", "open_rows": "_rows", "Rows": "_rows",
     "train": "_training", "Run": "_training",

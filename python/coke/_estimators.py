@@ -121,8 +121,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     # ---- results ----
 
-    def _fitted(self, clustering, X):
-        """Sets the attributes from a Clustering."""
+    def _fitted(self, clustering, weights):
+        """Sets the attributes from a Clustering; weights [n] of the rows, or None."""
         model, s = clustering.model, clustering.summary
         self.model_ = model
         self.labels_ = clustering.labels
@@ -131,6 +131,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.duals_ = np.array(model.duals)
         self.n_iter_ = int(s["epochs"])
         self.objective_ = s["labels_objective"]
+        known = self.labels_ >= 0
+        total = known.sum() if weights is None else weights[known].sum()
+        # the objective is a mean cosine, or a mean squared distance; |x - c|^2 = 2 - 2 cos
+        mean = 2 - 2 * self.objective_ if model.metric == "cosine" else self.objective_
+        self.inertia_ = float(mean * total)
         self.certificate_ = clustering.certificate
         self.summary_ = s
         self._n_features_out = model.n_clusters
@@ -252,9 +257,7 @@ class KMeans(Estimator):
         job = run(rows, options, self._bounds(self.size_min, self.min_sizes, "min_sizes"),
                   self._bounds(self.size_max, self.max_sizes, "max_sizes"), weights,
                   self.progress, self._start(rows))
-        self._fitted(Clustering(job, 0), rows)
-        self.inertia_ = inertia(rows, self.cluster_centers_, self.labels_, self.model_.metric,
-                                sample_weight)
+        self._fitted(Clustering(job, 0), weights)
         self.__dict__.pop("_online", None)
         return self
 

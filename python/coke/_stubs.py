@@ -114,6 +114,42 @@ FITTED = '''    labels_: NDArray[np.int32]
 '''
 
 
+CONSTRAINED = '''    def __init__(
+        self, n_clusters: int = 8, size_min: int | None = None, size_max: int | None = None,
+        init: Literal["k-means++", "random"] | ArrayLike = "k-means++", n_init: int = 10,
+        max_iter: int = 300, tol: float = 1e-4, verbose: bool = False, random_state: Any = None,
+        copy_x: bool = True, n_jobs: int | None = 1,
+    ) -> None: ...
+    def predict(self, X: Any, size_min: int | None | Literal["init"] = "init",
+                size_max: int | None | Literal["init"] = "init") -> NDArray[np.int32]: ...
+'''
+
+TRAINING = '''
+class Run:
+    path: str
+    epoch: int
+    n_clusters: list[int]
+    def __init__(self, path: str | PathLike[str], **options: Any) -> None: ...
+    def embed(self, images: Any, output: Literal["features", "projections"] = "features",
+              out: str | PathLike[str] | None = None, progress: Any = None,
+              **options: Any) -> NDArray[np.float32]: ...
+    def assign(self, images: Any, head: int = 0, progress: Any = None, **options: Any
+               ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]: ...
+    def evaluate(self, images: Any, test: Any = None,
+                 how: Literal["knn", "linear", "finetune", "cluster"] = "knn",
+                 progress: Any = None, **options: Any) -> dict[str, Any]: ...
+    def report(self, out: str | PathLike[str], images: str | PathLike[str] | None = None,
+               force: bool = False, **options: Any) -> None: ...
+    def export(self, out: str | PathLike[str], force: bool = False, **options: Any) -> None: ...
+    def metrics_rows(self) -> list[dict[str, Any]]: ...
+    def metrics(self) -> Any: ...
+
+def train(images: Any, k: int | Sequence[int], out: str | PathLike[str], *,
+          preset: str | None = None, fresh: bool = False, force: bool = False,
+          n_jobs: int | None = None, progress: Any = None, **options: Any) -> Run: ...
+'''
+
+
 def load_package():
     """This folder as the package coke, also when the file is run as a script."""
     if __package__:
@@ -153,7 +189,8 @@ def stubs():
     text += "    def predict(self, X: Any, constrained: bool = False) -> NDArray[np.int32]: ...\n"
     text += "    def partial_fit(self, X: Any, y: Any = None, sample_weight: None = None) " \
         "-> KMeans: ...\n"
-    return text
+    text += "\nclass KMeansConstrained:\n" + CONSTRAINED + FITTED % {"name": "KMeansConstrained"}
+    return text + TRAINING
 
 
 def main():

@@ -25,6 +25,26 @@ class Fit(Case):
         np.testing.assert_array_equal(
             m.labels_, coke.cluster(x, 6, ratio=.8, seed=3).labels)
 
+    def test_inertia_of_weighted_rows(self):
+        x, w = rows() + 3, np.random.RandomState(0).rand(600)
+        for metric in ("cosine", "euclidean"):
+            m = coke.KMeans(6, metric=metric).fit(x, sample_weight=w)
+            y = x / np.linalg.norm(x, axis=1, keepdims=True) if metric == "cosine" else x
+            expected = (w * ((y - m.cluster_centers_[m.labels_]) ** 2).sum(axis=1)).sum()
+            self.assertAlmostEqual(m.inertia_ / expected, 1, delta=1e-4)
+            self.assertAlmostEqual(m.score(x, sample_weight=w) / -expected, 1, delta=.2)
+
+    def test_euclidean_distances(self):
+        x = rows() + 5
+        m = coke.KMeans(6, metric="euclidean", ratio=0, random_state=1).fit(x)
+        d = ((x[:, None] - m.cluster_centers_) ** 2).sum(axis=2)
+        np.testing.assert_array_equal(m.predict(x), d.argmin(axis=1))
+        np.testing.assert_allclose(m.transform(x), np.sqrt(d), rtol=1e-3, atol=1e-3)
+        online = coke.KMeans(6, metric="euclidean", ratio=.5)
+        for batch in np.array_split(x, 4):
+            online.partial_fit(batch)
+        self.assertGreater(online.score(x), 1.3 * m.score(x))
+
     def test_predict_is_the_nearest_center_or_keeps_the_sizes(self):
         x, new = rows(), rows(300, seed=4)
         m = coke.KMeans(6, ratio=1).fit(x)
@@ -116,6 +136,29 @@ class Sklearn(Case):
         self.assertIn("ratio=0.3", repr(m))
         m.set_params(ratio=.6).fit(rows())
         self.assertGreaterEqual(m.sizes_.min(), int(.6 * 600 / 7))
+
+    def test_check_estimator(self):
+        """All of scikit-learn's checks but one: a row of weight 2 counts once in the sizes and in
+        the random order, so that weights are not repetitions (scikit-learn's own k-means has the
+        same exception)."""
+        import inspect
+
+        from sklearn.utils.estimator_checks import check_estimator
+        expected = {"check_sample_weights_invariance": "weights are not repetitions",
+                    "check_sample_weight_equivalence_on_dense_data": "the same",
+                    "check_sample_weight_equivalence_on_sparse_data": "the same"}
+        for estimator in (coke.KMeans(metric="euclidean"), coke.KMeansConstrained()):
+            if "expected_failed_checks" in inspect.signature(check_estimator).parameters:
+                check_estimator(estimator, expected_failed_checks=expected)
+                continue
+            for one, check in check_estimator(estimator, generate_only=True):
+                try:
+                    check(one)
+                except unittest.SkipTest:
+                    pass
+                except AssertionError:
+                    if check.func.__name__ not in expected:
+                        raise
 
     def test_pickle(self):
         m = coke.KMeans(6).fit(rows())
