@@ -75,7 +75,8 @@ extern const struct command cmd_cluster, cmd_assign, cmd_info, cmd_demo, cmd_tra
 /* Options of several commands, so that they have one name, letter and text everywhere. */
 #define ARG_THREADS_AS(help_) ARG_INT("threads", 0, 0, COKE_MAX_THREADS, "auto", help_)
 #define ARG_THREADS                                                                            \
-    ARG_THREADS_AS("number of threads; auto = all cores; does not change the result")
+    ARG_THREADS_AS("number of threads; auto = all cores that the affinity mask and the CPU "   \
+                   "quota of a container allow; does not change the result")
 #define ARG_QUIET ARG_FLAG("quiet", 'q', "no progress and no notes, only warnings and errors")
 #define ARG_JSON ARG_FLAG("json", 0, "print the result as JSON")
 #define ARG_FORCE ARG_FLAG("force", 0, "overwrite existing files")

@@ -1,5 +1,6 @@
 /* workers.c - the OpenMP team: its size, and loops whose chunks do not depend on it. */
 #include "core/workers.h"
+#include "core/cpu_quota.h"
 #include "core/error.h"
 
 #include <omp.h>
@@ -8,6 +9,7 @@
 
 static int wanted; /* 0 = the default of OpenMP */
 static int first;  /* that default; 0 = not yet known */
+static int quota;  /* cores that the cgroup allows; 0 = no limit */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* libgomp does not survive fork(): the child would wait for threads that only the parent has.
@@ -18,20 +20,34 @@ static void before_fork(void)
     omp_pause_resource_all(omp_pause_soft);
 }
 
-static void watch_forks(void)
+/* OpenMP knows the affinity mask but no quota: a team beyond it is stopped for most of each
+ * period. OMP_NUM_THREADS is the user's word. */
+static void begin(void)
 {
     pthread_atfork(before_fork, NULL, NULL);
+    quota = getenv("OMP_NUM_THREADS") ? 0 : ck_cpu_quota("");
+}
+
+static int within_quota(int threads)
+{
+    return quota && quota < threads ? quota : threads;
+}
+
+void ck_set_quota(int cores)
+{
+    pthread_once(&once, begin);
+    quota = cores;
 }
 
 int ck_set_threads(int n)
 {
     if (n < 0 || n > 4096)
         return ck_fail(COKE_EUSAGE, "threads: %d is not within 0..4096 (0 = all cores)", n);
-    pthread_once(&once, watch_forks);
+    pthread_once(&once, begin);
     if (!first)
         first = omp_get_max_threads();
     wanted = n;
-    omp_set_num_threads(n ? n : first); /* oneDNN takes its team from OpenMP */
+    omp_set_num_threads(n ? n : within_quota(first)); /* oneDNN takes its team from OpenMP */
     return COKE_OK;
 }
 
@@ -39,7 +55,8 @@ void ck_share_cores(int sharers)
 {
     if (sharers < 2 || getenv("OMP_NUM_THREADS"))
         return;
-    first = omp_get_max_threads() / sharers;
+    pthread_once(&once, begin);
+    first = within_quota(omp_get_max_threads()) / sharers;
     first = first > 1 ? first : 1;
     if (!wanted)
         omp_set_num_threads(first);
@@ -47,8 +64,8 @@ void ck_share_cores(int sharers)
 
 int ck_threads(void)
 {
-    pthread_once(&once, watch_forks);
-    return wanted ? wanted : omp_get_max_threads();
+    pthread_once(&once, begin);
+    return wanted ? wanted : within_quota(omp_get_max_threads());
 }
 
 /* Chunks are dealt dynamically: their results must not depend on the order. */

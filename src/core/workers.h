@@ -7,8 +7,10 @@
 
 #include <stdint.h>
 
-int ck_set_threads(int n); /* 0 = all cores */
-int ck_threads(void);      /* current team size */
+/* 0 = all cores that the affinity mask and the CPU quota of a cgroup allow, or OMP_NUM_THREADS */
+int ck_set_threads(int n);
+void ck_set_quota(int cores); /* for tests, in place of the cgroup's; 0 = none */
+int ck_threads(void);         /* current team size */
 /* `sharers` processes share these cores: the default team size becomes cores / sharers, unless
  * OMP_NUM_THREADS is set. Called once, when the process joins its group. */
 void ck_share_cores(int sharers);
