@@ -43,14 +43,16 @@
  * Threads and global state. The library keeps, per process: the number of threads
  * (coke_set_threads), the instruction set (chosen once; the environment variable COKE_ISA), the
  * tuning table (coke_tune) and the group (coke_group_*). Set these from one thread before other
- * calls. Everything else belongs to objects: different objects may be used from different
- * threads at once, one object from one thread at a time. Functions that take an object by
- * pointer to const may run at the same time on the same object. The sentence of
- * coke_last_error() is per thread. Work is done by an OpenMP team of coke_threads() threads;
- * loaders have threads of their own. Callbacks run on the calling thread. The library neither
- * prints, nor ends the process, nor handles signals (coke_catch_sigbus does); only in a group
- * coke_group_leave may end it, and the loss of another process (see coke_group_join). A child of
- * fork() may use the library; loaders made before the fork fail in it.
+ * calls. Everything else belongs to objects: different objects may be used from different threads
+ * at once, one object from one thread at a time. Functions that take an object by pointer to
+ * const may run at the same time on the same object. The sentence of coke_last_error() is per
+ * thread. Work is done by an OpenMP team of coke_threads() threads, which spin while they wait
+ * unless OMP_WAIT_POLICY=passive is in the environment when the program starts: set it where the
+ * machine is shared. Loaders have threads of their own. Callbacks run on the calling thread. The
+ * library neither prints, nor ends the process, nor handles signals (coke_catch_sigbus does);
+ * only in a group coke_group_leave may end it, and the loss of another process (see
+ * coke_group_join). A child of fork() may use the library; loaders made before the fork fail in
+ * it.
  *
  * Compatibility. Before 1.0 a new minor version may change anything. From 1.0 on, programs that
  * were compiled with an older coke.h of the same major version run with a newer library:
@@ -92,7 +94,9 @@ COKE_CHECKED int coke_catch_sigbus(void);
 COKE_API const char *coke_version(void); /* "0.1.0" */
 COKE_API int coke_version_number(void);  /* as COKE_VERSION_NUMBER */
 COKE_API const char *coke_isa(void);     /* instruction set in use: ref, avx2, avx512, vnni */
-COKE_API int coke_set_threads(int n);    /* 0 = all cores; at most COKE_MAX_THREADS */
+/* 0 = all cores that the process may use, by its affinity mask and the CPU quota of its cgroup
+ * (container), or OMP_NUM_THREADS; at most COKE_MAX_THREADS. */
+COKE_API int coke_set_threads(int n);
 COKE_API int coke_threads(void);
 
 /* ==== options ====
@@ -227,6 +231,8 @@ COKE_API void coke_bytes_free(void *bytes);
 COKE_API void coke_model_free(struct coke_model *m);
 COKE_API int64_t coke_model_k(const struct coke_model *m);
 COKE_API int32_t coke_model_dim(const struct coke_model *m);
+/* Writes the file that coke_model_load reads. */
+COKE_CHECKED int coke_model_save(const struct coke_model *m, const char *path, int force);
 /* Copies the unit centers to out [k][dim]. */
 COKE_CHECKED int coke_model_centers(const struct coke_model *m, float *out);
 /* summary, if not NULL, is filled. */
@@ -236,7 +242,15 @@ COKE_CHECKED int coke_model_assign(const struct coke_model *m,
 
 /* ---- k-means, batch by batch ---- */
 
-/* options: kind kmeans; n, k and dim are required. centers [k][dim]: the initial ones, copied
+/* Divides rows x [n][dim] by their lengths, in place. A row that is zero or not finite is an error
+ * that names it; others may be normalized by then. */
+COKE_CHECKED int coke_normalize(float *x, int64_t n, int32_t dim);
+/* centers [k][dim], out: rows that k-means++ chooses from a sample, by cosine with unit length; for
+ * coke_kmeans_new or coke_cluster_input. */
+COKE_CHECKED int coke_kmeans_init_centers(struct coke_rows *rows, enum coke_metric metric,
+                                          int64_t k, uint64_t seed, float *centers);
+/* options: kind kmeans; n, k and dim are required. Without a step (eta) the first batch chooses
+ * one, as coke_cluster_run does. centers [k][dim]: the initial ones, copied
  * unchanged. min_sizes, max_sizes [k]: bounds of each cluster instead of the options ratio and
  * max-ratio, or NULL. */
 COKE_CHECKED int coke_kmeans_new(struct coke_kmeans **out, const struct coke_options *options,
@@ -262,6 +276,13 @@ COKE_CHECKED int coke_kmeans_copy(const struct coke_kmeans *km, enum coke_array 
 /* Dense second-stage targets [n][k] of rows ids [n]. */
 COKE_CHECKED int coke_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids,
                                           int64_t n, float *targets);
+
+/* A model of the clustering as it is now: centers, averaged duals, bounds. job: NULL, or rows,
+ * normalized on the fly, that get labels with the model; with job->constrained the best labels
+ * with all sizes kept exactly, whose prices and sizes the model then has. summary may be NULL. */
+COKE_CHECKED int coke_kmeans_to_model(struct coke_model **out, const struct coke_kmeans *km,
+                                      const struct coke_assign_job *job,
+                                      struct coke_head_summary *summary);
 
 /* The whole state, at any batch: a loaded clustering continues with the same bits. */
 COKE_CHECKED int coke_kmeans_save(const struct coke_kmeans *km, const char *path, int force);

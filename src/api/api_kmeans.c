@@ -5,6 +5,7 @@
 #include "api/check_args.h"
 #include "cluster/kmeans.h"
 #include "cluster/multihead.h"
+#include "cluster/stream_start.h"
 #include "store/model_file.h"
 
 /* Rows of a batch are counted in int32 below (members of a cluster, kmeans.c). */
@@ -14,6 +15,21 @@ static int check_count(const char *function, int64_t n, int64_t min)
         return COKE_OK;
     return ck_fail(COKE_EUSAGE, "%s: %lld rows are not within %lld..%d", function, (long long)n,
                    (long long)min, INT32_MAX);
+}
+
+/* ---- before the first batch ---- */
+
+int coke_normalize(float *x, int64_t n, int32_t dim)
+{
+    CK_ARGS(x);
+    return ck_normalize_rows(x, n, dim);
+}
+
+int coke_kmeans_init_centers(struct coke_rows *rows, enum coke_metric metric, int64_t k,
+                             uint64_t seed, float *centers)
+{
+    CK_ARGS(rows, centers);
+    return ck_start_from_rows(rows, (int)metric, k, seed, centers);
 }
 
 /* ---- one head ---- */

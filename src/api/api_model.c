@@ -45,6 +45,12 @@ int32_t coke_model_dim(const struct coke_model *m)
     return m ? m->dim : 0;
 }
 
+int coke_model_save(const struct coke_model *m, const char *path, int force)
+{
+    CK_ARGS(m, path);
+    return ck_model_save(m, path, force);
+}
+
 int coke_model_centers(const struct coke_model *m, float *out)
 {
     CK_ARGS(m, out);
@@ -52,7 +58,18 @@ int coke_model_centers(const struct coke_model *m, float *out)
     return COKE_OK;
 }
 
-/* job and the callbacks in it are versioned structs of the caller: both are copied. */
+/* job and the callbacks in it are versioned structs of the caller: copies both, checks what they
+ * must have, and lets all refer to cb. */
+static int read_job(const char *function, const struct coke_assign_job *job,
+                    struct coke_assign_job *all, struct coke_callbacks *cb)
+{
+    CK_RETURN_IF(ck_args_read(function, "job", all, sizeof *all, job));
+    CK_RETURN_IF(ck_args_read(function, "job->callbacks", cb, sizeof *cb, all->callbacks));
+    all->callbacks = cb;
+    const void *const arg[] = {all->rows, all->labels};
+    return job ? ck_args_check(function, "job->rows, job->labels", arg, 2) : COKE_OK;
+}
+
 int coke_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
                       struct coke_head_summary *summary)
 {
@@ -60,10 +77,20 @@ int coke_model_assign(const struct coke_model *m, const struct coke_assign_job *
     struct coke_callbacks cb;
     struct coke_head_summary full;
     CK_ARGS(m, job);
-    CK_READ(all, job);
-    CK_READ(cb, all.callbacks);
-    CK_ARGS(all.rows, all.labels);
+    CK_RETURN_IF(read_job(__func__, job, &all, &cb));
     CK_RESULT(full, summary);
-    all.callbacks = &cb;
     CK_RETURN_RESULT(summary, full, ck_model_assign(m, &all, &full));
+}
+
+int coke_kmeans_to_model(struct coke_model **out, const struct coke_kmeans *km,
+                         const struct coke_assign_job *job, struct coke_head_summary *summary)
+{
+    struct coke_assign_job all;
+    struct coke_callbacks cb;
+    struct coke_head_summary full;
+    CK_ARGS_OUT(out);
+    CK_ARGS(km);
+    CK_RETURN_IF(read_job(__func__, job, &all, &cb));
+    CK_RESULT(full, summary);
+    CK_RETURN_RESULT(summary, full, ck_model_from_kmeans(out, km, job ? &all : NULL, &full));
 }

@@ -1,6 +1,7 @@
 /* kmeans.c - online constrained k-means, one head (docs/algorithm.md, part 1). */
 #include "cluster/kmeans_internal.h"
 #include "cluster/batch_run.h"
+#include "cluster/stream_start.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/option.h"
@@ -513,6 +514,7 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
 {
     CK_RETURN_IF(ck_kmeans_check_ids(km, ids, n));
     CK_RETURN_IF(ck_padded_rows_fill(&km->batch, x, n, &km->frame));
+    CK_RETURN_IF(ck_kmeans_choose_eta(km, km->batch.x, n));
     struct ck_row_batch b = {.n = n, .x = km->batch.x, .ids = ids, .label = label};
     return ck_batch_run(&km, 1, &b, NULL, NULL);
 }

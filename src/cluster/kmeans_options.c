@@ -17,7 +17,8 @@ static const struct ck_option rows[] = {
     ROW(CK_OPT_FLOAT, max_ratio, "max-ratio", 0, 0, 1e9, NULL,
         "maximum size of every cluster as a multiple of n/k; 0 = no bound"),
     ROW(CK_OPT_FLOAT, eta, "eta", 0, 0, 1e36, "auto",
-        "step of the duals, which control the sizes; auto: tau/sqrt(2n)"),
+        "step of the duals, which control the sizes; auto: tau/sqrt(2n), or "
+        "without tau from the lead of the best center over the second in the first batch"),
     ROW(CK_OPT_FLOAT, tau, "tau", 0, 0, 1e36, NULL,
         "upper limit of the sum of the duals (Theorem 1); 0 = no limit"),
     ROW(CK_OPT_FLOAT, inflate, "inflate", 1, 1, 10, NULL,

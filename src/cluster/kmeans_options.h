@@ -22,7 +22,7 @@ struct ck_kmeans_options {
     double ratio;     /* minimum size of a cluster as a fraction of n/k */
     double max_ratio; /* maximum size as a multiple of n/k; 0 = no upper bound */
     double inflate;   /* factor on the lower bounds that the duals work towards */
-    double eta;       /* step of the duals; 0 = from tau */
+    double eta;       /* step of the duals; 0 = from tau or the first batch */
     double tau;       /* project the duals on { rho >= 0, |rho|_1 <= tau }; 0 = only rho >= 0 */
     double carry;     /* fraction of last epoch's sums that is kept (update mean) */
     int32_t update;   /* enum ck_update */

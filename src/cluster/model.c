@@ -113,9 +113,11 @@ static int copy_bounds(struct coke_model *m, const struct ck_state *s)
     for (int64_t i = 0; i < m->k; i++)
         m->price[i] = (float)((double)m->price[i] / ck_frame_scale(&m->frame));
     CK_RETURN_IF(ck_state_copy(s, "min_sizes", CK_I64, 1, &m->k, m->min_size));
-    CK_RETURN_IF(ck_state_copy(s, "sizes", CK_I64, 1, &m->k, m->size));
     CK_RETURN_IF(ck_state_meta_number(s, "n", &m->n));
-    CK_RETURN_IF(ck_state_meta_number(s, "objective", &m->objective));
+    if (ck_state_find(s, "sizes")) /* these two are only needed to continue from the model */
+        CK_RETURN_IF(ck_state_copy(s, "sizes", CK_I64, 1, &m->k, m->size));
+    if (ck_state_meta(s, "objective"))
+        CK_RETURN_IF(ck_state_meta_number(s, "objective", &m->objective));
     if (has_max)
         CK_RETURN_IF(ck_state_copy(s, "max_sizes", CK_I64, 1, &m->k, m->max_size));
     return COKE_OK;
@@ -323,8 +325,19 @@ static int needs_scores(const struct coke_assign_job *job)
     return job->margins || job->second || job->sorted || job->offsets;
 }
 
-int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
-                    struct coke_head_summary *summary)
+/* Before b is sorted. The bounds come out as those of b. */
+static void keep(struct coke_model *m, const struct ck_repair *r, const struct bounds *b)
+{
+    ck_model_scale_bounds(m, r->total, m->min_size, m->max_size);
+    m->n = (double)r->total;
+    memcpy(m->size, b->size, (size_t)m->k * sizeof *m->size);
+    if (r->exact)
+        memcpy(m->price, b->price, (size_t)m->k * sizeof *m->price);
+}
+
+/* made: NULL, or m, which keeps what the labels have come to. */
+static int label_rows(const struct coke_model *m, const struct coke_assign_job *job,
+                      struct coke_head_summary *summary, struct coke_model *made)
 {
     struct ck_scan scan = {0};
     struct ck_labels store = {0};
@@ -365,6 +378,8 @@ int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *jo
         job->labels[i] = ck_labels_get(&store, i);
     CK_TRY(measure_rows(m, job, &r, &inertia));
     CK_TRY(order_rows(m, job, &r));
+    if (made)
+        keep(made, &r, &b);
     if (summary) {
         summarise(m, &r, &b, summary);
         ck_summary_objectives(summary, &r, inertia);
@@ -377,4 +392,21 @@ done:
     ck_scan_release(&scan);
     bounds_release(&b);
     return rc;
+}
+
+int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
+                    struct coke_head_summary *summary)
+{
+    return label_rows(m, job, summary, NULL);
+}
+
+int ck_model_relabel(struct coke_model *m, const struct coke_assign_job *job,
+                     struct coke_head_summary *summary)
+{
+    struct coke_head_summary full;
+    CK_RETURN_IF(label_rows(m, job, &full, m));
+    m->objective = full.objective;
+    if (summary)
+        *summary = full;
+    return COKE_OK;
 }

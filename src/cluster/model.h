@@ -16,7 +16,7 @@ struct coke_model {
     float *price;                 /* [k] inner units */
     int64_t *min_size, *max_size; /* [k]; max_size NULL = none */
     int64_t *size;                /* [k] rows of each cluster */
-    double objective;             /* mean cosine to the nearest center */
+    double objective;             /* mean cosine to the nearest center; 0 = not measured */
 };
 
 /* Copies what it needs from the state. COKE_EFORMAT if the state is not a k-means model or is
@@ -36,5 +36,22 @@ void ck_model_scale_bounds(const struct coke_model *m, int64_t n, int64_t *min_s
  * optimum within the scaled bounds, else by the nearest center. */
 int ck_model_assign(const struct coke_model *m, const struct coke_assign_job *job,
                     struct coke_head_summary *summary);
+
+/* The same for a model that is being made: bounds, prices and sizes then are those of these rows. */
+int ck_model_relabel(struct coke_model *m, const struct coke_assign_job *job,
+                     struct coke_head_summary *summary);
+
+/* ---- model_make.c ---- */
+
+struct coke_kmeans;
+
+/* A model of a head as it is now: its centers with unit length, averaged duals, bounds and the
+ * sizes of its labels. job: NULL, or rows that get labels by ck_model_relabel. */
+int ck_model_from_kmeans(struct coke_model **out, const struct coke_kmeans *km,
+                         const struct coke_assign_job *job, struct coke_head_summary *summary);
+/* The tensors of the file, which refer to m, centers [k][dim] and price [k], memory of the
+ * caller. */
+int ck_model_state(const struct coke_model *m, float *centers, float *price,
+                   struct ck_state *s);
 
 #endif

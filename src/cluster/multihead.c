@@ -1,6 +1,7 @@
 /* multihead.c - several heads: clusterings of one stream of rows. */
 #include "cluster/multihead.h"
 #include "cluster/kmeans_internal.h"
+#include "cluster/stream_start.h"
 #include "core/error.h"
 #include "core/mem.h"
 
@@ -76,6 +77,8 @@ int ck_multihead_step(struct coke_multihead *mh, const float *x, const int64_t *
 {
     CK_RETURN_IF(ck_kmeans_check_ids(mh->head[0], ids, n));
     CK_RETURN_IF(ck_padded_rows_fill(&mh->rows, x, n, &mh->head[0]->frame));
+    for (int h = 0; h < mh->n; h++)
+        CK_RETURN_IF(ck_kmeans_choose_eta(mh->head[h], mh->rows.x, n));
     struct ck_row_batch b = {.n = n, .x = mh->rows.x, .ids = ids, .label = labels};
     return ck_multihead_run(mh, &b, share);
 }

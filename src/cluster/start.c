@@ -1,6 +1,7 @@
 /* start.c - initial centers and the initial dual step. */
 #include "cluster/start.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/rng.h"
 #include "core/workers.h"
@@ -132,25 +133,26 @@ static int ascending(const void *a, const void *b)
 }
 
 struct gaps {
-    const struct ck_scan *s;
-    const float *center, *x;
-    int64_t k;
-    float *gap;
+    const struct ck_kernels *kn;
+    const float *center, *x; /* [k][ld], [n][ld] */
+    int64_t k, n, count, ld;
+    float *gap; /* [count] */
 };
 
-/* Lead of the best center over the second for row i: O(k dim). */
+/* Lead of the best center over the second for the i-th of `count` rows, evenly from x: O(k dim). */
 static void gap_chunk(void *arg, int64_t i, int worker)
 {
     (void)worker;
     const struct gaps *g = arg;
     float best = -INFINITY, second = -INFINITY, score[4];
-    int64_t ld = g->s->ld;
+    int64_t ld = g->ld;
+    const float *x = g->x + ck_sample_at(g->n, g->count, i) * ld;
     for (int64_t c = 0; c < g->k; c += 4) {
         const float *center[4];
         int n = (int)(g->k - c < 4 ? g->k - c : 4);
         for (int v = 0; v < 4; v++)
             center[v] = g->center + (v < n ? c + v : c) * ld;
-        g->s->kn->dot4(g->x + i * ld, center, (int)ld, score);
+        g->kn->dot4(x, center, (int)ld, score);
         for (int v = 0; v < n; v++) {
             second = fmaxf(second, fminf(best, score[v]));
             best = fmaxf(best, score[v]);
@@ -159,28 +161,39 @@ static void gap_chunk(void *arg, int64_t i, int worker)
     g->gap[i] = best - second;
 }
 
+enum { LEAD_ROWS = 512 };
+
+int ck_start_lead(const struct ck_kernels *kn, const float *x, int64_t n, int ld,
+                  const float *center, int64_t k, double *gap)
+{
+    struct gaps g = {.kn = kn, .center = center, .x = x, .k = k, .n = n, .ld = ld};
+    g.count = n < LEAD_ROWS ? n : LEAD_ROWS;
+    g.gap = ck_alloc_array((size_t)g.count, sizeof *g.gap);
+    if (!g.gap)
+        return COKE_ENOMEM;
+    ck_parallel(g.count, gap_chunk, &g);
+    qsort(g.gap, (size_t)g.count, sizeof *g.gap, ascending);
+    *gap = (double)g.gap[g.count / 2];
+    ck_free(g.gap);
+    return COKE_OK;
+}
+
 int ck_start_gap(const struct ck_scan *s, uint64_t seed, const float *center, int64_t k,
                  double *gap)
 {
-    enum { ROWS = 512 };
     int64_t n = reachable(s) - s->nbad;
-    n = n < ROWS ? n : ROWS;
+    n = n < LEAD_ROWS ? n : LEAD_ROWS;
     int rc = COKE_ENOMEM;
     *gap = 0;
     if (k < 2)
         return COKE_OK;
     float *x = ck_alloc_array((size_t)n, (size_t)s->ld * sizeof *x);
-    float *all = ck_alloc_array((size_t)n, sizeof *all);
-    if (!x || !all)
+    if (!x)
         goto done;
     CK_TRY(sample_rows(s, seed, 2, n, x));
-    struct gaps g = {s, center, x, k, all};
-    ck_parallel(n, gap_chunk, &g);
-    qsort(all, (size_t)n, sizeof *all, ascending);
-    *gap = (double)all[n / 2];
+    CK_TRY(ck_start_lead(s->kn, x, n, s->ld, center, k, gap));
 done:
     ck_free(x);
-    ck_free(all);
     return rc;
 }
 

@@ -15,6 +15,10 @@ int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, i
  * each head. */
 void ck_start_random(uint64_t seed, int head, int64_t k, int dim, float *center);
 
+/* Median over at most 512 rows, evenly from x [n][ld], of (best - second best similarity) to the
+ * centers [k][ld], of which there are at least 2. */
+int ck_start_lead(const struct ck_kernels *kn, const float *x, int64_t n, int ld,
+                  const float *center, int64_t k, double *gap);
 /* Median over a sample of rows of (best - second best similarity) to the centers. */
 int ck_start_gap(const struct ck_scan *s, uint64_t seed, const float *center, int64_t k,
                  double *gap);

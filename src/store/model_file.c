@@ -3,6 +3,7 @@
 #include "cluster/kmeans.h"
 #include "cluster/model.h"
 #include "core/error.h"
+#include "core/mem.h"
 #include "core/state.h"
 #include "io/safetensors.h"
 
@@ -44,6 +45,23 @@ int ck_model_load(struct coke_model **out, const char *path)
             ck_fail_prefix(rc, "%s: ", path);
     }
     ck_state_release(&s);
+    return rc;
+}
+
+int ck_model_save(const struct coke_model *m, const char *path, int force)
+{
+    struct ck_state s = {0};
+    float *centers = ck_alloc_array((size_t)m->k, (size_t)m->dim * sizeof *centers);
+    float *price = ck_alloc_array((size_t)m->k, sizeof *price);
+    int rc = COKE_ENOMEM;
+    if (!centers || !price)
+        goto done;
+    CK_TRY(ck_model_state(m, centers, price, &s));
+    CK_TRY(ck_safetensors_write(path, &s, force));
+done:
+    ck_state_release(&s);
+    ck_free(centers);
+    ck_free(price);
     return rc;
 }
 

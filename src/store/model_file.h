@@ -11,6 +11,9 @@ int ck_model_load(struct coke_model **out, const char *path);
 /* The same from the bytes of such a file, which are borrowed for the call. */
 int ck_model_unpack(struct coke_model **out, const void *bytes, size_t size);
 
+/* Writes such a file, whole or not at all. */
+int ck_model_save(const struct coke_model *m, const char *path, int force);
+
 /* The whole state of a head; a loaded head continues with the same bits. save replaces an
  * existing file only with force, and leaves a whole file or none. */
 int ck_kmeans_save(const struct coke_kmeans *km, const char *path, int force);

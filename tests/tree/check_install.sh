@@ -28,6 +28,10 @@ ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$top/examples/cluster_array.c" -o "$wo
     "${flags[@]}" -Wl,-rpath,"$(pkg-config --variable=libdir coke)"
 "$work/example" | grep -E '^sizes [1-9][0-9]{2} to ' # at least .5 * 10000 / 50
 
+${CC:-cc} -std=c11 -Wall -Wextra -Werror "$top/examples/cluster_stream.c" -o "$work/stream" \
+    "${flags[@]}" -Wl,-rpath,"$(pkg-config --variable=libdir coke)"
+"$work/stream" "$work/stream.safetensors" | grep -E '^sizes [0-9]{2,3} to ' # at least .4 * 10000 / 50
+
 # Learning lowers the loss, and the clusters find the directions of the stripes (4 of them: .25
 # is chance).
 ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror "$top/examples/train_encoder.c" -o "$work/train" \

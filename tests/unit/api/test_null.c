@@ -92,6 +92,15 @@ static void clusterings_refuse_null(void **state)
     REFUSES(coke_model_load(NULL, "made"));
     REFUSES(coke_model_load(&m, NULL));
     assert_null(m);
+    REFUSES(coke_normalize(NULL, 1, 1));
+    REFUSES(coke_kmeans_init_centers(NULL, COKE_METRIC_COSINE, K, 1, f));
+    REFUSES(coke_kmeans_init_centers(rows, COKE_METRIC_COSINE, K, 1, NULL));
+    REFUSES(coke_kmeans_to_model(NULL, km, NULL, NULL));
+    REFUSES(coke_kmeans_to_model(&m, NULL, NULL, NULL));
+    assert_null(m);
+    REFUSES(coke_kmeans_to_model(&m, km, &job, NULL)); /* no rows */
+    REFUSES(coke_model_save(NULL, "x", 0));
+    REFUSES(coke_model_save(model, NULL, 0));
     REFUSES(coke_model_centers(NULL, f));
     REFUSES(coke_model_centers(model, NULL));
     REFUSES(coke_model_assign(NULL, &job, NULL));

@@ -95,6 +95,7 @@ static void run_online(const struct world *w, int duals, uint64_t order, double 
     double value = 0;
     o.n = w->n, o.k = K, o.dim = DIM, o.update = CK_UPDATE_FIXED, o.keep_labels = 0;
     o.tau = duals ? w->tau : 0;
+    o.eta = duals ? 0 : 1e-9; /* 0 would be automatic */
     assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), w->c, w->min_size, NULL));
     if (duals)
         assert_close((double)km->duals.eta, w->tau / sqrt(2 * (double)w->n), 1e-6);
