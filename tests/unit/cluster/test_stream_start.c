@@ -12,6 +12,8 @@ static float *x;               /* [N][DIM], unit rows of 8 unequal groups */
 static float centers[K * DIM]; /* all from one group, by the first rows */
 static int32_t label[N];
 
+static int metric = COKE_METRIC_COSINE;
+
 static struct coke_kmeans *new_head(double eta, double ratio)
 {
     struct ck_kmeans_options o = ck_kmeans_options_default();
@@ -20,6 +22,7 @@ static struct coke_kmeans *new_head(double eta, double ratio)
     o.eta = eta;
     o.ratio = ratio;
     o.update = CK_UPDATE_MEAN;
+    o.metric = metric;
     assert_ok(coke_kmeans_new(&km, AS(kmeans, &o), centers, NULL, NULL));
     return km;
 }
@@ -214,6 +217,15 @@ static void stream_becomes_a_model_with_exact_sizes(void **state)
     free(again);
 }
 
+static void euclidean_streams_do_all_this_too(void **state)
+{
+    metric = COKE_METRIC_EUCLIDEAN;
+    default_options_keep_the_sizes(state);
+    saved_state_has_the_step(state);
+    stream_becomes_a_model_with_exact_sizes(state);
+    metric = COKE_METRIC_COSINE;
+}
+
 static void models_need_rows_that_fit(void **state)
 {
     (void)state;
@@ -263,6 +275,7 @@ int main(void)
         cmocka_unit_test(rows_become_unit_vectors),
         cmocka_unit_test(initial_centers_are_rows_that_differ),
         cmocka_unit_test(stream_becomes_a_model_with_exact_sizes),
+        cmocka_unit_test(euclidean_streams_do_all_this_too),
         cmocka_unit_test(models_need_rows_that_fit),
     };
     return cmocka_run_group_tests_name("stream_start", tests, enter, leave);
