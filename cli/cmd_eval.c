@@ -3,6 +3,7 @@
  *
  * Both are deterministic: the same files give the same figures. Fractions are printed in
  * percent as text and as 0..1 in JSON. */
+#include "eval_vectors.h"
 #include "exam.h"
 #include "talk.h"
 
@@ -100,6 +101,7 @@ enum { SPLIT_AUTO, SPLIT_TRAIN, SPLIT_TEST };
 static const struct arg cluster_args[] = {
     ARG_CHOICE("split", "auto|train|test", 2,
                "which part of DATA; auto: the test split if it has one"),
+    ARGS_EVAL_VECTORS,
     ARGS_TRAINED,
 };
 
@@ -312,6 +314,8 @@ static int judge_all(struct args *a, struct trials *t, const char *const *operan
 /* --weights takes the place of the runs: `one` shifts the operands accordingly. */
 static int run_cluster(struct args *a, int n, const char *const *operands)
 {
+    if (eval_vectors_wanted(a))
+        return eval_vectors(a, n, operands);
     int weights = args_text(a, "weights") != NULL;
     struct trials t = {.runs = weights ? n : n - 1};
     const char *one[2] = {NULL, n ? operands[0] : NULL};
@@ -327,17 +331,24 @@ static int run_cluster(struct args *a, int n, const char *const *operands)
 
 const struct command cmd_eval_cluster = {
     .name = "eval cluster",
-    .usage = "RUN... DATA [options]",
-    .summary = "compare the clusters of a training with known classes",
+    .usage = "RUN... DATA | OUT [--classes FILE] [--vectors FILE...] [options]",
+    .summary = "compare clusters with known classes, or the silhouettes of several k",
     .about =
         "Assigns every image to the nearest center, without further training. ACC is the "
         "best one-to-one matching of clusters and classes, many-to-one maps every cluster "
         "to its most frequent class, NMI is normalised by the mean of the two entropies. All "
         "heads are listed; the one with as many clusters as there are classes is marked. "
-        "Several runs are trials of one training: mean and deviation. " RUN_IS DATA_IS,
+        "Several runs are trials of one training: mean and deviation. With --classes or "
+        "--vectors, OUT is the folder of 'coke cluster', whose labels are compared with the "
+        "classes of the rows; the silhouette, exact over a sample of the rows, tells how much "
+        "nearer a row is to its own cluster than to the next one, from -1 to 1: of several k, "
+        "choose one where it is high. " RUN_IS DATA_IS,
     .examples = "coke eval cluster run data/cifar10\tthe test split\n"
                 "coke eval cluster run data/cifar100 --coarse --json\tthe 20 super-classes\n"
-                "coke eval cluster run1 run2 run3 data/cifar10\tmean and deviation",
+                "coke eval cluster run1 run2 run3 data/cifar10\tmean and deviation\n"
+                "coke eval cluster out --classes classes.txt\tof 'coke cluster x.npy -o out'\n"
+                "coke eval cluster out --vectors x.npy\tsilhouettes, of 'coke cluster x.npy -k "
+                "10,20,50 -o out'",
     .kind = {"use", "dataset"},
     .hidden = EXAM_HIDDEN,
     .arg = cluster_args,

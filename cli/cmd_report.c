@@ -17,6 +17,13 @@ static const struct arg args[] = {
         "the images: image i belongs to row i of the clustered vectors; a run knows its own"),
     ARG_TEXT("vectors", 0, "FILE",
              "the files that 'coke cluster' read: needed for nearest members and tightness"),
+    ARG_TEXT("names", 0, "FILE", "of a clustering of vectors: a name per row, one per line"),
+    ARG_TEXT("classes", 0, "FILE",
+             "of a clustering of vectors: a class per row, as lines of text or a .npy of "
+             "integers; an empty line or a negative number = unknown"),
+    ARG_TEXT("table", 0, "FILE",
+             "also a table of the clusters: size, bounds, price, tightness, nearest rows; JSON "
+             "if its name ends so, else CSV"),
     ARG_TEXT("images-dir", 0, "NAME",
              "write the images to a folder of this name beside the page"),
     ARG_FORCE,
@@ -33,19 +40,34 @@ static int check_usage(struct args *a, int n)
         return talk_fail(COKE_EUSAGE, "%s; 'coke report --help' has examples",
                          n ? "more than one folder"
                            : "missing folder of a run or a clustering");
-    if (!output)
+    const char *table = args_text(a, "table");
+    int force = args_flag(a, "force");
+    if (!output && !table)
         return talk_fail(COKE_EUSAGE, "missing output file: use -o report.html");
     int rc = args_use_threads(a);
-    return rc ? rc : outputs_check_file(output, args_flag(a, "force"));
+    if (!rc && table)
+        rc = outputs_check_file(table, force);
+    return rc || !output ? rc : outputs_check_file(output, force);
 }
 
-/* To stderr if the page itself goes to standard output. */
-static int print_json(const char *output, const struct coke_report_summary *s)
+/* stderr if the page or the table goes to standard output. */
+static FILE *words(const char *output, const char *table)
 {
-    struct coke_json *j = coke_json_open(outputs_words(output), COKE_JSON_STYLE_PRETTY);
+    FILE *to = output ? outputs_words(output) : stdout;
+    return table && to == stdout ? outputs_words(table) : to;
+}
+
+static int print_json(const char *output, const char *table,
+                      const struct coke_report_summary *s)
+{
+    struct coke_json *j = coke_json_open(words(output, table), COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
-    coke_json_put_text(j, "page", output);
-    coke_json_put_int(j, "page_bytes", s->page_bytes);
+    if (output) {
+        coke_json_put_text(j, "page", output);
+        coke_json_put_int(j, "page_bytes", s->page_bytes);
+    }
+    if (table)
+        coke_json_put_text(j, "table", table);
     coke_json_put_int(j, "heads", s->heads);
     coke_json_put_int(j, "clusters", s->clusters);
     coke_json_put_int(j, "pictures", s->pictures);
@@ -55,9 +77,14 @@ static int print_json(const char *output, const struct coke_report_summary *s)
 }
 
 /* Sizes in MB: what matters for sending the page. */
-static void print_text(const char *output, const struct coke_report_summary *s)
+static void print_text(const char *output, const char *table,
+                       const struct coke_report_summary *s)
 {
-    FILE *to = outputs_words(output);
+    FILE *to = words(output, table);
+    if (table)
+        fprintf(to, "%s: %lld clusters\n", table, (long long)s->clusters);
+    if (!output)
+        return;
     fprintf(to, "%s: %.1f MB, %lld clusters", output, 1e-6 * (double)s->page_bytes,
             (long long)s->clusters);
     if (s->pictures)
@@ -71,7 +98,7 @@ static int write_page(struct args *a, struct coke_report_input *in)
 {
     struct coke_report_summary s = COKE_INIT(struct coke_report_summary);
     struct progress bar;
-    const char *output = args_text(a, "output");
+    const char *output = args_text(a, "output"), *table = args_text(a, "table");
     progress_init(&bar, args_flag(a, "quiet"));
     struct coke_callbacks callbacks = progress_callbacks(&bar);
     in->callbacks = &callbacks;
@@ -83,8 +110,8 @@ static int write_page(struct args *a, struct coke_report_input *in)
     if (rc)
         return talk_fail_library(rc);
     if (args_flag(a, "json"))
-        return print_json(output, &s);
-    print_text(output, &s);
+        return print_json(output, table, &s);
+    print_text(output, table, &s);
     return COKE_OK;
 }
 
@@ -106,7 +133,10 @@ static int run(struct args *a, int n, const char *const *source)
                                    .images = args_text(a, "images"),
                                    .data = args_options(a, "dataset"),
                                    .vectors = vectors,
-                                   .nvectors = vectors[0] ? n : 0};
+                                   .nvectors = vectors[0] ? n : 0,
+                                   .names = args_text(a, "names"),
+                                   .classes = args_text(a, "classes"),
+                                   .table = args_text(a, "table")};
     rc = write_page(a, &in);
     free(vectors);
     return rc;
@@ -114,7 +144,7 @@ static int run(struct args *a, int n, const char *const *source)
 
 const struct command cmd_report = {
     .name = "report",
-    .usage = "RUN -o report.html [options]",
+    .usage = "RUN [-o report.html] [--table clusters.csv] [options]",
     .summary = "write an HTML page with curves, clusters and their images",
     .about =
         "Writes one HTML file that needs neither network nor server: options, curves, sizes "
@@ -131,6 +161,9 @@ const struct command cmd_report = {
         "-o out'\n"
         "coke report out --vectors x.npy --images photos -o report.html\twith the images "
         "of the rows\n"
+        "coke report out --vectors x.npy --names names.txt --classes classes.txt -o "
+        "report.html\twith what is known of the rows\n"
+        "coke report out --vectors x.npy --table clusters.csv\ta line per cluster, no page\n"
         "coke report run -o report.html --images-dir pictures\tpictures beside the page",
     .kind = {"report", "dataset"},
     .hidden = "one-pass",

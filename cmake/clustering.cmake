@@ -8,6 +8,6 @@ string(JOIN "|" COKE_ONLY
   "eval/agreement\\.c$"
   "api/check_args\\.c$"
   "api/api_(agreement|cluster|files|json|kmeans|model|options|process|without_nn)\\.c$")
-set(COKE_WITHOUT "core/workers\\.c$")
+set(COKE_WITHOUT "core/workers\\.c$" "store/clustering_folder\\.c$")
 set(CLI_WITHOUT "cmd_(data|demo|embed|eval|eval_learn|export|import|report|train)\\.c$"
-    "cli/(exam|exchanged)\\.c$")
+    "cli/(exam|exchanged|eval_vectors)\\.c$")

@@ -575,9 +575,15 @@ COKE_CHECKED int coke_eval_finetune(const struct coke_eval_input *in,
 COKE_CHECKED int coke_eval_cluster(const struct coke_eval_input *in,
                                    struct coke_clusters_result *out);
 
+/* The clusterings of vectors in a folder, against known classes or by their silhouettes, which
+ * help to choose k. */
+COKE_CHECKED int coke_eval_clustering(const struct coke_clustering_input *in,
+                                      struct coke_clustering_result *out);
+
 /* ---- report: a run or a clustering as one page ---- */
 
-/* Writes a self-contained HTML page. images_dir: NULL, or the name of a folder beside
+/* Writes a self-contained HTML page, and the table of the input; page may be NULL if there is
+ * one: then only the table. images_dir: NULL, or the name of a folder beside
  * the page for its pictures. options: kind report. */
 COKE_CHECKED int coke_report_write(const struct coke_report_input *input,
                                    const struct coke_options *options, const char *page,

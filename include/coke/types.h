@@ -425,6 +425,37 @@ struct coke_clusters_result {
     struct coke_head_scores head[COKE_MAX_HEADS];
 };
 
+struct coke_clustering_input {
+    size_t size;
+    const char *folder;  /* of coke_cluster_write */
+    const char *classes; /* a class per row: lines of text, or a .npy of integers; or NULL */
+    const char *const *vectors; /* [nvectors] the files that were clustered, for silhouettes */
+    int nvectors;
+    int64_t sample; /* rows that the silhouette is computed of, drawn at random; 0 = 5000 */
+    const struct coke_callbacks *callbacks; /* or NULL */
+};
+
+/* One clustering; NaN = not known. */
+struct coke_clustering_scores {
+    int64_t k;
+    double objective; /* mean cosine, or squared distance, to the center of the label */
+    double
+        silhouette;  /* -1..1: how much nearer its own cluster is to a row than the next one */
+    double accuracy; /* best one-to-one matching of clusters and classes */
+    double many_to_one; /* every cluster counts as its most frequent class */
+    double nmi, ari;
+};
+
+struct coke_clustering_result {
+    size_t size;
+    int64_t n;       /* rows, skipped ones included */
+    int64_t sample;  /* of the silhouette; 0 = none */
+    int32_t classes; /* 0 = unknown */
+    int heads;
+    int matched; /* head with as many clusters as classes; -1 = none */
+    struct coke_clustering_scores head[COKE_MAX_HEADS];
+};
+
 /* ---- report and exchange ---- */
 
 struct coke_report_input {
@@ -437,6 +468,10 @@ struct coke_report_input {
     const char *const *vectors; /* [nvectors] files of the rows that were clustered */
     int nvectors;
     const struct coke_callbacks *callbacks; /* or NULL */
+    /* Of a clustering, each may be NULL: */
+    const char *names;   /* text file with a name per row */
+    const char *classes; /* a class per row: lines of text, or a .npy of integers */
+    const char *table;   /* also write a table of the clusters to this .csv or .json file */
 };
 
 struct coke_report_summary {

@@ -1,6 +1,7 @@
 /* api_eval.c - public functions that evaluate an encoder, on all threads of this process. The
  * files of the run are only read. */
 #include "api/check_args.h"
+#include "eval/clustering_scores.h"
 #include "train/run_eval.h"
 
 /* Copies the caller's input and its callbacks, which in->callbacks then refers to; COKE_EUSAGE
@@ -65,4 +66,20 @@ int coke_eval_finetune(const struct coke_eval_input *in, const struct coke_optio
     CK_RESULT(full, out);
     CK_OPTIONS(o, finetune, options);
     CK_RETURN_RESULT(out, full, ck_run_eval_finetune(&all, o, &full));
+}
+
+int coke_eval_clustering(const struct coke_clustering_input *in,
+                         struct coke_clustering_result *out)
+{
+    struct coke_clustering_input all;
+    struct coke_callbacks cb;
+    struct coke_clustering_result full;
+    CK_ARGS(in, out);
+    CK_READ(all, in);
+    CK_READ(cb, all.callbacks);
+    CK_ARGS(all.folder);
+    CK_RETURN_IF(ck_args_check_list(__func__, "in->vectors", all.vectors, all.nvectors));
+    CK_RESULT(full, out);
+    all.callbacks = &cb;
+    CK_RETURN_RESULT(out, full, ck_clustering_scores(&all, &full));
 }

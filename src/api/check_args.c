@@ -15,6 +15,16 @@ int ck_args_check(const char *function, const char *names, const void *const *ar
     return COKE_OK;
 }
 
+int ck_args_check_list(const char *function, const char *name, const char *const *list, int n)
+{
+    if (n < 0)
+        return ck_fail(COKE_EUSAGE, "%s: %s has %d elements", function, name, n);
+    for (int i = 0; i < n; i++)
+        if (!list || !list[i])
+            return ck_fail(COKE_EUSAGE, "%s: argument is NULL (%s)", function, name);
+    return COKE_OK;
+}
+
 static int fail_size(const char *function, const char *name, size_t size, size_t known)
 {
     return ck_fail(COKE_EUSAGE,

@@ -19,6 +19,9 @@
  * [n]. names: the arguments as in the source, separated by commas. */
 int ck_args_check(const char *function, const char *names, const void *const *arg, int n);
 
+/* The same for a list of n texts; a NULL in it is COKE_EUSAGE, too. */
+int ck_args_check_list(const char *function, const char *name, const char *const *list, int n);
+
 /* Returns COKE_EUSAGE from the calling function if one of the pointers is NULL. */
 #define CK_ARGS(...)                                                                           \
     do {                                                                                       \

@@ -6,6 +6,7 @@
 #include "core/workers.h"
 #include "kernels/gemm.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ struct scan {
     struct ck_exemplars *out;
     const float *x; /* [n][dim]: the rows, or the centers */
     int64_t n;
-    float *score; /* [team][BLOCK][k] */
+    float *score;   /* [team][BLOCK][k] */
+    double *square; /* [k] squared lengths of the centers */
     /* results per row, each written by the worker of its block */
     float *similarity, *margin; /* [n] */
     int status;
@@ -25,7 +27,26 @@ struct scan {
 
 static float tame(float v)
 {
-    return isfinite(v) ? v : -1;
+    return isfinite(v) ? v : -FLT_MAX;
+}
+
+static double square_of(const float *x, int dim)
+{
+    double sum = 0;
+    for (int i = 0; i < dim; i++)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+/* Products [rows][k] to distances with a minus sign. */
+static void measure(const struct scan *p, const float *x, int64_t rows, float *score)
+{
+    const struct ck_exemplar_job *j = p->job;
+    for (int64_t r = 0; r < rows; r++, score += j->k) {
+        double own = square_of(x + r * j->dim, j->dim);
+        for (int64_t c = 0; c < j->k; c++)
+            score[c] = -(float)sqrt(fmax(0, own + p->square[c] - 2 * (double)score[c]));
+    }
 }
 
 static int score_block(struct scan *p, int64_t block, int worker, float **score, int64_t *rows)
@@ -35,7 +56,10 @@ static int score_block(struct scan *p, int64_t block, int worker, float **score,
     *rows = p->n - at < BLOCK ? p->n - at : BLOCK;
     *score = p->score + (int64_t)worker * BLOCK * j->k;
     struct ck_matrix x = {p->x + at * j->dim, j->dim, 0}, c = {j->center, j->dim, 1};
-    return ck_gemm(*rows, j->k, j->dim, 1, x, c, 0, *score, j->k);
+    CK_RETURN_IF(ck_gemm(*rows, j->k, j->dim, 1, x, c, 0, *score, j->k));
+    if (j->euclidean)
+        measure(p, x.data, *rows, *score);
+    return COKE_OK;
 }
 
 /* ---- rows ---- */
@@ -106,8 +130,11 @@ static void measure_tightness(struct scan *p)
 {
     const struct ck_exemplar_job *j = p->job;
     for (int64_t i = 0; i < j->n; i++)
-        if (is_known(j, i))
-            p->out->tightness[j->label[i]] += (double)p->similarity[i];
+        if (is_known(j, i)) {
+            double v = (double)p->similarity[i], *low = &p->out->loosest[j->label[i]];
+            p->out->tightness[j->label[i]] += v;
+            *low = *low < v ? *low : v; /* NaN before the first member */
+        }
     for (int64_t c = 0; c < j->k; c++)
         p->out->tightness[c] = j->x && p->out->size[c]
                                    ? p->out->tightness[c] / (double)p->out->size[c]
@@ -178,18 +205,21 @@ static int reserve(struct ck_exemplars *o)
     size_t k = (size_t)o->k, members = k * (size_t)o->members, near = k * (size_t)o->neighbours;
     o->size = ck_calloc_array(k, sizeof *o->size);
     o->tightness = ck_calloc_array(k, sizeof *o->tightness);
+    o->loosest = ck_alloc_array(k, sizeof *o->loosest);
     o->nearest = ck_alloc_array(members, sizeof *o->nearest);
     o->borderline = ck_alloc_array(members, sizeof *o->borderline);
     o->random = ck_alloc_array(members, sizeof *o->random);
     o->near = ck_alloc_array(near, sizeof *o->near);
     o->near_similarity = ck_calloc_array(near, sizeof *o->near_similarity);
-    if (!o->size || !o->tightness || !o->nearest || !o->borderline || !o->random || !o->near ||
-        !o->near_similarity)
+    if (!o->size || !o->tightness || !o->loosest || !o->nearest || !o->borderline ||
+        !o->random || !o->near || !o->near_similarity)
         return COKE_ENOMEM;
     for (size_t i = 0; i < members; i++)
         o->nearest[i] = o->borderline[i] = o->random[i] = (struct ck_exemplar){-1, NAN, NAN};
     for (size_t i = 0; i < near; i++)
         o->near[i] = -1;
+    for (size_t i = 0; i < k; i++)
+        o->loosest[i] = (double)NAN;
     return COKE_OK;
 }
 
@@ -215,8 +245,11 @@ int ck_exemplars(struct ck_exemplars *out, const struct ck_exemplar_job *job)
     p.score = ck_alloc_array((size_t)ck_threads() * BLOCK, (size_t)job->k * sizeof *p.score);
     p.similarity = ck_calloc_array(rows, sizeof *p.similarity);
     p.margin = ck_calloc_array(rows, sizeof *p.margin);
-    if (!p.score || !p.similarity || !p.margin)
+    p.square = ck_calloc_array((size_t)job->k, sizeof *p.square);
+    if (!p.score || !p.similarity || !p.margin || !p.square)
         CK_LEAVE(COKE_ENOMEM);
+    for (int64_t c = 0; c < job->k && job->euclidean; c++)
+        p.square[c] = square_of(job->center + c * job->dim, job->dim);
     for (int64_t i = 0; i < job->n; i++)
         if (job->label[i] >= 0)
             out->size[job->label[i]]++;
@@ -231,6 +264,7 @@ done:
     ck_free(p.score);
     ck_free(p.similarity);
     ck_free(p.margin);
+    ck_free(p.square);
     if (rc)
         ck_exemplars_release(out);
     return rc;
@@ -240,6 +274,7 @@ void ck_exemplars_release(struct ck_exemplars *e)
 {
     ck_free(e->size);
     ck_free(e->tightness);
+    ck_free(e->loosest);
     ck_free(e->nearest);
     ck_free(e->borderline);
     ck_free(e->random);

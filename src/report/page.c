@@ -279,8 +279,15 @@ static void write_figures(struct ck_html *h, const struct ck_report *r)
         write_real_figure(h, "ARI", "adjusted Rand index of labels and classes",
                           head->agreement.ari);
     }
-    write_real_figure(h, "similarity", "mean cosine to the center of the label",
-                      head->objective);
+    if (r->euclidean)
+        write_real_figure(h, "squared distance",
+                          "mean squared distance to the center of the label", head->objective);
+    else
+        write_real_figure(h, "similarity", "mean cosine to the center of the label",
+                          head->objective);
+    write_real_figure(h, "silhouette",
+                      "how much nearer a row is to its own cluster than to the next: -1 to 1",
+                      head->silhouette);
     write_size_figure(h, head);
     ck_html_put(h, "</dl>\n");
 }
@@ -312,6 +319,10 @@ static int write_head_line(struct ck_html *h, const struct ck_report *r, int i)
     }
     ck_html_put(h, "<td>");
     ck_page_real(h, head->objective, 3);
+    if (r->silhouette_rows) {
+        ck_html_put(h, "</td><td>");
+        ck_page_real(h, head->silhouette, 3);
+    }
     ck_html_put(h, "</td><td>");
     if (head->history.rows)
         ck_page_real(h, 100 * last_of(&head->history, CK_HEAD_CHANGED), 1);
@@ -331,7 +342,16 @@ static int write_head_table(struct ck_html *h, const struct ck_report *r)
                     "<th title=\"best one-to-one matching\">ACC</th><th title=\"every cluster "
                     "counts as its most frequent class\">many-to-one</th><th>NMI</th>"
                     "<th>ARI</th>");
-    ck_html_put(h, "<th title=\"mean cosine to the center of the label\">similarity</th>");
+    ck_html_put(h,
+                r->euclidean
+                    ? "<th title=\"mean squared distance to the center of the label\">"
+                      "squared distance</th>"
+                    : "<th title=\"mean cosine to the center of the label\">similarity</th>");
+    if (r->silhouette_rows)
+        ck_html_format(h,
+                       "<th title=\"how much nearer a row is to its own cluster than to the "
+                       "next, exact over %lld rows\">silhouette</th>",
+                       (long long)r->silhouette_rows);
     ck_html_put(h, r->is_run ? "<th title=\"in the last epoch\">labels new, %</th>"
                              : "<th title=\"no assignment with these sizes has a total "
                                "that is better by more than this\">gap</th>");
@@ -352,7 +372,7 @@ static int write_head(struct ck_html *h, const struct ck_report *r, int i)
     ck_page_head_curves(h, head);
     ck_page_size_bars(h, head);
     if (!r->is_run)
-        CK_RETURN_IF(ck_page_spreads(h, head));
+        CK_RETURN_IF(ck_page_spreads(h, head, r->euclidean));
     ck_html_put(h, "</div>\n");
     CK_RETURN_IF(ck_page_clusters(h, r, i));
     ck_html_put(h, "<div class=\"pair\">");

@@ -82,7 +82,7 @@ static void write_cell(struct ck_html *h, const struct ck_report *r, const struc
                    "height=\"%.1f\" fill-opacity=\"%.3f\"><title>",
                    (long long)c->cluster, x, y, m->width, m->height,
                    0.06 + 0.94 * fraction / m->max);
-    ck_html_text(h, r->data->set->class_name[class]);
+    ck_html_text(h, ck_report_class_name(r, class));
     ck_html_format(h, " in cluster %lld: %lld (%.1f %%)</title></rect>", (long long)c->cluster,
                    (long long)count, 100 * fraction);
     if (m->numbers)
@@ -114,7 +114,7 @@ static void write_class(struct ck_html *h, const struct ck_report *r,
     int64_t size = class_size(head, class);
     ck_html_format(h, "<text class=\"y\" x=\"%d\" y=\"%.1f\">", NAMES - 8,
                    TOP + (class + 0.5) * m->height + 4);
-    ck_html_short_text(h, r->data->set->class_name[class],
+    ck_html_short_text(h, ck_report_class_name(r, class),
                        m->height < 12 ? FINE_LETTERS : NAME_LETTERS);
     ck_html_put(h, "</text>");
     for (int64_t c = 0; c < head->k; c++) {
@@ -175,13 +175,13 @@ static void write_class_line(struct ck_html *h, const struct ck_report *r,
         if (other[c] > 0 && (worst < 0 || other[c] > other[worst]))
             worst = c;
     ck_html_put(h, "<tr><th scope=\"row\">");
-    ck_html_text(h, r->data->set->class_name[class]);
+    ck_html_text(h, ck_report_class_name(r, class));
     ck_html_format(h, "</th><td>%lld</td><td>%lld</td><td>", (long long)size,
                    (long long)clusters);
     ck_page_real(h, size ? 100.0 * (double)own / (double)size : 0, 1);
     ck_html_put(h, " %</td><td>");
     if (worst >= 0) {
-        ck_html_text(h, r->data->set->class_name[worst]);
+        ck_html_text(h, ck_report_class_name(r, worst));
         ck_html_format(h, " (%.1f %%)", 100.0 * (double)other[worst] / (double)size);
     }
     ck_html_put(h, "</td></tr>");

@@ -10,14 +10,14 @@
 
 /* NAME: bytes of a row name. With more than MANY rows, CSS makes the browser render only
  * visible ones. */
-enum { NAME = 300, MANY = 150 };
+enum { NAME = 300, MANY = 150, CHIP = 40 }; /* CHIP: columns of a name in the list */
 
 const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_report_head *head,
                                  int64_t c)
 {
     if (!head->count || head->major[c] < 0)
         return "";
-    return r->data->set->class_name[head->major[c]];
+    return ck_report_class_name(r, head->major[c]);
 }
 
 /* A member: a tile of its sheet, or a number if there are no pictures. */
@@ -27,7 +27,14 @@ static void write_item(struct ck_html *h, const struct ck_report *r, int64_t ima
     int64_t at = r->sheets.place[image];
     ck_report_row_name(r, image, name, sizeof name);
     if (r->sheets.side == 0) {
-        ck_html_format(h, "<span class=\"chip\">%lld</span>", (long long)image);
+        if (r->names.n) {
+            ck_html_put(h, "<span class=\"chip\" title=\"");
+            ck_html_text(h, name);
+            ck_html_put(h, "\">");
+            ck_html_short_text(h, name, CHIP);
+            ck_html_put(h, "</span>");
+        } else
+            ck_html_format(h, "<span class=\"chip\">%lld</span>", (long long)image);
         return;
     }
     int64_t tile = at % CK_SHEET_TILES;
@@ -42,13 +49,13 @@ static void write_item(struct ck_html *h, const struct ck_report *r, int64_t ima
 static void write_items(struct ck_html *h, const struct ck_report *r,
                         const struct ck_report_head *head, int64_t c)
 {
-    const struct ck_exemplar *list = r->x ? head->look.nearest : head->look.random;
-    int shown = r->x ? r->sheets.nearest : r->sheets.random;
+    const struct ck_exemplar *list = r->sample.x ? head->look.nearest : head->look.random;
+    int shown = r->sample.x ? r->sheets.nearest : r->sheets.random;
     ck_html_put(h, "<span role=\"cell\" class=\"items\">");
     for (int m = 0; m < shown; m++) {
         int64_t row = list[c * CK_REPORT_MEMBERS + m].row;
         if (row >= 0)
-            write_item(h, r, r->row[row]);
+            write_item(h, r, r->sample.row[row]);
     }
     ck_html_put(h, "</span>");
 }
@@ -78,9 +85,9 @@ static void write_row(struct ck_html *h, const struct ck_report *r, int index, i
         ck_page_real(h, head->purity[c], 2);
         ck_html_put(h, "</span>");
     }
-    if (r->x) {
+    if (r->sample.x) {
         ck_html_put(h, "<span role=\"cell\" class=\"num\">");
-        ck_page_real(h, head->look.tightness[c], 3);
+        ck_page_real(h, r->euclidean ? -head->look.tightness[c] : head->look.tightness[c], 3);
         ck_html_put(h, "</span>");
     }
     write_items(h, r, head, c);
@@ -101,12 +108,14 @@ static void write_header(struct ck_html *h, const struct ck_report *r,
             h,
             "<span role=\"columnheader\" data-sort=\"purity\" class=\"num\" title=\"fraction "
             "of the most frequent class\">purity</span>");
-    if (r->x)
-        ck_html_put(
-            h, "<span role=\"columnheader\" data-sort=\"tight\" class=\"num\" title=\"mean "
-               "cosine of the members to the center\">tightness</span>");
+    if (r->sample.x)
+        ck_html_format(
+            h,
+            "<span role=\"columnheader\" data-sort=\"tight\" class=\"num\" title=\"mean %s of "
+            "the members to the center\">tightness</span>",
+            r->euclidean ? "distance" : "cosine");
     ck_html_put(h, "<span role=\"columnheader\" class=\"items\">");
-    ck_html_put(h, r->x ? "nearest to the center" : "random members");
+    ck_html_put(h, r->sample.x ? "nearest to the center" : "random members");
     ck_html_put(h, "</span></div>\n");
 }
 
@@ -135,7 +144,7 @@ int ck_page_clusters(struct ck_html *h, const struct ck_report *r, int index)
     qsort(order, (size_t)head->k, sizeof *order, compare);
     ck_html_put(h, "<div class=\"browser\"><h3>Clusters</h3><div class=\"tools js\"></div>");
     ck_html_format(h, "<div class=\"rows%s%s%s\" role=\"table\" aria-label=\"Clusters\">\n",
-                   head->count ? " pure" : "", r->x ? " tight" : "",
+                   head->count ? " pure" : "", r->sample.x ? " tight" : "",
                    head->k > MANY ? " many" : "");
     write_header(h, r, head);
     for (int64_t i = 0; i < head->k; i++)

@@ -56,6 +56,42 @@ static void write_rate(struct ck_html *h, const struct ck_report *r)
     write_if_any(h, &c);
 }
 
+/* Several clusterings of vectors: objective and silhouette over k, to choose one by. The heads
+ * are sorted by k here. */
+static void write_choice(struct ck_html *h, const struct ck_report *r)
+{
+    double k[COKE_MAX_HEADS], objective[COKE_MAX_HEADS], silhouette[COKE_MAX_HEADS];
+    for (int i = 0; i < r->heads; i++) {
+        int at = i;
+        for (; at > 0 && k[at - 1] > (double)r->head[i].k; at--) {
+            k[at] = k[at - 1];
+            objective[at] = objective[at - 1];
+            silhouette[at] = silhouette[at - 1];
+        }
+        k[at] = (double)r->head[i].k;
+        objective[at] = r->head[i].objective;
+        silhouette[at] = r->head[i].silhouette;
+    }
+    struct ck_chart a = {
+        .title = r->euclidean ? "Squared distance" : "Similarity",
+        .about = r->euclidean ? "mean to the center of the label; look for a bend"
+                              : "mean cosine to the center of the label; look for a bend",
+        .x_name = "clusters",
+        .curves = 1};
+    struct ck_chart b = {.title = "Silhouette",
+                         .about =
+                             "how much nearer the own cluster is than the next; high is good",
+                         .x_name = "clusters",
+                         .curves = 1};
+    a.curve[0] = (struct ck_curve){"objective", CK_CURVE_LINE, 1, r->heads, k, objective, NULL};
+    b.curve[0] =
+        (struct ck_curve){"silhouette", CK_CURVE_LINE, 2, r->heads, k, silhouette, NULL};
+    ck_html_put(h, "<section id=\"choice\"><h2>Number of clusters</h2><div class=\"charts\">");
+    write_if_any(h, &a);
+    write_if_any(h, &b);
+    ck_html_put(h, "</div></section>\n");
+}
+
 void ck_page_curves(struct ck_html *h, const struct ck_report *r)
 {
     struct ck_chart knn = {.title = "k-NN accuracy",
@@ -68,6 +104,8 @@ void ck_page_curves(struct ck_html *h, const struct ck_report *r)
                            .x_name = "epoch",
                            .unit = 1,
                            .curves = 3};
+    if (!r->is_run && r->heads > 1)
+        write_choice(h, r);
     if (!r->steps.rows && !r->history.rows)
         return;
     knn.curve[0] = curve("20", CK_CURVE_LINE, 1, &r->history, CK_EPOCH_EPOCH, CK_EPOCH_KNN20);
@@ -180,19 +218,23 @@ static void write_spread(struct ck_html *h, const char *title, const char *about
     ck_bars_write(h, &b);
 }
 
-int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head)
+int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head, int euclidean)
 {
-    double *dual = ck_alloc_array((size_t)head->k, sizeof *dual);
-    if (!dual)
+    double *value = ck_alloc_array((size_t)head->k, sizeof *value);
+    if (!value)
         return COKE_ENOMEM;
     for (int64_t c = 0; c < head->k; c++)
-        dual[c] = (double)head->dual[c];
-    write_spread(h, "Dual variables", "added to the similarities of each cluster", dual,
+        value[c] = (double)head->dual[c];
+    write_spread(h, "Dual variables", "added to the similarities of each cluster", value,
                  head->k);
-    write_spread(h, "Tightness", "mean cosine of the members to their center",
-                 head->look.tightness, head->k);
+    for (int64_t c = 0; c < head->k; c++)
+        value[c] = euclidean ? -head->look.tightness[c] : head->look.tightness[c];
+    write_spread(h, "Tightness",
+                 euclidean ? "mean distance of the members to their center"
+                           : "mean cosine of the members to their center",
+                 value, head->k);
     if (head->purity)
         write_spread(h, "Purity", "fraction of the most frequent class", head->purity, head->k);
-    ck_free(dual);
+    ck_free(value);
     return COKE_OK;
 }

@@ -34,6 +34,12 @@ static void put_duals(struct ck_json *j, const struct ck_report_head *head)
     ck_json_end(j);
 }
 
+/* Similarities of a Euclidean report are distances with a minus sign. */
+static double value(const struct ck_report *r, double similarity)
+{
+    return r->euclidean ? -similarity : similarity;
+}
+
 /* Per cluster [place, value, place, value, ...]: value is a similarity or a margin. */
 static void put_members(struct ck_json *j, const struct ck_report *r, const char *key,
                         const struct ck_exemplar *list, int64_t k, int shown, int margin)
@@ -43,8 +49,9 @@ static void put_members(struct ck_json *j, const struct ck_report *r, const char
         const struct ck_exemplar *e = &list[c * CK_REPORT_MEMBERS];
         ck_json_begin_array(j, NULL);
         for (int m = 0; m < shown && e[m].row >= 0; m++) {
-            ck_json_put_int(j, NULL, r->sheets.place[r->row[e[m].row]]);
-            ck_json_put_digits(j, NULL, (double)(margin ? e[m].margin : e[m].similarity), 3);
+            ck_json_put_int(j, NULL, r->sheets.place[r->sample.row[e[m].row]]);
+            ck_json_put_digits(
+                j, NULL, margin ? (double)e[m].margin : value(r, (double)e[m].similarity), 3);
         }
         ck_json_end(j);
     }
@@ -52,7 +59,7 @@ static void put_members(struct ck_json *j, const struct ck_report *r, const char
 }
 
 /* Per cluster [neighbor, similarity, neighbor, similarity, ...], nearest first. */
-static void put_near(struct ck_json *j, const struct ck_exemplars *e)
+static void put_near(struct ck_json *j, const struct ck_report *r, const struct ck_exemplars *e)
 {
     ck_json_begin_array(j, "near");
     for (int64_t c = 0; c < e->k; c++) {
@@ -60,7 +67,7 @@ static void put_near(struct ck_json *j, const struct ck_exemplars *e)
         ck_json_begin_array(j, NULL);
         for (int64_t m = first; m < first + e->neighbours && e->near[m] >= 0; m++) {
             ck_json_put_int(j, NULL, e->near[m]);
-            ck_json_put_digits(j, NULL, (double)e->near_similarity[m], 3);
+            ck_json_put_digits(j, NULL, value(r, (double)e->near_similarity[m]), 3);
         }
         ck_json_end(j);
     }
@@ -118,7 +125,7 @@ static void put_dot_labels(struct ck_json *j, const struct ck_report *r,
 {
     ck_json_begin_array(j, "dots");
     for (int64_t i = 0; i < r->dots; i++)
-        ck_json_put_int(j, NULL, head->label[r->row[r->dot[i]]]);
+        ck_json_put_int(j, NULL, head->label[r->sample.row[r->dot[i]]]);
     ck_json_end(j);
 }
 
@@ -131,13 +138,16 @@ static void put_head(struct ck_json *j, const struct ck_report *r,
     put_ints(j, "size", head->size, head->k);
     put_ints(j, "min", head->min_size, head->k);
     put_duals(j, head);
-    if (r->x) {
-        put_reals(j, "tight", e->tightness, head->k);
+    if (r->sample.x) {
+        ck_json_begin_array(j, "tight");
+        for (int64_t c = 0; c < head->k; c++)
+            ck_json_put_digits(j, NULL, value(r, e->tightness[c]), 4);
+        ck_json_end(j);
         put_members(j, r, "nearest", e->nearest, head->k, r->sheets.nearest, 0);
         put_members(j, r, "borderline", e->borderline, head->k, r->sheets.borderline, 1);
     }
     put_members(j, r, "random", e->random, head->k, r->sheets.random, 0);
-    put_near(j, e);
+    put_near(j, r, e);
     if (head->count)
         put_classes(j, r, head);
     if (r->dots)
@@ -168,7 +178,7 @@ static void put_truth(struct ck_json *j, const struct ck_report *r)
     ck_json_end(j);
     ck_json_begin_array(j, "classes");
     for (int32_t c = 0; c < r->classes; c++)
-        ck_html_json_text(j, NULL, r->data->set->class_name[c]);
+        ck_html_json_text(j, NULL, ck_report_class_name(r, c));
     ck_json_end(j);
 }
 
@@ -180,8 +190,8 @@ static void put_dots(struct ck_json *j, const struct ck_report *r)
     for (int64_t i = 0; i < r->dots; i++) {
         ck_json_put_fixed(j, NULL, f.left + f.scale * (double)r->spot[2 * i], 1);
         ck_json_put_fixed(j, NULL, f.top - f.scale * (double)r->spot[2 * i + 1], 1);
-        ck_json_put_int(j, NULL, r->sheets.place[r->row[r->dot[i]]]);
-        ck_json_put_int(j, NULL, r->row[r->dot[i]]);
+        ck_json_put_int(j, NULL, r->sheets.place[r->sample.row[r->dot[i]]]);
+        ck_json_put_int(j, NULL, r->sample.row[r->dot[i]]);
     }
     ck_json_end(j);
 }
@@ -209,6 +219,7 @@ void ck_page_data(struct ck_html *h, const struct ck_report *r)
     ck_json_begin_object(&j, NULL);
     ck_json_put_int(&j, "first", r->first);
     ck_json_put_int(&j, "pictures", r->sheets.side > 0);
+    ck_json_put_text(&j, "closeness", r->euclidean ? "distance" : "cosine");
     ck_json_put_int(&j, "tiles", CK_SHEET_TILES);
     ck_json_put_int(&j, "columns", CK_SHEET_COLUMNS);
     put_items(h, &j, r);

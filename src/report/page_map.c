@@ -61,7 +61,7 @@ static void write_color(struct ck_html *h, const char *element, int64_t group)
 static int64_t group_of(const struct ck_report *r, const struct ck_report_head *head,
                         int64_t dot)
 {
-    int64_t i = r->row[r->dot[dot]];
+    int64_t i = r->sample.row[r->dot[dot]];
     return head->count ? r->truth[i] : head->label[i];
 }
 
@@ -126,7 +126,7 @@ static void write_legend(struct ck_html *h, const struct ck_report *r,
     ck_html_put(h, "<p class=\"legend\">");
     for (int32_t c = 0; c < r->classes; c++) {
         ck_html_format(h, "<span><i class=\"key dot\" style=\"--hue:%d\"></i>", hue(c));
-        ck_html_text(h, r->data->set->class_name[c]);
+        ck_html_text(h, ck_report_class_name(r, c));
         ck_html_put(h, "</span>");
     }
     ck_html_put(h, "</p>");

@@ -14,7 +14,7 @@ void ck_page_curves(struct ck_html *h, const struct ck_report *r);
 void ck_page_head_curves(struct ck_html *h, const struct ck_report_head *head);
 void ck_page_size_bars(struct ck_html *h, const struct ck_report_head *head);
 /* Histograms of duals, tightness and purity, for a clustering, which has no history. */
-int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head);
+int ck_page_spreads(struct ck_html *h, const struct ck_report_head *head, int euclidean);
 
 /* page_classes.c: clusters against true classes; nothing if they are unknown. */
 int ck_page_classes(struct ck_html *h, const struct ck_report *r,

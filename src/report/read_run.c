@@ -202,7 +202,7 @@ static int get_projections(struct ck_report *r, struct ck_features *f, int64_t a
                            int64_t *bad)
 {
     uint8_t is_bad[BATCH];
-    int rc = ck_features_try(f, r->row + at, n, NULL, r->x + at * r->dim, is_bad);
+    int rc = ck_features_try(f, r->sample.row + at, n, NULL, r->sample.x + at * r->dim, is_bad);
     for (int64_t i = 0; i < n && !rc; i++)
         *bad += is_bad[i];
     return rc;
@@ -212,24 +212,24 @@ static int fill_projections(struct ck_report *r, const struct ck_report_request 
                             struct ck_features *f)
 {
     int64_t bad = 0;
-    r->x = ck_alloc_array((size_t)r->rows, (size_t)r->dim * sizeof *r->x);
-    if (!r->x)
+    r->sample.x = ck_alloc_array((size_t)r->sample.n, (size_t)r->dim * sizeof *r->sample.x);
+    if (!r->sample.x)
         return COKE_ENOMEM;
-    for (int64_t at = 0; at < r->rows; at += BATCH) {
-        CK_RETURN_IF(ck_progress_count(q->callbacks, "features", at, r->rows, "images"));
-        int64_t n = r->rows - at < BATCH ? r->rows - at : BATCH;
+    for (int64_t at = 0; at < r->sample.n; at += BATCH) {
+        CK_RETURN_IF(ck_progress_count(q->callbacks, "features", at, r->sample.n, "images"));
+        int64_t n = r->sample.n - at < BATCH ? r->sample.n - at : BATCH;
         CK_RETURN_IF(get_projections(r, f, at, n, &bad));
     }
-    if (bad == r->rows)
+    if (bad == r->sample.n)
         return ck_fail(COKE_EIO, "%s: none of %lld images can be read", r->images,
                        (long long)bad);
     if (bad)
         ck_warn(q->callbacks, "%lld of %lld images could not be read", (long long)bad,
-                (long long)r->rows);
+                (long long)r->sample.n);
     return COKE_OK;
 }
 
-/* Computes r->x of the sampled images with the run's encoder. */
+/* Computes r->sample.x of the sampled images with the run's encoder. */
 static int make_projections(struct ck_report *r, const struct ck_report_request *q,
                             struct ck_run *run)
 {
@@ -242,8 +242,8 @@ static int make_projections(struct ck_report *r, const struct ck_report_request 
 done:
     ck_features_free(f);
     if (rc) {
-        ck_free(r->x);
-        r->x = NULL;
+        ck_free(r->sample.x);
+        r->sample.x = NULL;
     }
     return ck_report_drop_images(r, q, rc);
 }
@@ -265,7 +265,7 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
     if (!rc)
         rc = read_timing(r, q);
     if (!rc)
-        rc = ck_report_choose_rows(r, q->o.sample);
+        rc = ck_row_sample_choose(&r->sample, r->n, q->o.sample);
     run.o.data.cache_dir = q->data.cache_dir;
     if (!rc && (q->images || run.data[0]))
         rc = ck_report_open_images(r, q, q->images ? q->images : run.data, &run.o.data);

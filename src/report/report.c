@@ -7,6 +7,7 @@
 #include "data/fetch.h"
 #include "data/images.h"
 #include "eval/pca.h"
+#include "eval/silhouette.h"
 #include "train/run_files.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ static void release_head(struct ck_report_head *h)
     ck_free(h->center);
     ck_free(h->dual);
     ck_free(h->min_size);
+    ck_free(h->max_size);
     ck_free(h->size);
     ck_exemplars_release(&h->look);
     ck_table_release(&h->history);
@@ -45,21 +47,29 @@ void ck_report_release(struct ck_report *r)
     ck_table_release(&r->steps);
     ck_table_release(&r->history);
     ck_images_free(r->data);
-    ck_free(r->row);
-    ck_free(r->x);
+    ck_row_sample_release(&r->sample);
+    ck_names_release(&r->names);
+    ck_row_classes_release(&r->known);
     ck_free(r->dot);
     ck_free(r->spot);
     ck_sheets_release(&r->sheets);
     memset(r, 0, sizeof *r);
 }
 
-/* Without a data set rows have no names but numbers. */
 void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size)
 {
-    if (r->data)
+    if (r->names.n)
+        snprintf(text, size, "%s", ck_names_get(&r->names, i));
+    else if (r->data)
         ck_dataset_name(r->data->set, i, text, size);
     else
         snprintf(text, size, "row %lld", (long long)i);
+}
+
+const char *ck_report_class_name(const struct ck_report *r, int32_t class)
+{
+    return r->known.classes ? ck_names_get(&r->known.name, class)
+                            : r->data->set->class_name[class];
 }
 
 /* ---- images ---- */
@@ -104,30 +114,6 @@ int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q
         find_root(r, source);
 done:
     return ck_report_drop_images(r, q, rc);
-}
-
-/* ---- rows ---- */
-
-/* A sample drawn without replacement by a fixed seed. Ascending, so that files are read
- * sequentially. */
-int ck_report_choose_rows(struct ck_report *r, int64_t max)
-{
-    struct ck_perm perm;
-    uint8_t *chosen = ck_calloc_array((size_t)r->n, 1);
-    int64_t wanted = r->n < max ? r->n : max;
-    r->row = ck_alloc_array((size_t)wanted, sizeof *r->row);
-    if (!chosen || !r->row) {
-        ck_free(chosen);
-        return COKE_ENOMEM;
-    }
-    ck_perm_init(&perm, 0, CK_RNG_SAMPLE, 3, (uint64_t)r->n);
-    for (int64_t i = 0; i < wanted; i++)
-        chosen[ck_perm_at(&perm, (uint64_t)i)] = 1;
-    for (int64_t i = 0; i < r->n; i++)
-        if (chosen[i])
-            r->row[r->rows++] = i;
-    ck_free(chosen);
-    return COKE_OK;
 }
 
 /* ---- classes ---- */
@@ -183,22 +169,25 @@ static int is_zero(const float *x, int dim)
  * no objective, the mean over the sample takes its place. */
 static int describe_clusters(struct ck_report *r, struct ck_report_head *h)
 {
-    int32_t *label = ck_alloc_array((size_t)r->rows, sizeof *label);
-    struct ck_exemplar_job job = {.n = r->rows,
+    int32_t *label = ck_alloc_array((size_t)r->sample.n, sizeof *label);
+    struct ck_exemplar_job job = {.n = r->sample.n,
                                   .k = h->k,
                                   .dim = r->dim,
                                   .center = h->center,
                                   .label = label,
-                                  .x = r->x,
+                                  .x = r->sample.x,
+                                  .euclidean = r->euclidean,
                                   .members = CK_REPORT_MEMBERS,
                                   .neighbours = CK_REPORT_NEIGHBOURS};
     if (!label)
         return COKE_ENOMEM;
-    for (int64_t i = 0; i < r->rows; i++)
-        label[i] = r->x && is_zero(r->x + i * r->dim, r->dim) ? -1 : h->label[r->row[i]];
+    for (int64_t i = 0; i < r->sample.n; i++)
+        label[i] = r->sample.x && !r->euclidean && is_zero(r->sample.x + i * r->dim, r->dim)
+                       ? -1
+                       : h->label[r->sample.row[i]];
     int rc = ck_exemplars(&h->look, &job);
     ck_free(label);
-    if (rc || !r->x || isfinite(h->objective))
+    if (rc || !r->sample.x || isfinite(h->objective))
         return rc;
     double sum = 0, n = 0;
     for (int64_t c = 0; c < h->k; c++)
@@ -210,23 +199,64 @@ static int describe_clusters(struct ck_report *r, struct ck_report_head *h)
     return COKE_OK;
 }
 
+/* The silhouettes of all heads, of the first rows in a random order of the sample. */
+static int find_silhouettes(struct ck_report *r, const struct ck_report_request *q)
+{
+    struct ck_silhouette_job job = {
+        .dim = r->dim, .euclidean = r->euclidean, .heads = r->heads, .callbacks = q->callbacks};
+    struct ck_row_sample few = {0};
+    const int32_t *list[COKE_MAX_HEADS];
+    int64_t k[COKE_MAX_HEADS];
+    double score[COKE_MAX_HEADS];
+    int rc = COKE_OK;
+    CK_TRY(ck_row_sample_choose(&few, r->sample.n, CK_SILHOUETTE_ROWS));
+    size_t n = (size_t)few.n, line = (size_t)r->dim * sizeof *few.x;
+    int32_t *label = ck_alloc_array(n * (size_t)r->heads, sizeof *label);
+    few.x = ck_alloc_array(n, line);
+    if (!label || !few.x) {
+        ck_free(label);
+        CK_LEAVE(COKE_ENOMEM);
+    }
+    for (int64_t i = 0; i < few.n; i++) {
+        memcpy(few.x + i * r->dim, r->sample.x + few.row[i] * r->dim, line);
+        for (int h = 0; h < r->heads; h++)
+            label[h * few.n + i] = r->head[h].label[r->sample.row[few.row[i]]];
+    }
+    for (int h = 0; h < r->heads; h++) {
+        list[h] = label + h * few.n;
+        k[h] = r->head[h].k;
+    }
+    job.n = few.n;
+    job.x = few.x;
+    job.label = list;
+    job.k = k;
+    rc = ck_silhouette(&job, score);
+    ck_free(label);
+    for (int h = 0; h < r->heads && !rc; h++)
+        r->head[h].silhouette = score[h];
+    r->silhouette_rows = few.n;
+done:
+    ck_row_sample_release(&few);
+    return rc;
+}
+
 /* ---- map ---- */
 
 /* Draws the rows that become dots of the map; without vectors there are none. */
 static int choose_dots(struct ck_report *r)
 {
     struct ck_perm perm;
-    if (!r->x)
+    if (!r->sample.x)
         return COKE_OK;
-    int64_t wanted = r->rows < CK_REPORT_DOTS ? r->rows : CK_REPORT_DOTS;
+    int64_t wanted = r->sample.n < CK_REPORT_DOTS ? r->sample.n : CK_REPORT_DOTS;
     r->dot = ck_alloc_array((size_t)wanted, sizeof *r->dot);
     r->spot = ck_alloc_array((size_t)wanted, 2 * sizeof *r->spot);
     if (!r->dot || !r->spot)
         return COKE_ENOMEM;
-    ck_perm_init(&perm, 0, CK_RNG_SAMPLE, 4, (uint64_t)r->rows);
+    ck_perm_init(&perm, 0, CK_RNG_SAMPLE, 4, (uint64_t)r->sample.n);
     for (int64_t i = 0; i < wanted; i++) {
         int64_t at = (int64_t)ck_perm_at(&perm, (uint64_t)i);
-        if (!is_zero(r->x + at * r->dim, r->dim))
+        if (r->euclidean || !is_zero(r->sample.x + at * r->dim, r->dim))
             r->dot[r->dots++] = at;
     }
     return COKE_OK;
@@ -248,7 +278,7 @@ static int draw_map(struct ck_report *r)
     if (!x)
         return COKE_ENOMEM;
     for (int64_t i = 0; i < r->dots; i++, at++)
-        memcpy(x + at * r->dim, r->x + r->dot[i] * r->dim, line);
+        memcpy(x + at * r->dim, r->sample.x + r->dot[i] * r->dim, line);
     for (int h = 0; h < r->heads; at += r->head[h++].k)
         memcpy(x + at * r->dim, r->head[h].center, (size_t)r->head[h].k * line);
     rc = ck_pca_fit(&p, x, n, r->dim, 2);
@@ -258,7 +288,7 @@ static int draw_map(struct ck_report *r)
     for (int c = 0; c < 2; c++)
         r->shown[c] = p.total > 0 ? p.variance[c] / p.total : 0;
     for (int64_t i = 0; i < r->dots; i++)
-        ck_pca_project(&p, r->x + r->dot[i] * r->dim, 1, r->spot + 2 * i);
+        ck_pca_project(&p, r->sample.x + r->dot[i] * r->dim, 1, r->spot + 2 * i);
     for (int h = 0; h < r->heads; h++) {
         r->head[h].spot = ck_alloc_array((size_t)r->head[h].k, 2 * sizeof(float));
         if (!r->head[h].spot)
@@ -291,7 +321,7 @@ static int add_members(struct ck_report *r, const struct ck_exemplar *list, int6
         for (int m = 0; m < shown && !rc; m++) {
             int64_t row = list[c * CK_REPORT_MEMBERS + m].row;
             if (row >= 0)
-                rc = ck_sheets_add(&r->sheets, r->row[row]);
+                rc = ck_sheets_add(&r->sheets, r->sample.row[row]);
         }
     return rc;
 }
@@ -308,14 +338,14 @@ static int add_pictures(struct ck_report *r, const struct plan *p)
         if (!rc)
             rc = add_members(r, e->borderline, e->k, p->borderline);
         if (!rc)
-            rc = add_members(r, e->random, e->k, r->x ? p->random : p->nearest);
+            rc = add_members(r, e->random, e->k, r->sample.x ? p->random : p->nearest);
     }
     for (int64_t i = 0; i < r->dots && p->dots && !rc; i++)
-        rc = ck_sheets_add(&r->sheets, r->row[r->dot[i]]);
+        rc = ck_sheets_add(&r->sheets, r->sample.row[r->dot[i]]);
     r->sheets.side = p->side;
     r->sheets.nearest = p->nearest;
     r->sheets.borderline = p->borderline;
-    r->sheets.random = r->x ? p->random : p->nearest;
+    r->sheets.random = r->sample.x ? p->random : p->nearest;
     r->sheets.dots = p->dots;
     return rc;
 }
@@ -398,7 +428,7 @@ static int choose_items(struct ck_report *r, const struct ck_report_request *q)
         return rc;
     if (r->data)
         return make_pictures(r, q, bytes);
-    rc = add_pictures(r, &plans[r->rows > 20000 ? 5 : 1]);
+    rc = add_pictures(r, &plans[r->sample.n > 20000 ? 5 : 1]);
     r->sheets.side = 0;
     return rc;
 }
@@ -431,6 +461,12 @@ static int read_files(struct ck_report *r, const struct ck_report_request *q)
                        "clustering",
                        q->source);
     enum ck_folder kind = ck_folder_kind(q->source);
+    if (kind == CK_FOLDER_RUN && (q->names || q->classes))
+        return ck_fail(
+            COKE_EUSAGE,
+            "%s is a training, whose images have names and classes; a file of %s goes "
+            "with a clustering of vectors",
+            q->source, q->names ? "names" : "classes");
     if (kind == CK_FOLDER_RUN)
         return ck_report_read_run(r, q);
     if (kind == CK_FOLDER_CLUSTERING)
@@ -447,9 +483,12 @@ int ck_report_read(struct ck_report *r, const struct ck_report_request *q)
     memset(r, 0, sizeof *r);
     r->seconds = r->speed = (double)NAN;
     for (int h = 0; h < COKE_MAX_HEADS; h++)
-        r->head[h].objective = r->head[h].gap = (double)NAN;
+        r->head[h].objective = r->head[h].gap = r->head[h].silhouette = (double)NAN;
     CK_TRY(read_files(r, q));
-    if (r->data && r->data->set->label) {
+    if (r->known.classes) {
+        r->classes = r->known.classes;
+        r->truth = r->known.class;
+    } else if (r->data && r->data->set->label) {
         r->classes = r->data->set->classes;
         r->truth = r->data->set->label;
     }
@@ -459,6 +498,8 @@ int ck_report_read(struct ck_report *r, const struct ck_report_request *q)
         CK_TRY(compare_classes(r, &r->head[h]));
         CK_TRY(describe_clusters(r, &r->head[h]));
     }
+    if (r->sample.x && !r->is_run)
+        CK_TRY(find_silhouettes(r, q));
     choose_first(r);
     CK_TRY(draw_map(r));
     CK_TRY(choose_items(r, q));

@@ -10,8 +10,10 @@
 #include "coke/types.h"
 #include "data/data_options.h"
 #include "data/names.h"
+#include "data/row_lists.h"
 #include "eval/agreement.h"
 #include "eval/exemplars.h"
+#include "eval/row_sample.h"
 #include "report/report_options.h"
 #include "report/sheets.h"
 #include "report/table.h"
@@ -61,23 +63,26 @@ struct ck_report_head {
     float *center;            /* [k][dim] */
     float *dual;              /* [k] dual variables */
     int64_t *min_size;        /* [k] */
+    int64_t *max_size;        /* [k]; NULL = no upper bounds */
     int64_t *size;            /* [k] counted over all n rows */
     struct ck_exemplars look; /* its row numbers are positions in report.row */
     struct ck_table history;  /* enum ck_head_column */
     float *spot;              /* [k][2] coordinates of the centers on the map */
     /* If classes are known: */
     struct ck_agreement agreement;
-    int64_t *count;   /* [classes][k]; NULL = classes unknown, or table too large */
-    double *purity;   /* [k] fraction of the most frequent class */
-    int32_t *major;   /* [k] that class */
-    int32_t *match;   /* [k] class of the one-to-one matching, or -1 */
-    double objective; /* mean similarity to the label's center; NaN = unknown */
-    double gap;       /* of a clustering's optimality certificate; NaN = none */
+    int64_t *count;    /* [classes][k]; NULL = classes unknown, or table too large */
+    double *purity;    /* [k] fraction of the most frequent class */
+    int32_t *major;    /* [k] that class */
+    int32_t *match;    /* [k] class of the one-to-one matching, or -1 */
+    double objective;  /* mean similarity to the label's center; NaN = unknown */
+    double silhouette; /* of a clustering with vectors; NaN = unknown */
+    double gap;        /* of a clustering's optimality certificate; NaN = none */
 };
 
 /* Owns everything except truth; free with ck_report_release. */
 struct ck_report {
     int is_run, complete;         /* training or clustering; no epochs left */
+    int euclidean;                /* closeness is a distance with a minus sign, else a cosine */
     char source[CK_REPORT_PATH];  /* the folder it was read from */
     char images[CK_REPORT_PATH];  /* source of the data set, "" = none */
     char root[CK_REPORT_PATH];    /* sheets.root: folder of the images that the run names */
@@ -93,14 +98,16 @@ struct ck_report {
     struct ck_table steps, history;
     struct coke_dataset *data; /* or NULL */
     int32_t classes;
-    const int32_t *truth; /* [n] class per image, borrowed from data; or NULL */
+    const int32_t *truth;        /* [n] class per row, borrowed from data or known; or NULL */
+    struct ck_names names;       /* [n] names of the rows that the user gave, or empty */
+    struct ck_row_classes known; /* classes of the rows that the user gave */
     int heads;
     int first; /* index of the head that is shown first */
     struct ck_report_head head[COKE_MAX_HEADS];
-    /* The sample of rows that members and the map are taken from. */
-    int64_t rows;
-    int64_t *row; /* [rows] row numbers, ascending, each < n */
-    float *x;     /* [rows][dim] unit vectors, or NULL */
+    /* The sample of rows that members and the map are taken from: row numbers below n, and their
+     * vectors, of length 1 unless euclidean, or NULL. */
+    struct ck_row_sample sample;
+    int64_t silhouette_rows; /* rows that the silhouettes are of; 0 = none */
     /* The map. */
     int64_t dots;
     int64_t *dot;    /* [dots] positions in row */
@@ -117,7 +124,8 @@ struct ck_report_request {
     const char *images;         /* NULL = those of the run */
     const char *const *vectors; /* [nvectors] files with the clustered rows */
     int nvectors;
-    struct ck_dataset_options data; /* for `images` of a clustering */
+    const char *names, *classes, *table; /* of a clustering; NULL = none */
+    struct ck_dataset_options data;      /* for `images` of a clustering */
     struct ck_report_options o;
     int embed; /* pictures are embedded as base64, which adds a third */
     const struct coke_callbacks *callbacks;
@@ -138,10 +146,11 @@ int ck_report_open_images(struct ck_report *r, const struct ck_report_request *q
 /* After a failure with the images: drops them with a warning if the run named them, else returns
  * the status. */
 int ck_report_drop_images(struct ck_report *r, const struct ck_report_request *q, int status);
-/* Fills r->row: all n rows, or a random sample of max rows. */
-int ck_report_choose_rows(struct ck_report *r, int64_t max);
-/* Writes the name of row i < n: of an image its file name, else its number. */
+/* Writes the name of row i < n: the one that the user gave, of an image its file name, else its
+ * number. */
 void ck_report_row_name(const struct ck_report *r, int64_t i, char *text, size_t size);
+/* The name of a class, borrowed from r. */
+const char *ck_report_class_name(const struct ck_report *r, int32_t class);
 
 /* page.c: writes the page. images_dir: name of a folder beside the page for the pictures; NULL
  * = embed them. */
@@ -156,7 +165,11 @@ int ck_page_check_target(const struct ck_page_target *to);
 int ck_page_write(const struct ck_report *r, const struct ck_page_target *to,
                   struct coke_report_summary *out);
 
-/* report_write.c: the whole way from a folder to a page. q->o.budget 0 = chosen. */
+/* cluster_table.c: one line per cluster, as CSV or, if the name ends so, JSON. Whole or absent. */
+int ck_cluster_table_write(const struct ck_report *r, const char *path, int force);
+
+/* report_write.c: the whole way from a folder to a page; to->page NULL: only the table.
+ * q->o.budget 0 = chosen. */
 int ck_report_write(const struct ck_report_request *q, const struct ck_page_target *to,
                     struct coke_report_summary *out);
 

@@ -259,10 +259,10 @@
       el("button", { type: "button", text: "\u2715", "aria-label": "close", id: "close", click: function () { dialog.close(); } })])]);
     parts = parts.concat([statistics(head, c)]);
     if (head.top && head.top[c].length) parts = parts.concat(part("Classes", "", classBars(head, c)));
-    if (head.nearest && head.nearest[c].length) parts = parts.concat(part("Nearest", "to the center, with their cosines", gallery(h, c, head.nearest[c], "cosine")));
+    if (head.nearest && head.nearest[c].length) parts = parts.concat(part("Nearest", "to the center, with their " + data.closeness + "s", gallery(h, c, head.nearest[c], data.closeness)));
     if (head.borderline && head.borderline[c].length) parts = parts.concat(part("Borderline", "smallest margin to another center; below 0 the other one is nearer", gallery(h, c, head.borderline[c], "margin")));
-    if (head.random[c].length) parts = parts.concat(part("Random", "", gallery(h, c, head.random[c], "cosine")));
-    if (head.near[c].length) parts = parts.concat(part("Nearest clusters", "with the cosine of the centers", nearClusters(h, c)));
+    if (head.random[c].length) parts = parts.concat(part("Random", "", gallery(h, c, head.random[c], data.closeness)));
+    if (head.near[c].length) parts = parts.concat(part("Nearest clusters", "with the " + data.closeness + " of the centers", nearClusters(h, c)));
     parts.forEach(function (p) { body.appendChild(p); });
     dialog.appendChild(body);
     if (!dialog.open) dialog.showModal();

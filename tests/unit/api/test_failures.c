@@ -111,7 +111,8 @@ static int load_and_assign(void)
 {
     struct coke_model *m = NULL;
     struct coke_rows *rows = NULL;
-    int32_t labels[N];
+    int32_t labels[N], second[N];
+    int64_t sorted[N], offsets[5];
     float scores[N];
     struct coke_head_summary s = COKE_INIT(struct coke_head_summary);
     int rc = coke_model_load(&m, "model");
@@ -124,13 +125,17 @@ static int load_and_assign(void)
                                                          .labels = labels,
                                                          .scores = scores,
                                                          .constrained = 1,
-                                                         .bad = COKE_BAD_SKIP},
+                                                         .bad = COKE_BAD_SKIP,
+                                                         .second = second,
+                                                         .offsets = offsets},
                                &s);
     if (!rc)
         rc = coke_model_assign(m,
                                &(struct coke_assign_job){.size = sizeof(struct coke_assign_job),
                                                          .rows = rows,
-                                                         .labels = labels},
+                                                         .labels = labels,
+                                                         .margins = scores,
+                                                         .sorted = sorted},
                                &s);
     coke_rows_free(rows);
     coke_model_free(m);
@@ -187,6 +192,20 @@ static int step_heads(void)
         rc = coke_multihead_step(mh, data, NULL, N, labels);
     coke_multihead_free(mh);
     return rc;
+}
+
+/* Of the folder "made", with classes in "classes". */
+static int judge_clustering(void)
+{
+    static const char *const path[] = {"rows.npy"};
+    struct coke_clustering_input in = {.size = sizeof in,
+                                       .folder = "made",
+                                       .classes = "classes",
+                                       .vectors = path,
+                                       .nvectors = 1};
+    struct coke_clustering_result r = COKE_INIT(struct coke_clustering_result);
+    wrote = 0;
+    return coke_eval_clustering(&in, &r);
 }
 
 /* ---- failing ---- */
@@ -273,6 +292,24 @@ static void model_survives_every_failed_allocation(void **state)
     unlink("model");
 }
 
+static void judging_survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    clear_folder();
+    FILE *f = fopen("classes", "w");
+    assert_non_null(f);
+    for (int i = 0; i < N; i++)
+        fprintf(f, "class %d\n", i % 5);
+    fclose(f);
+    assert_ok(coke_npy_write_f32("rows.npy", data, N, DIM, 1));
+    assert_ok(cluster_and_write());
+    assert_int_equal(rename("out", "made"), 0);
+    fail_every_allocation(judge_clustering, 0, COKE_EFORMAT);
+    assert_int_equal(rename("made", "out"), 0);
+    unlink("classes");
+    unlink("rows.npy");
+}
+
 static void state_survives_every_failed_allocation(void **state)
 {
     (void)state;
@@ -320,6 +357,7 @@ int main(void)
         cmocka_unit_test(job_survives_every_failed_allocation),
         cmocka_unit_test(given_sizes_survive_every_failed_allocation),
         cmocka_unit_test(model_survives_every_failed_allocation),
+        cmocka_unit_test(judging_survives_every_failed_allocation),
         cmocka_unit_test(state_survives_every_failed_allocation),
         cmocka_unit_test(heads_survive_every_failed_allocation),
         cmocka_unit_test(full_disk_leaves_no_partial_output),

@@ -304,6 +304,14 @@ static void runs_refuse_null(void **state)
     REFUSES(coke_eval_linear(&in, NULL, NULL));
     REFUSES(coke_eval_finetune(&in, NULL, NULL));
     REFUSES(coke_eval_cluster(&in, NULL));
+    struct coke_clustering_input of = COKE_INIT(struct coke_clustering_input);
+    struct coke_clustering_result result = COKE_INIT(struct coke_clustering_result);
+    REFUSES(coke_eval_clustering(NULL, &result));
+    REFUSES(coke_eval_clustering(&of, &result)); /* no folder */
+    of.folder = "made";
+    REFUSES(coke_eval_clustering(&of, NULL));
+    of.nvectors = 1;
+    REFUSES(coke_eval_clustering(&of, &result)); /* no vectors */
 }
 
 static void pages_and_exchange_refuse_null(void **state)

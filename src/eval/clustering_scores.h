@@ -1,0 +1,12 @@
+/* clustering_scores.h - judges the clusterings in a folder of 'coke cluster': by known classes,
+ * and by the silhouette. */
+#ifndef CK_CLUSTERING_SCORES_H
+#define CK_CLUSTERING_SCORES_H
+
+#include "coke/types.h"
+
+/* in and the paths in it are borrowed. Fills *out; what was not asked for is NaN. */
+int ck_clustering_scores(const struct coke_clustering_input *in,
+                         struct coke_clustering_result *out);
+
+#endif
