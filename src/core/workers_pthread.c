@@ -2,6 +2,7 @@
  *
  * Such a library is loaded into programs that have OpenMP runtimes of their own, Python above all:
  * it adds none, and threads that wait sleep. Jobs of several calling threads share one pool. */
+#include "core/cpu_quota.h"
 #include "core/error.h"
 #include "core/workers.h"
 
@@ -28,7 +29,7 @@ static pthread_cond_t work = PTHREAD_COND_INITIALIZER; /* a loop was added */
 static pthread_cond_t left = PTHREAD_COND_INITIALIZER; /* a thread left a loop */
 static struct loop *loops;                             /* all that are running; under lock */
 static int pool;                                       /* threads; under lock */
-static int wanted, first;                              /* as in workers.c */
+static int wanted, first, quota;                       /* as in workers.c */
 static __thread int inside;                            /* this thread runs a chunk */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -55,7 +56,7 @@ static void in_child(void)
 
 /* ---- the size of the team ---- */
 
-/* OMP_NUM_THREADS, which users set for all libraries; else the cores of this process. */
+/* OMP_NUM_THREADS, which users set for all libraries; else the cores that the process may use. */
 static int default_threads(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -70,7 +71,19 @@ static int default_threads(void)
 static void start(void)
 {
     first = default_threads();
+    quota = getenv("OMP_NUM_THREADS") ? 0 : ck_cpu_quota("");
     pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static int within_quota(int threads)
+{
+    return quota && quota < threads ? quota : threads;
+}
+
+void ck_set_quota(int cores)
+{
+    pthread_once(&once, start);
+    quota = cores;
 }
 
 int ck_set_threads(int n)
@@ -87,13 +100,14 @@ void ck_share_cores(int sharers)
     pthread_once(&once, start);
     if (sharers < 2 || getenv("OMP_NUM_THREADS"))
         return;
-    first = first / sharers > 1 ? first / sharers : 1;
+    int each = within_quota(first) / sharers;
+    first = each > 1 ? each : 1;
 }
 
 int ck_threads(void)
 {
     pthread_once(&once, start);
-    return wanted ? wanted : first;
+    return wanted ? wanted : within_quota(first);
 }
 
 /* ---- loops ---- */
