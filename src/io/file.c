@@ -108,6 +108,44 @@ int ck_map_load(struct ck_map *m, const char *path)
     return open_file(m, path, CK_LOAD_MODEL);
 }
 
+/* Reads to the end; *size is how much. The caller frees *data, also on failure. */
+static int read_pipe(int fd, const char *path, unsigned char **data, size_t *size)
+{
+    size_t room = 0, got = 0;
+    do {
+        room = room ? 2 * room : BUFFER;
+        if (room > CK_LOAD_MODEL)
+            return ck_fail(COKE_EFORMAT, "%s: more than %d bytes; write them to a file", path,
+                           CK_LOAD_MODEL);
+        unsigned char *more = ck_realloc_array(*data, room, 1);
+        if (!more)
+            return COKE_ENOMEM;
+        *data = more;
+        CK_RETURN_IF(ck_fd_read(fd, path, *data + *size, room - *size, &got));
+        *size += got;
+    } while (*size == room);
+    return COKE_OK;
+}
+
+int ck_map_load_any(struct ck_map *m, const char *path)
+{
+    struct stat st;
+    unsigned char *data = NULL;
+    size_t size = 0;
+    if (stat(path, &st) || !S_ISFIFO(st.st_mode))
+        return ck_map_load(m, path);
+    *m = (struct ck_map){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc = fd < 0 ? fail_errno(path) : read_pipe(fd, path, &data, &size);
+    if (fd >= 0)
+        close(fd);
+    if (rc || size == 0)
+        ck_free(data);
+    else
+        *m = (struct ck_map){.data = data, .size = size, .loaded = 1};
+    return rc;
+}
+
 void ck_map_release(struct ck_map *m)
 {
     void *p = (void *)(uintptr_t)m->data;

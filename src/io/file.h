@@ -24,6 +24,8 @@ int ck_map_fd(struct ck_map *m, int fd, const char *name); /* the caller keeps f
 /* The same for models, lists and settings, whose readers are not guarded: maps files of more
  * than CK_LOAD_MODEL bytes. */
 int ck_map_load(struct ck_map *m, const char *path);
+/* The same, and a pipe (--weights <(...)) is read to its end, at most CK_LOAD_MODEL bytes. */
+int ck_map_load_any(struct ck_map *m, const char *path);
 void ck_map_release(struct ck_map *m); /* a zeroed map is allowed */
 
 /* Reads until n bytes have arrived or the input ends; *got is how many. */

@@ -113,7 +113,7 @@ int ck_numbers_load(const char *path, double **out, int64_t *n)
     int rc = COKE_OK;
     *out = NULL;
     *n = 0;
-    CK_TRY(ck_map_load(&map, path));
+    CK_TRY(ck_map_load_any(&map, path));
     if (ck_npy_is_magic(map.data, map.size))
         CK_TRY(read_npy(&l, path, &map));
     else

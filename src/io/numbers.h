@@ -1,4 +1,4 @@
-/* numbers.h - a list of numbers: one per line, or a one-dimensional .npy. */
+/* numbers.h - a list of numbers: one per line, or a one-dimensional .npy; from a file or pipe. */
 #ifndef CK_NUMBERS_H
 #define CK_NUMBERS_H
 
