@@ -59,7 +59,7 @@ static int open_model(struct work *w, int n, const char *const *paths)
 
 static int open_input(struct work *w, struct args *a, int n, const char *const *paths)
 {
-    int rc = coke_rows_open(&w->rows, paths + 1, n - 1, NULL);
+    int rc = coke_rows_open(&w->rows, paths + 1, n - 1, args_options(a, "rows"));
     if (rc)
         return talk_fail_library(rc);
     if (coke_rows_note(w->rows)[0] && !args_flag(a, "quiet"))
@@ -226,7 +226,7 @@ const struct command cmd_assign = {
         "x.npy'\n"
         "coke assign run photos > clusters.csv\tcluster and margin of each image\n"
         "coke assign run photos --head 1 --symlink sorted -o t.csv\tand folders of links",
-    .kind = {"use", "dataset"},
+    .kind = {"use", "dataset", "rows"},
     .hidden = "one-pass",
     .arg = args,
     .nargs = ARG_COUNT(args),

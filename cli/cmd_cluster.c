@@ -107,13 +107,10 @@ static int is_one_pass(const struct args *a)
 
 static int open_rows(struct work *w, const struct args *a, int n, const char *const *paths)
 {
-    struct coke_options *how;
-    int rc = coke_options_new(&how, "rows");
-    if (!rc)
-        rc = coke_options_set_int(how, "one-pass", is_one_pass(a));
+    struct coke_options *how = args_options(a, "rows");
+    int rc = coke_options_set_int(how, "one-pass", is_one_pass(a));
     if (!rc)
         rc = coke_rows_open(&w->rows, paths, n, how);
-    coke_options_free(how);
     if (rc)
         return talk_fail_library(rc);
     if (coke_rows_note(w->rows)[0] && !args_flag(a, "quiet"))
@@ -268,8 +265,11 @@ const struct command cmd_cluster = {
     .usage = "IN... -k N [-o DIR] [options]",
     .summary = "cluster vectors; every cluster gets its minimum size",
     .about =
-        "Clusters the rows of .npy (f4 f2 f8 u1 i1), .fvecs or .bvecs files by cosine. "
-        "Several files are one list of rows; '-' is a .npy on standard input. Every "
+        "Clusters the rows of .npy, .npz, .fvecs, .bvecs, .fbin, .f16bin, .u8bin, .i8bin, "
+        ".safetensors, .h5 or headerless files by cosine. Several files, a folder or a quoted "
+        "pattern ('shards/*.npy') are one list of rows; 'x.npz:train' and 'x.h5:/train' are "
+        "one "
+        "array of a file, '-' is a .npy on standard input. Every "
         "cluster gets at least ratio * n/k rows, and a certificate states how far the labels "
         "can be from the optimum. Prints a short table.",
     .examples =
@@ -277,6 +277,9 @@ const struct command cmd_cluster = {
         "coke cluster x.npy -k 100 --ratio 1 -o out\tbalanced: each at least n/k rows, rounded "
         "down\n"
         "coke cluster a.npy b.npy -k 10,100,1000 -o out\tthree clusterings of two files\n"
+        "coke cluster 'shards/*.fbin' -k 1000 -o out\tmany files, in the order of their names\n"
+        "coke cluster glove.h5:/train -k 1000 -o out\ta data set of an HDF5 file\n"
+        "coke cluster x.dat --raw f16:768 -k 1000 -o out\trows of 768 half floats, no header\n"
         "coke cluster x.npy -k 50 --min-sizes sizes.txt -o out\ta minimum size per cluster\n"
         "coke cluster x.npy --init centers.npy --min-sizes sizes.txt -o out\tthe same, cluster "
         "i "
@@ -288,7 +291,8 @@ const struct command cmd_cluster = {
         "stream, nothing spooled\n"
         "mpirun -n 4 coke cluster x.npy -k 1000 -o out\tfour processes, the same bytes\n"
         "coke cluster x.npy -k 1000 --print-config > c.json\tthe options, for --config c.json",
-    .kind = {"cluster"},
+    .kind = {"cluster", "rows"},
+    .hidden = "one-pass",
     .arg = args,
     .nargs = ARG_COUNT(args),
     .joins = 1,

@@ -36,12 +36,15 @@ static int run(struct args *a, int n, const char *const *paths)
 const struct command cmd_info = {
     .name = "info",
     .usage = "FILE|RUN... [--json]",
-    .summary = "describe a run, model, .npy, .fvecs, .bvecs or safetensors file",
-    .about = "Prints type, shape and statistics of the values; of a model also the number and "
+    .summary = "describe a run, a model or a file of rows",
+    .about = "Files of rows are .npy, .npz, .fvecs, .bvecs, .fbin, .f16bin, .u8bin, .i8bin, "
+             "safetensors and HDF5. Prints type, shape and statistics of the values; of a "
+             "model also the number and "
              "sizes of its clusters and whether its checksums match; of a run folder its data, "
              "progress, encoder, heads, last metrics and options. Several files with --json "
              "give a list, in which an unreadable file is null.",
     .examples = "coke info x.npy\ttype, shape, norms, NaN\n"
+                "coke info x.h5\tthe data sets of an HDF5 file; x.h5:/train: one of them\n"
                 "coke info out/model.safetensors --json\ttensors and metadata of a model\n"
                 "coke info run\thow far a training is, and with which options",
     .arg = args,

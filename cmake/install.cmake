@@ -5,9 +5,11 @@ install(TARGETS coke_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                             PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/coke/types.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/coke)
 
-if(TARGET coke_mpi)
-  install(TARGETS coke_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
+foreach(plugin coke_mpi coke_hdf5)
+  if(TARGET ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endforeach()
 
 # Relative to the file itself, so that DESTDIR and a later --prefix need no edits.
 file(RELATIVE_PATH COKE_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

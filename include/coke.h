@@ -17,7 +17,7 @@
  *        coke_cluster_run(&c, &in, options, NULL);
  *        coke_cluster_labels(c, 0, labels);
  *
- * 2. Files and models. coke_rows_open reads .npy, .fvecs, .bvecs; coke_cluster_write writes a
+ * 2. Files and models. coke_rows_open reads files of vectors; coke_cluster_write writes a
  *    folder; coke_model_load and coke_model_assign label new rows. coke_kmeans_* is the
  *    algorithm batch by batch, for streams of your own.
  *
@@ -188,8 +188,10 @@ COKE_API const float *coke_cluster_centers(const struct coke_cluster *c, int h);
 
 /* ---- rows and numbers from files ---- */
 
-/* .npy (f4 f2 f8 u1 i1), .fvecs, .bvecs; several files are one stream; "-" = .npy on standard
- * input. options: kind rows. Large files stay mapped until coke_rows_free, and
+/* .npy, .npz, .fvecs, .bvecs, .fbin, .f16bin, .u8bin, .i8bin, .safetensors, and .h5 where the
+ * plug-in for HDF5 is; headerless files with the option raw. "x.npz:train" is one array of a file.
+ * Several files are one stream, and so are folders and patterns ("shards/part-*.npy"), in the
+ * order of the names' bytes; "-" = .npy on standard input. options: kind rows. Large files stay mapped until coke_rows_free, and
  * small ones are read into memory: do not change them. */
 COKE_CHECKED int coke_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
                                 const struct coke_options *options);
@@ -214,8 +216,8 @@ COKE_CHECKED int coke_npy_write_i64(const char *path, const int64_t *x, int64_t 
 COKE_CHECKED int coke_npy_write_f32(const char *path, const float *x, int64_t rows,
                                     int64_t cols, int force);
 COKE_CHECKED int coke_file_write(const char *path, const void *bytes, size_t size, int force);
-/* What the folder of a training, a model, .npy, .fvecs, .bvecs or safetensors file holds, as
- * text or JSON. */
+/* What the folder of a training, a model, a safetensors file or a file of rows holds, as text or
+ * JSON. */
 COKE_CHECKED int coke_info_print(const char *path, int json, FILE *to);
 
 /* ---- models: label new rows ---- */

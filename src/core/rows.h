@@ -22,6 +22,9 @@ struct coke_rows {
     void (*will_need)(struct coke_rows *r, int64_t first, int64_t n);
     /* Writes "FILE: row 17" (the row within its file) for errors. */
     void (*where)(const struct coke_rows *r, int64_t index, char *text, int size);
+    /* One element as it is stored, before its conversion to f32, for errors. NULL: as get gives
+     * it. */
+    double (*value)(struct coke_rows *r, int64_t index, int32_t column);
     void (*free)(struct coke_rows *r);
 };
 

@@ -28,6 +28,8 @@ static int open_array(const char *path, int *fd, struct ck_npy *a)
     if (rc)
         return rc;
     rc = ck_npy_read_header(a, path, *fd, &head);
+    if (!rc)
+        rc = ck_npy_check_order(a, path);
     if (!rc && size - (int64_t)a->offset != a->bytes)
         rc = ck_npy_fail_size(a, path, size - (int64_t)a->offset);
     ck_free(head);

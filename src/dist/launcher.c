@@ -3,15 +3,11 @@
  * MPI is loaded with dlopen only under a launcher, so that the library runs without MPI. */
 #include "dist/launcher.h"
 #include "core/error.h"
+#include "core/plugin.h"
 #include "dist/watch.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static const char PLUGIN[] = "libcoke-mpi.so";
 
 /* Environment variables that launchers set. is_count: the value is the number of processes. */
 static const struct sign {
@@ -37,23 +33,6 @@ static const struct sign *find_sign(int *count)
     return NULL;
 }
 
-/* Path of the plug-in: COKE_MPI, else beside the library, else the system's library path. */
-static void find_plugin(char *path, size_t room)
-{
-    Dl_info here;
-    const char *named = getenv("COKE_MPI"), *slash = NULL;
-    if (named && *named) {
-        snprintf(path, room, "%s", named);
-        return;
-    }
-    if (dladdr((void *)(uintptr_t)find_sign, &here) && here.dli_fname)
-        slash = strrchr(here.dli_fname, '/');
-    if (slash)
-        snprintf(path, room, "%.*s/%s", (int)(slash - here.dli_fname), here.dli_fname, PLUGIN);
-    if (!slash || access(path, F_OK) != 0)
-        snprintf(path, room, "%s", PLUGIN);
-}
-
 int ck_launcher_connect(struct ck_transport *t)
 {
     struct ck_transport joined;
@@ -63,7 +42,7 @@ int ck_launcher_connect(struct ck_transport *t)
     const struct sign *sign = find_sign(&count);
     if (!sign)
         return COKE_OK;
-    find_plugin(path, sizeof path);
+    ck_plugin_find("COKE_MPI", "libcoke-mpi.so", path, sizeof path);
     void *plugin = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!plugin)
         return ck_fail(COKE_EFAIL,

@@ -31,11 +31,6 @@ void ck_shape_text(int ndim, const int64_t *shape, char text[CK_SHAPE_TEXT])
                                  (long long)shape[i]);
 }
 
-int ck_convert_is_row(enum ck_dtype t)
-{
-    return t == CK_F32 || t == CK_F16 || t == CK_F64 || t == CK_U8 || t == CK_I8;
-}
-
 /* IEEE half to single, exact. Masks instead of branches, so that compilers vectorize it; no
  * intermediate result is subnormal, so flush-to-zero modes do not matter. */
 static float half_to_float(uint16_t h)
@@ -62,60 +57,57 @@ static void from_half(const unsigned char *src, int64_t n, float *out)
 }
 
 /* bfloat16 is the upper half of a single. */
+static float bfloat_to_float(const unsigned char *src)
+{
+    uint32_t bits = (uint32_t)src[0] << 16 | (uint32_t)src[1] << 24;
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
 static void from_bfloat(const unsigned char *src, int64_t n, float *out)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits = (uint32_t)src[2 * i] << 16 | (uint32_t)src[2 * i + 1] << 24;
-        memcpy(&out[i], &bits, 4);
-    }
-}
-
-static void from_double(const unsigned char *src, int64_t n, float *out)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double x;
-        memcpy(&x, src + 8 * i, 8);
-        out[i] = (float)x;
-    }
-}
-
-static void from_u8(const unsigned char *src, int64_t n, float *out)
-{
     for (int64_t i = 0; i < n; i++)
-        out[i] = (float)src[i];
+        out[i] = bfloat_to_float(src + 2 * i);
 }
 
-static void from_i8(const unsigned char *src, int64_t n, float *out)
+static void from_float(const unsigned char *src, int64_t n, float *out)
 {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (float)(int8_t)src[i];
-}
-
-void ck_convert_f32(enum ck_dtype t, const void *src, int64_t n, float *out)
-{
-    switch (t) {
-    case CK_F32:
-        memcpy(out, src, (size_t)n * sizeof *out);
-        break;
-    case CK_F16:
-        from_half(src, n, out);
-        break;
-    case CK_BF16:
-        from_bfloat(src, n, out);
-        break;
-    case CK_F64:
-        from_double(src, n, out);
-        break;
-    case CK_U8:
-        from_u8(src, n, out);
-        break;
-    default:
-        from_i8(src, n, out);
-        break;
-    }
+    memcpy(out, src, (size_t)n * sizeof *out);
 }
 
 /* memcpy, because elements in files may be unaligned. */
+#define FROM(name, type)                                                                       \
+    static void name(const unsigned char *src, int64_t n, float *out)                          \
+    {                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            type x;                                                                            \
+            memcpy(&x, src + i * (int64_t)sizeof x, sizeof x);                                 \
+            out[i] = (float)x;                                                                 \
+        }                                                                                      \
+    }
+FROM(from_double, double)
+FROM(from_i64, int64_t)
+FROM(from_i32, int32_t)
+FROM(from_i16, int16_t)
+FROM(from_i8, int8_t)
+FROM(from_u64, uint64_t)
+FROM(from_u32, uint32_t)
+FROM(from_u16, uint16_t)
+FROM(from_u8, uint8_t)
+
+void ck_convert_f32(enum ck_dtype t, const void *src, int64_t n, float *out)
+{
+    static void (*const from[CK_DTYPES])(const unsigned char *, int64_t, float *) = {
+        [CK_F64] = from_double,  [CK_F32] = from_float, [CK_F16] = from_half,
+        [CK_BF16] = from_bfloat, [CK_I64] = from_i64,   [CK_I32] = from_i32,
+        [CK_I16] = from_i16,     [CK_I8] = from_i8,     [CK_U64] = from_u64,
+        [CK_U32] = from_u32,     [CK_U16] = from_u16,   [CK_U8] = from_u8,
+        [CK_BOOL] = from_u8,
+    };
+    from[t](src, n, out);
+}
+
 #define LOAD(type, p) ((double)*(const type *)memcpy(&(type){0}, (p), sizeof(type)))
 
 /* One element as double; integers beyond 2^53 are rounded. The default case is U8 and BOOL. */
@@ -128,6 +120,8 @@ static double load_f64(enum ck_dtype t, const unsigned char *p)
         return LOAD(float, p);
     case CK_F16:
         return half_to_float((uint16_t)(p[0] | p[1] << 8));
+    case CK_BF16:
+        return bfloat_to_float(p);
     case CK_I64:
         return LOAD(int64_t, p);
     case CK_I32:

@@ -15,11 +15,10 @@ enum { CK_SHAPE_TEXT = CK_MAX_DIMS * 24 };
 /* Writes "1000 x 128"; an array without dimensions is "scalar". */
 void ck_shape_text(int ndim, const int64_t *shape, char text[CK_SHAPE_TEXT]);
 
-int ck_convert_is_row(enum ck_dtype t); /* types that rows may have: F32 F16 F64 U8 I8 */
-
-/* Converts n elements at src (any alignment) to f32. t is a row type (see above) or BF16. */
+/* Converts n elements at src (any alignment) to f32: rounds integers beyond 2^24, and doubles,
+ * to the nearest; doubles beyond 3.4e38 become infinite. */
 void ck_convert_f32(enum ck_dtype t, const void *src, int64_t n, float *out);
-/* The same to f64, from any type except BF16. */
+/* The same to f64; integers beyond 2^53 are rounded. */
 void ck_convert_f64(enum ck_dtype t, const void *src, int64_t n, double *out);
 
 #endif

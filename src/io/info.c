@@ -2,7 +2,7 @@
 #include "io/info.h"
 #include "io/convert.h"
 #include "io/json.h"
-#include "io/rows_file.h"
+#include "io/rows_part.h"
 #include "io/safetensors.h"
 #include "core/error.h"
 #include "core/guard.h"
@@ -121,10 +121,7 @@ static int sample_guarded(void *arg)
     int64_t n = v->n < SAMPLE ? v->n : SAMPLE;
     for (int64_t i = 0; i < n; i++) {
         int64_t row = n == 1 ? 0 : (int64_t)((double)i / (double)(n - 1) * (double)(v->n - 1));
-        const unsigned char *src = part->data + (size_t)row * v->stride;
-        if (part->is_vecs)
-            CK_RETURN_IF(ck_vecs_row(v, part->name, part->data, row, &src));
-        ck_convert_f32(part->dtype, src, v->dim, l->x);
+        CK_RETURN_IF(ck_part_row(part, row, l->x));
         sample_row(l->sample, l->x, v->dim);
     }
     return COKE_OK;
@@ -173,33 +170,108 @@ static int print_npy(struct paper *p, struct ck_part *part)
     struct sample s = {0};
     char words[64];
     CK_RETURN_IF(ck_npy_parse(&a, part->name, part->map.data, part->map.size));
-    if (a.ndim == 2 && ck_convert_is_row(a.dtype) && a.elements) {
-        CK_RETURN_IF(ck_part_parse(part));
+    if (a.ndim == 2 && a.elements) {
+        CK_RETURN_IF(ck_part_parse(part, NULL));
         CK_RETURN_IF(sample_rows(&s, part));
     }
     snprintf(words, sizeof words, "NumPy array (.npy, version %d)", a.version);
     put_title(p, part->name, "npy", words);
     put_text(p, "dtype", ck_npy_dtype(a.dtype));
     put_shape(p, a.ndim, a.shape);
+    if (a.fortran)
+        put_text(p, "order", "columns first (Fortran)");
     put_int(p, "bytes", (int64_t)part->map.size);
     if (s.rows)
         put_sample(p, &s);
     return COKE_OK;
 }
 
-static int print_vecs(struct paper *p, struct ck_part *part)
+/* The ending is the format's name: "fvecs" of x.fvecs. */
+static void put_rows_title(struct paper *p, const struct ck_part *part)
+{
+    static const char *const words[][3] = {
+        {".fvecs", "fvecs", "vectors of floats (.fvecs)"},
+        {".bvecs", "bvecs", "vectors of bytes (.bvecs)"},
+        {".fbin", "fbin", "vectors of floats (.fbin)"},
+        {".f16bin", "f16bin", "vectors of half floats (.f16bin)"},
+        {".u8bin", "u8bin", "vectors of bytes (.u8bin)"},
+        {".i8bin", "i8bin", "vectors of signed bytes (.i8bin)"},
+    };
+    const char *dot = strrchr(part->path, '.');
+    for (size_t i = 0; dot && i < sizeof words / sizeof *words; i++)
+        if (ck_text_same(dot, words[i][0])) {
+            put_title(p, part->name, words[i][1], words[i][2]);
+            return;
+        }
+    if (part->format == CK_FORMAT_NPZ)
+        put_title(p, part->name, "npz", "array of a NumPy archive (.npz)");
+    else if (part->format == CK_FORMAT_HDF5)
+        put_title(p, part->name, "hdf5", "data set of an HDF5 file");
+    else
+        put_title(p, part->name, "safetensors", "tensor of a safetensors file");
+}
+
+/* Compressed rows are not sampled: that would take as long as reading all of them. */
+static int print_rows(struct paper *p, struct ck_part *part)
 {
     struct sample s = {0};
-    int is_f;
-    CK_RETURN_IF(ck_part_parse(part));
-    CK_RETURN_IF(sample_rows(&s, part));
-    is_f = part->dtype == CK_F32;
-    put_title(p, part->name, is_f ? "fvecs" : "bvecs",
-              is_f ? "vectors of floats (.fvecs)" : "vectors of bytes (.bvecs)");
+    CK_RETURN_IF(ck_part_parse(part, NULL));
+    if (part->layout != CK_LAYOUT_SOURCE)
+        CK_RETURN_IF(sample_rows(&s, part));
+    put_rows_title(p, part);
     put_text(p, "dtype", ck_npy_dtype(part->dtype));
     put_shape(p, 2, (const int64_t[]){part->vecs.n, part->vecs.dim});
     put_int(p, "bytes", (int64_t)part->map.size);
-    put_sample(p, &s);
+    if (s.rows)
+        put_sample(p, &s);
+    return COKE_OK;
+}
+
+/* ---- files of several arrays ---- */
+
+static void put_array(void *arg, const char *name, const char *dtype, int ndim,
+                      const int64_t *shape)
+{
+    struct paper *p = arg;
+    char text[CK_SHAPE_TEXT];
+    if (p->text) {
+        ck_shape_text(ndim, shape, text);
+        fputs("    ", p->text);
+        ck_print_clean(p->text, name, 12);
+        fprintf(p->text, "  %-5s  %s\n", dtype, text);
+        return;
+    }
+    ck_json_begin_object(&p->json, NULL);
+    ck_json_put_text(&p->json, "name", name);
+    ck_json_put_text(&p->json, "dtype", dtype);
+    put_shape(p, ndim, shape);
+    ck_json_end(&p->json);
+}
+
+static void count_array(void *arg, const char *name, const char *dtype, int ndim,
+                        const int64_t *shape)
+{
+    (void)name, (void)dtype, (void)ndim, (void)shape;
+    ++*(int *)arg;
+}
+
+/* Visits twice: the first time finds everything that is wrong, before anything is printed. */
+static int print_arrays(struct paper *p, struct ck_part *part)
+{
+    int count = 0, is_npz = part->format == CK_FORMAT_NPZ;
+    int (*visit)(struct ck_part *, ck_array_visit *, void *) =
+        is_npz ? ck_npz_visit : ck_hdf5_visit;
+    CK_RETURN_IF(visit(part, count_array, &count));
+    put_title(p, part->name, is_npz ? "npz" : "hdf5",
+              is_npz ? "NumPy archive (.npz)" : "HDF5 file");
+    put_int(p, "bytes", (int64_t)part->map.size);
+    if (p->text)
+        fprintf(p->text, "  %-10s %d\n", is_npz ? "arrays" : "data sets", count);
+    else
+        ck_json_begin_array(&p->json, "arrays");
+    CK_RETURN_IF(visit(part, put_array, p));
+    if (!p->text)
+        ck_json_end(&p->json);
     return COKE_OK;
 }
 
@@ -363,41 +435,32 @@ static int print_safetensors(struct paper *p, const char *path, size_t bytes)
 
 /* ---- format detection ---- */
 
-/* The header's length (u64, little-endian) is below 2^48 and a '{' follows it. */
-static int is_safetensors(const struct ck_map *map)
-{
-    size_t n = map->size;
-    return n > 9 && map->data[8] == '{' && map->data[6] == 0 && map->data[7] == 0;
-}
-
 static int has_extension(const char *path, const char *extension)
 {
     size_t n = strlen(path), m = strlen(extension);
     return n >= m && strcmp(path + n - m, extension) == 0;
 }
 
+static int print_part(struct paper *p, struct ck_part *part)
+{
+    int several = part->format == CK_FORMAT_NPZ || part->format == CK_FORMAT_HDF5;
+    if (part->map.size == 0)
+        return ck_fail(COKE_EFORMAT, "%s: empty", part->name);
+    if (part->format == CK_FORMAT_NPY && !part->array)
+        return print_npy(p, part);
+    if (part->format == CK_FORMAT_SAFETENSORS && !part->array)
+        return print_safetensors(p, part->path, part->map.size);
+    return several && !part->array ? print_arrays(p, part) : print_rows(p, part);
+}
+
 static int print_file(struct paper *p, const char *path)
 {
-    enum ck_dtype dtype;
-    struct ck_part part = {.name = ck_strdup(path)};
-    int rc = part.name ? COKE_OK : COKE_ENOMEM;
-    if (rc)
-        goto done;
-    CK_TRY(ck_map_open(&part.map, path));
-    const struct ck_map *m = &part.map;
-    if (m->size == 0)
-        CK_FAIL(COKE_EFORMAT, "%s: empty", path);
-    if (ck_npy_is_magic(m->data, m->size))
-        CK_TRY(print_npy(p, &part));
-    else if (ck_vecs_is_name(path, &dtype))
-        CK_TRY(print_vecs(p, &part));
-    else if (is_safetensors(m) || has_extension(path, ".safetensors"))
-        CK_TRY(print_safetensors(p, path, m->size));
-    else
-        CK_FAIL(COKE_EFORMAT,
-                "%s: unknown format; supported: .npy, .fvecs, .bvecs, .safetensors, and a "
-                "folder with model.safetensors",
-                path);
+    struct ck_part part = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_part_name(&part, path));
+    CK_TRY(ck_map_open(&part.map, part.path));
+    CK_TRY(ck_part_detect(&part));
+    CK_TRY(print_part(p, &part));
 done:
     ck_part_release(&part);
     return rc;

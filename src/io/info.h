@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* path is a .npy, .fvecs, .bvecs or safetensors file, or a directory with model.safetensors.
+/* path is a file of rows in any format, or an array in one (x.npz:train), a safetensors file, or
+ * a directory with model.safetensors.
  * Nothing is printed if the file is invalid. */
 int ck_info_print(const char *path, int json, FILE *to);
 

@@ -168,7 +168,7 @@ static int scan_dtype(struct scanner *s, enum ck_dtype *out)
 enum { HAS_DTYPE = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
 
 /* One "key: value". *has collects the HAS_ bits, to detect duplicate and missing keys. */
-static int scan_item(struct scanner *s, struct ck_npy *out, int *fortran, int *has)
+static int scan_item(struct scanner *s, struct ck_npy *out, int *has)
 {
     char key[32];
     int bit;
@@ -185,7 +185,7 @@ static int scan_item(struct scanner *s, struct ck_npy *out, int *fortran, int *h
     if (bit == HAS_DTYPE)
         CK_RETURN_IF(scan_dtype(s, &out->dtype));
     else if (bit == HAS_ORDER)
-        CK_RETURN_IF(scan_flag(s, fortran));
+        CK_RETURN_IF(scan_flag(s, &out->fortran));
     else
         CK_RETURN_IF(scan_shape(s, out));
     return COKE_OK;
@@ -193,10 +193,10 @@ static int scan_item(struct scanner *s, struct ck_npy *out, int *fortran, int *h
 
 static int scan_dict(struct scanner *s, struct ck_npy *out)
 {
-    int has = 0, fortran = 0;
+    int has = 0;
     CK_RETURN_IF(expect(s, '{'));
     while (!next_is(s, '}')) {
-        CK_RETURN_IF(scan_item(s, out, &fortran, &has));
+        CK_RETURN_IF(scan_item(s, out, &has));
         if (!next_is(s, ',')) {
             CK_RETURN_IF(expect(s, '}'));
             break;
@@ -211,10 +211,7 @@ static int scan_dict(struct scanner *s, struct ck_npy *out)
                        !(has & HAS_DTYPE)   ? "descr"
                        : !(has & HAS_ORDER) ? "fortran_order"
                                             : "shape");
-    if (fortran && out->ndim > 1)
-        return ck_fail(COKE_EFORMAT,
-                       "%s: the array is in Fortran order; save numpy.ascontiguousarray(x)",
-                       s->name);
+    out->fortran = out->fortran && out->ndim > 1;
     if (!ck_shape_size(out->dtype, out->ndim, out->shape, &out->elements, &out->bytes))
         return ck_fail(COKE_EFORMAT, "%s: the size of the array overflows 63 bits", s->name);
     return COKE_OK;
@@ -249,7 +246,7 @@ static int find_header(const char *name, const unsigned char *data, size_t size,
     return COKE_OK;
 }
 
-static int parse_header(struct ck_npy *out, const char *name, const unsigned char *data,
+int ck_npy_parse_header(struct ck_npy *out, const char *name, const unsigned char *data,
                         size_t size)
 {
     size_t dict = 0, end = 0;
@@ -266,6 +263,21 @@ static int parse_header(struct ck_npy *out, const char *name, const unsigned cha
     return scan_dict(&s, out);
 }
 
+int ck_npy_header_size(const char *name, const unsigned char *data, size_t size, size_t *end)
+{
+    size_t dict;
+    return find_header(name, data, size, &dict, end);
+}
+
+int ck_npy_check_order(const struct ck_npy *a, const char *name)
+{
+    return a->fortran
+               ? ck_fail(COKE_EFORMAT,
+                         "%s: the array is in Fortran order; save numpy.ascontiguousarray(x)",
+                         name)
+               : COKE_OK;
+}
+
 int ck_npy_fail_size(const struct ck_npy *a, const char *name, int64_t got)
 {
     char shape[CK_SHAPE_TEXT];
@@ -278,7 +290,7 @@ int ck_npy_fail_size(const struct ck_npy *a, const char *name, int64_t got)
 
 int ck_npy_parse(struct ck_npy *out, const char *name, const unsigned char *data, size_t size)
 {
-    int rc = parse_header(out, name, data, size);
+    int rc = ck_npy_parse_header(out, name, data, size);
     if (rc)
         return rc;
     int64_t got = (int64_t)(size - out->offset);
@@ -300,7 +312,7 @@ int ck_npy_read_header(struct ck_npy *out, const char *name, int fd, unsigned ch
         CK_LEAVE(COKE_ENOMEM);
     memcpy(*head, first, sizeof first);
     CK_TRY(ck_fd_read(fd, name, *head + sizeof first, end - sizeof first, &more));
-    CK_TRY(parse_header(out, name, *head, sizeof first + more));
+    CK_TRY(ck_npy_parse_header(out, name, *head, sizeof first + more));
 done:
     if (rc) {
         ck_free(*head);

@@ -10,7 +10,8 @@ enum { CK_NPY_HEADER_MAX = 1 << 20, CK_NPY_MAGIC = 12 };
 
 struct ck_npy {
     int version;
-    enum ck_dtype dtype; /* little-endian, C order */
+    enum ck_dtype dtype; /* little-endian */
+    int fortran;         /* two or more dimensions, of which the first varies fastest */
     int ndim;
     int64_t shape[CK_MAX_DIMS];
     size_t offset; /* of the data in the file */
@@ -27,6 +28,15 @@ int ck_npy_parse(struct ck_npy *out, const char *name, const unsigned char *data
 /* Reads the header from a pipe; the caller frees *head [out->offset] with ck_free. fd then
  * stands at the first byte of the data. */
 int ck_npy_read_header(struct ck_npy *out, const char *name, int fd, unsigned char **head);
+
+/* Parses the header at the beginning of data [size]; what follows it may be absent. */
+int ck_npy_parse_header(struct ck_npy *out, const char *name, const unsigned char *data,
+                        size_t size);
+/* *end = length of the header, from the file's first CK_NPY_MAGIC bytes (or all, if it is
+ * shorter). */
+int ck_npy_header_size(const char *name, const unsigned char *data, size_t size, size_t *end);
+/* COKE_EFORMAT if the array is in Fortran order, for readers that need the other one. */
+int ck_npy_check_order(const struct ck_npy *a, const char *name);
 
 /* Fails with COKE_EFORMAT and a message that compares the expected size with `got` bytes. */
 int ck_npy_fail_size(const struct ck_npy *a, const char *name, int64_t got);

@@ -4,14 +4,15 @@
  * error. Opening advises no access pattern: clustering reads in random order during the epochs
  * and in file order at the end. */
 #include "io/rows_file.h"
-#include "io/convert.h"
-#include "io/spool.h"
+#include "io/rows_part.h"
+#include "io/rows_paths.h"
 #include "core/error.h"
 #include "core/guard.h"
 #include "core/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ struct file_rows {
     struct ck_part *part; /* [nparts], in row order */
     int nparts;
     char name[256];
-    char note[512];
+    struct ck_spooled spooled;
 };
 
 /* ---- access ---- */
@@ -43,18 +44,6 @@ static const struct ck_part *find_part(const struct file_rows *f, int64_t row)
             high = mid - 1;
     }
     return &f->part[low];
-}
-
-static int copy_row(const struct ck_part *p, int64_t row, float *out)
-{
-    const unsigned char *src = p->data + (size_t)row * p->vecs.stride;
-    if (p->is_vecs) {
-        int rc = ck_vecs_row(&p->vecs, p->name, p->data, row, &src);
-        if (rc)
-            return rc;
-    }
-    ck_convert_f32(p->dtype, src, p->vecs.dim, out);
-    return COKE_OK;
 }
 
 /* Rows in random order miss every cache, so prefetch the next few while this one is copied (128
@@ -97,7 +86,7 @@ static int copy_rows(void *arg)
             fetch_ahead(f, q->index[i + AHEAD]);
         const struct ck_part *p = f->nparts == 1 ? f->part : find_part(f, row);
         q->part = p;
-        CK_RETURN_IF(copy_row(p, row - p->first, out));
+        CK_RETURN_IF(ck_part_row(p, row - p->first, out));
         for (int j = r->dim; j < q->ld; j++)
             out[j] = 0.0f;
     }
@@ -143,6 +132,30 @@ static void where(const struct coke_rows *r, int64_t index, char *text, int size
     snprintf(text, (size_t)size, "%s: row %lld", p->name, (long long)(index - p->first));
 }
 
+/* One call of value. */
+struct element {
+    const struct ck_part *part;
+    int64_t row;
+    int32_t column;
+    double value;
+};
+
+/* Called by ck_guard_call: holds nothing. */
+static int read_value(void *arg)
+{
+    struct element *e = arg;
+    e->value = ck_part_value(e->part, e->row, e->column);
+    return COKE_OK;
+}
+
+static double value(struct coke_rows *r, int64_t index, int32_t column)
+{
+    const struct ck_part *p = find_part((const struct file_rows *)r, index);
+    struct element e = {p, index - p->first, column, (double)NAN};
+    ck_guard_call(read_value, &e);
+    return e.value;
+}
+
 static void release(struct coke_rows *r)
 {
     struct file_rows *f = (struct file_rows *)r;
@@ -181,28 +194,34 @@ static int is_whole_file(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
 }
 
-/* Appends one part. On failure the caller releases it with the others. */
-static int open_part(struct file_rows *f, const char *path,
-                     const struct ck_rows_options *options)
+/* Maps a file, or what a pipe brings. */
+static int map_part(struct ck_part *p, const char *path, const struct ck_raw *raw,
+                    struct ck_spooled *spooled)
 {
-    struct ck_part *p = &f->part[f->nparts++];
     int rc = COKE_OK, fd = -1;
-    p->name = ck_strdup(shown_name(path));
-    if (!p->name)
-        return COKE_ENOMEM;
     CK_TRY(open_pipe(path, &fd));
     if (fd < 0)
-        CK_TRY(ck_map_open(&p->map, path));
+        CK_TRY(ck_map_open(&p->map, p->path));
     else if (is_whole_file(fd))
         CK_TRY(ck_map_fd(&p->map, fd, p->name));
+    else if (raw)
+        CK_TRY(ck_spool_rest(&p->map, fd, p->name, spooled));
     else
-        CK_TRY(ck_spool_npy(&p->map, fd, p->name, options ? options->spool_dir : NULL, f->note,
-                            sizeof f->note));
-    CK_TRY(ck_part_parse(p));
+        CK_TRY(ck_spool_npy(&p->map, fd, p->name, spooled));
 done:
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+/* Appends one part. On failure the caller releases it with the others. */
+static int open_part(struct file_rows *f, const char *path, const struct ck_raw *raw)
+{
+    struct ck_part *p = &f->part[f->nparts++];
+    CK_RETURN_IF(ck_part_name(p, shown_name(path)));
+    CK_RETURN_IF(map_part(p, path, raw, &f->spooled));
+    CK_RETURN_IF(ck_part_parse(p, raw));
+    return ck_part_settle(p, &f->spooled);
 }
 
 /* Numbers the rows of all parts consecutively, in the order of the paths. */
@@ -227,25 +246,39 @@ static int join_parts(struct file_rows *f)
     return COKE_OK;
 }
 
-static int open_files(struct coke_rows **out, const char *const *paths, int npaths,
-                      const struct ck_rows_options *options)
+/* Files in folders that were not read must not go unnoticed. */
+static void note_left_out(struct file_rows *f, const struct ck_paths *paths)
+{
+    size_t used = strlen(f->spooled.note);
+    if (paths->left_out)
+        snprintf(f->spooled.note + used, sizeof f->spooled.note - used,
+                 "%s%lld other file%s in the folder%s not read", used ? "; " : "",
+                 (long long)paths->left_out, paths->left_out == 1 ? "" : "s",
+                 paths->left_out == 1 ? " was" : " were");
+}
+
+static int open_files(struct coke_rows **out, const struct ck_paths *paths,
+                      const struct ck_raw *raw, const char *spool_dir)
 {
     int rc = COKE_OK;
     struct file_rows *f = ck_calloc_array(1, sizeof *f);
     if (!f)
         return COKE_ENOMEM;
     f->base = (struct coke_rows){.name = f->name,
-                                 .note = f->note,
+                                 .note = f->spooled.note,
                                  .get = get,
                                  .will_need = will_need,
                                  .where = where,
+                                 .value = value,
                                  .free = release};
-    f->part = ck_calloc_array((size_t)npaths, sizeof *f->part);
+    f->spooled.dir = spool_dir;
+    f->part = ck_calloc_array((size_t)paths->n, sizeof *f->part);
     if (!f->part)
         CK_LEAVE(COKE_ENOMEM);
-    for (int i = 0; i < npaths; i++)
-        CK_TRY(open_part(f, paths[i], options));
+    for (int64_t i = 0; i < paths->n; i++)
+        CK_TRY(open_part(f, paths->path[i], raw));
     CK_TRY(join_parts(f));
+    note_left_out(f, paths);
     *out = &f->base;
 done:
     if (rc)
@@ -253,25 +286,39 @@ done:
     return rc;
 }
 
-int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
-                 const struct ck_rows_options *options)
+/* Standard input can be read only once; in one pass it is not joined with files. */
+static int check_stdin(const char *const *paths, int npaths, int one_pass)
 {
-    int stdins = 0, fd = -1;
-    *out = NULL;
+    int stdins = 0;
     for (int i = 0; i < npaths; i++)
         stdins += strcmp(paths[i], "-") == 0;
     if (stdins > 1)
         return ck_fail(COKE_EUSAGE, "-: standard input can be read only once");
-    if (!options || !options->one_pass)
-        return open_files(out, paths, npaths, options);
-    if (stdins && npaths > 1)
+    if (stdins && npaths > 1 && one_pass)
         return ck_fail(COKE_EUSAGE,
                        "-: in one pass, standard input cannot be joined with files");
-    if (npaths == 1)
+    return COKE_OK;
+}
+
+int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,
+                 const struct ck_rows_options *options)
+{
+    const struct ck_rows_options none = {0}, *o = options ? options : &none;
+    struct ck_paths list = {0};
+    struct ck_raw form, *raw = o->raw && o->raw[0] ? &form : NULL;
+    int fd = -1, one_pass = o->one_pass && !raw;
+    *out = NULL;
+    if (raw)
+        CK_RETURN_IF(ck_raw_parse(raw, o->raw));
+    CK_RETURN_IF(check_stdin(paths, npaths, one_pass));
+    if (one_pass && npaths == 1)
         CK_RETURN_IF(open_pipe(paths[0], &fd));
-    if (fd < 0)
-        return open_files(out, paths, npaths, options);
-    return ck_rows_open_stream(out, fd, shown_name(paths[0]));
+    if (fd >= 0)
+        return ck_rows_open_stream(out, fd, shown_name(paths[0]));
+    CK_RETURN_IF(ck_paths_expand(&list, paths, npaths, raw != NULL));
+    int rc = open_files(out, &list, raw, o->spool_dir);
+    ck_paths_release(&list);
+    return rc;
 }
 
 void ck_rows_free(struct coke_rows *rows)

@@ -4,32 +4,10 @@
 
 #include "coke/types.h"
 #include "core/rows.h"
-#include "io/file.h"
-#include "io/npy.h"
 #include "io/rows_options.h"
-#include "io/vecs.h"
 
-/* One file of rows: a mapped .npy, .fvecs or .bvecs. Owns name and map. */
-struct ck_part {
-    char *name;
-    struct ck_map map;
-    const unsigned char *data; /* first row or record */
-    enum ck_dtype dtype;
-    int is_vecs;
-    struct ck_vecs vecs; /* dim, n and stride also for .npy */
-    int64_t first;       /* number of its first row among the rows of all files */
-};
-
-/* Detects the format of p->map by its content and p->name, and validates it. Fills everything
- * but `first`. */
-int ck_part_parse(struct ck_part *p);
-void ck_part_release(struct ck_part *p);
-
-/* Checks that the array can be rows: two dimensions, a row type, at least one row and
- * column. */
-int ck_rows_check_npy(const struct ck_npy *a, const char *name);
-
-/* Joins files of equal dimension into one list of rows. Several threads may call get at the
+/* Joins files of equal dimension into one list of rows; paths may be patterns and folders
+ * (io/rows_paths.h). Several threads may call get at the
  * same time, except on a one-pass stream. The caller frees *out with ck_rows_free; NULL on
  * failure. */
 int ck_rows_open(struct coke_rows **out, const char *const *paths, int npaths,

@@ -8,7 +8,12 @@ static const struct ck_option rows[] = {
     ROW(CK_OPT_FLAG, one_pass, "one-pass", 0, 0, 1, NULL,
         "read standard input once, in order, and do not spool it to a file"),
     ROW(CK_OPT_TEXT, spool_dir, "spool", 0, 0, 0, "DIR",
-        "folder that standard input is spooled to, otherwise $TMPDIR or /tmp"),
+        "folder for temporary copies of standard input and of compressed or column-wise files; "
+        "otherwise $TMPDIR or /tmp"),
+    ROW(CK_OPT_TEXT, raw, "raw", 0, 0, 0, "TYPE:COLUMNS",
+        "the files have no header, such as f16:768; f16:768:128 skips 128 bytes; types f64 f32 "
+        "f16 "
+        "bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool"),
 };
 
 const struct ck_option_table *ck_rows_option_table(void)

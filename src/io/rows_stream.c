@@ -5,10 +5,11 @@
  * header before any caller allocates by it. One thread at a time. */
 #include "io/rows_file.h"
 #include "io/convert.h"
-#include "io/spool.h"
+#include "io/rows_part.h"
 #include "core/error.h"
 #include "core/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,6 +123,21 @@ static int get(struct coke_rows *r, const int64_t *index, int n, float *out, int
     return COKE_OK;
 }
 
+/* Of a row that was just read, which is still here. */
+static double value(struct coke_rows *r, int64_t index, int32_t column)
+{
+    const struct stream_rows *s = (const struct stream_rows *)r;
+    const unsigned char *row = NULL;
+    double x = (double)NAN;
+    if (s->head && index < r->head)
+        row = s->head + (size_t)index * s->row_bytes;
+    else if (s->chunk && index >= s->chunk_first && index < s->chunk_first + s->chunk_n)
+        row = s->chunk + (size_t)(index - s->chunk_first) * s->row_bytes;
+    if (row)
+        ck_convert_f64(s->npy.dtype, row + (size_t)column * ck_dtype_size(s->npy.dtype), 1, &x);
+    return x;
+}
+
 static void where(const struct coke_rows *r, int64_t index, char *text, int size)
 {
     snprintf(text, (size_t)size, "%s: row %lld", r->name, (long long)index);
@@ -144,7 +160,12 @@ static int start(struct stream_rows *s)
     struct coke_rows *r = &s->base;
     int rc = COKE_OK;
     CK_TRY(ck_npy_read_header(&s->npy, s->name, s->fd, &header));
-    CK_TRY(ck_rows_check_npy(&s->npy, s->name));
+    CK_TRY(ck_rows_check_shape(s->name, s->npy.ndim, s->npy.shape));
+    if (s->npy.fortran)
+        CK_FAIL(COKE_EFORMAT,
+                "%s: the array is in Fortran order, which cannot be read in one pass; save "
+                "numpy.ascontiguousarray(x)",
+                s->name);
     r->n = s->npy.shape[0];
     r->dim = (int32_t)s->npy.shape[1];
     r->bytes = s->npy.bytes;
@@ -175,6 +196,7 @@ int ck_rows_open_stream(struct coke_rows **out, int fd, const char *name)
                                  .note = "",
                                  .get = get,
                                  .where = where,
+                                 .value = value,
                                  .free = release};
     int rc = s->name ? start(s) : COKE_ENOMEM;
     if (rc)

@@ -89,21 +89,22 @@ static void release_backing(void *p)
     ck_free(b);
 }
 
-/* Checks the size before it parses: the header of a wrong file may claim any length. */
-static int parse_header(struct reader *r, const struct ck_map *map)
+/* Checks the size before it parses: the header of a wrong file may claim any length. head: the
+ * file's first bytes, up to the end of the header. */
+static int parse_header(struct reader *r, const unsigned char *head, const struct ck_map *map)
 {
     uint64_t n;
     json_error_t error;
     if (map->size < 8 + 2)
         return ck_fail(COKE_EFORMAT, "%s: %zu bytes are too few for safetensors", r->path,
                        map->size);
-    memcpy(&n, map->data, 8);
-    if (memcmp(map->data, "PK\3\4", 4) == 0)
+    memcpy(&n, head, 8);
+    if (memcmp(head, "PK\3\4", 4) == 0)
         return ck_fail(COKE_EFORMAT,
                        "%s: not safetensors but a zip archive; import it first if PyTorch "
                        "wrote it",
                        r->path);
-    if (memcmp(map->data, "\x93NUMPY", 6) == 0)
+    if (memcmp(head, "\x93NUMPY", 6) == 0)
         return ck_fail(COKE_EFORMAT, "%s: not safetensors but a NumPy array", r->path);
     if (n > CK_SAFETENSORS_HEADER_MAX)
         return ck_fail(COKE_EFORMAT,
@@ -112,12 +113,12 @@ static int parse_header(struct reader *r, const struct ck_map *map)
     if (n > map->size - 8)
         return ck_fail(COKE_EFORMAT, "%s: the header claims %llu bytes, the file has %zu",
                        r->path, (unsigned long long)n, map->size);
-    if (n == 0 || map->data[8] != '{')
+    if (n == 0 || head[8] != '{')
         return ck_fail(COKE_EFORMAT, "%s: not safetensors: the header does not begin with {",
                        r->path);
     r->data = map->data + 8 + n;
     r->data_size = (int64_t)(map->size - 8 - n);
-    r->header = json_loadb((const char *)map->data + 8, n, JSON_REJECT_DUPLICATES, &error);
+    r->header = json_loadb((const char *)head + 8, n, JSON_REJECT_DUPLICATES, &error);
     if (r->header)
         return COKE_OK;
     if (json_error_code(&error) == json_error_out_of_memory || !error.text[0])
@@ -300,19 +301,21 @@ static int check_sum(const struct reader *r, const struct entry *e, int *checked
                    r->path, e->name, sum, expected);
 }
 
-/* Fills *out, whose tensors point into the map; b counts the verified checksums. */
-static int read_map(const char *name, const struct ck_map *map, struct backing *b,
-                    struct ck_state *out)
+/* Fills *out, whose tensors point into the map. head: its first bytes, up to the end of the
+ * header. *checked counts the verified checksums; NULL: the tensors' data are not touched. */
+static int read_map(const char *name, const unsigned char *head, const struct ck_map *map,
+                    int *checked, struct ck_state *out)
 {
     struct reader r = {.path = name};
     int rc = COKE_OK;
-    CK_TRY(parse_header(&r, map));
+    CK_TRY(parse_header(&r, head, map));
     CK_TRY(read_meta(&r, out));
     CK_TRY(read_entries(&r));
     CK_TRY(check_chain(&r));
     for (int i = 0; i < r.n; i++) {
         const struct entry *e = &r.entry[i];
-        CK_TRY(check_sum(&r, e, &b->checked));
+        if (checked)
+            CK_TRY(check_sum(&r, e, checked));
         CK_TRY(ck_state_add(out, e->name, e->dtype, e->ndim, e->shape, r.data + e->begin));
     }
 done:
@@ -331,7 +334,7 @@ int ck_safetensors_read(const char *path, struct ck_state *out)
     out->release_backing = release_backing;
     int rc = ck_map_load(&b->map, path);
     if (!rc)
-        rc = read_map(path, &b->map, b, out);
+        rc = read_map(path, b->map.data, &b->map, &b->checked, out);
     if (rc)
         ck_state_release(out);
     return rc;
@@ -341,9 +344,19 @@ int ck_safetensors_unpack(const char *name, const void *bytes, size_t size,
                           struct ck_state *out)
 {
     const struct ck_map map = {.data = bytes, .size = size};
-    struct backing unused = {0};
+    int unused = 0;
     *out = (struct ck_state){0};
-    int rc = read_map(name, &map, &unused, out);
+    int rc = read_map(name, map.data, &map, &unused, out);
+    if (rc)
+        ck_state_release(out);
+    return rc;
+}
+
+int ck_safetensors_index(const char *path, const unsigned char *head, const struct ck_map *map,
+                         struct ck_state *out)
+{
+    *out = (struct ck_state){0};
+    int rc = read_map(path, head, map, NULL, out);
     if (rc)
         ck_state_release(out);
     return rc;

@@ -19,6 +19,12 @@ int ck_safetensors_read(const char *path, struct ck_state *out);
 int ck_safetensors_unpack(const char *name, const void *bytes, size_t size,
                           struct ck_state *out);
 
+/* The same for a file that is mapped already and stays it: head is a copy of its first bytes, up
+ * to the end of the header. Only the addresses of the data are taken: no checksum is verified, and
+ * readers touch them in ck_guard_call. */
+int ck_safetensors_index(const char *path, const unsigned char *head, const struct ck_map *map,
+                         struct ck_state *out);
+
 /* The number of tensors of a state that was read from a file whose checksum was verified. */
 int ck_safetensors_checked(const struct ck_state *s);
 

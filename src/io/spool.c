@@ -1,5 +1,4 @@
-/* spool.c - copies a .npy from a pipe to a temporary file, so that it can be read more than
- * once. */
+/* spool.c - temporary files for rows that cannot be read where they are. */
 #include "io/spool.h"
 #include "io/npy.h"
 #include "core/error.h"
@@ -14,14 +13,6 @@
 #include <unistd.h>
 
 enum { CHUNK = 1 << 20 };
-
-static const char *spool_dir(const char *dir)
-{
-    if (dir && dir[0])
-        return dir;
-    dir = getenv("TMPDIR");
-    return dir && dir[0] ? dir : "/tmp";
-}
 
 /* Creates a file without a name. Falls back to a name that is removed at once where O_TMPFILE
  * is not supported. */
@@ -43,25 +34,45 @@ static int open_unnamed(const char *dir, int *fd)
     return rc;
 }
 
-static int copy(int from, const char *name, int to, const char *dir, const struct ck_npy *a)
+int ck_spool_open(struct ck_spool *s, const char *dir)
 {
-    int rc = COKE_OK;
-    int64_t done_bytes = 0;
-    unsigned char *chunk = ck_alloc_array(CHUNK, 1);
-    if (!chunk)
-        return COKE_ENOMEM;
-    while (done_bytes < a->bytes) {
-        int64_t left = a->bytes - done_bytes;
-        size_t got, want = left < CHUNK ? (size_t)left : CHUNK;
-        CK_TRY(ck_fd_read(from, name, chunk, want, &got));
-        done_bytes += (int64_t)got;
-        if (got < want)
-            CK_TRY(ck_npy_fail_size(a, name, done_bytes));
-        CK_TRY(ck_fd_write(to, dir, chunk, got));
-    }
-done:
-    ck_free(chunk);
-    return rc;
+    const char *env = getenv("TMPDIR");
+    if (!dir || !dir[0])
+        dir = env && env[0] ? env : "/tmp";
+    *s = (struct ck_spool){.dir = dir, .fd = -1};
+    CK_RETURN_IF(open_unnamed(dir, &s->fd));
+    s->is_open = 1;
+    return COKE_OK;
+}
+
+int ck_spool_write(struct ck_spool *s, const void *data, size_t n)
+{
+    return ck_fd_write(s->fd, s->dir, data, n);
+}
+
+int ck_spool_map(struct ck_spool *s, struct ck_map *out, struct ck_spooled *all,
+                 const char *name, const char *reason)
+{
+    CK_RETURN_IF(ck_map_fd(out, s->fd, name));
+    all->files++;
+    all->bytes += (int64_t)out->size;
+    if (all->files == 1)
+        ck_format(all->note, sizeof all->note,
+                  "%.200s: %.1f MB spooled to a temporary file in %.200s, because %s", name,
+                  (double)all->bytes / 1e6, s->dir, reason);
+    else
+        ck_format(all->note, sizeof all->note,
+                  "%d times %.1f MB in total spooled to temporary files in %.200s, the last "
+                  "time for %.200s, because %s",
+                  all->files, (double)all->bytes / 1e6, s->dir, name, reason);
+    return COKE_OK;
+}
+
+void ck_spool_close(struct ck_spool *s)
+{
+    if (s->is_open)
+        close(s->fd);
+    *s = (struct ck_spool){0};
 }
 
 int ck_spool_expect_end(int fd, const char *name, long long promised)
@@ -75,27 +86,60 @@ int ck_spool_expect_end(int fd, const char *name, long long promised)
     return rc;
 }
 
-int ck_spool_npy(struct ck_map *out, int fd, const char *name, const char *dir, char *note,
-                 size_t size)
+/* Copies up to `most` bytes, in chunks; *got is how many there were. */
+static int copy(int from, const char *name, struct ck_spool *to, int64_t most, int64_t *got)
+{
+    int rc = COKE_OK;
+    size_t n = CHUNK;
+    *got = 0;
+    unsigned char *chunk = ck_alloc_array(CHUNK, 1);
+    if (!chunk)
+        return COKE_ENOMEM;
+    while (n == CHUNK && *got < most) {
+        size_t want = most - *got < CHUNK ? (size_t)(most - *got) : CHUNK;
+        CK_TRY(ck_fd_read(from, name, chunk, want, &n));
+        *got += (int64_t)n;
+        CK_TRY(ck_spool_write(to, chunk, n));
+    }
+done:
+    ck_free(chunk);
+    return rc;
+}
+
+static const char pipe_reason[] = "it must be read more than once";
+
+int ck_spool_npy(struct ck_map *out, int fd, const char *name, struct ck_spooled *all)
 {
     struct ck_npy a;
+    struct ck_spool spool = {0};
     unsigned char *head = NULL;
-    int rc = COKE_OK, temp = -1;
-    dir = spool_dir(dir);
+    int64_t got;
+    int rc = COKE_OK;
     *out = (struct ck_map){0};
     CK_TRY(ck_npy_read_header(&a, name, fd, &head));
-    CK_TRY(open_unnamed(dir, &temp));
-    CK_TRY(ck_fd_write(temp, dir, head, a.offset));
-    CK_TRY(copy(fd, name, temp, dir, &a));
+    CK_TRY(ck_spool_open(&spool, all->dir));
+    CK_TRY(ck_spool_write(&spool, head, a.offset));
+    CK_TRY(copy(fd, name, &spool, a.bytes, &got));
+    if (got < a.bytes)
+        CK_TRY(ck_npy_fail_size(&a, name, got));
     CK_TRY(ck_spool_expect_end(fd, name, (long long)a.bytes));
-    CK_TRY(ck_map_fd(out, temp, name));
-    ck_format(note, size,
-              "%s: %.1f MB spooled to a temporary file in %s, because it must be read more "
-              "than once",
-              name, (double)out->size / 1e6, dir);
+    CK_TRY(ck_spool_map(&spool, out, all, name, pipe_reason));
 done:
-    if (temp >= 0)
-        close(temp);
+    ck_spool_close(&spool);
     ck_free(head);
+    return rc;
+}
+
+int ck_spool_rest(struct ck_map *out, int fd, const char *name, struct ck_spooled *all)
+{
+    struct ck_spool spool = {0};
+    int64_t got;
+    int rc = COKE_OK;
+    *out = (struct ck_map){0};
+    CK_TRY(ck_spool_open(&spool, all->dir));
+    CK_TRY(copy(fd, name, &spool, INT64_MAX, &got));
+    CK_TRY(ck_spool_map(&spool, out, all, name, pipe_reason));
+done:
+    ck_spool_close(&spool);
     return rc;
 }

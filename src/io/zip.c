@@ -1,4 +1,4 @@
-/* zip.c - reads zip archives whose entries are stored.
+/* zip.c - reads the directories of zip archives.
  *
  * The directory at the end of the file is authoritative; the local header before each entry
  * must agree with it. All offsets are validated against the file before use. Layout: PKWARE's
@@ -27,6 +27,7 @@ enum {
     COMMENT_MAX = 65535,
     EXTRA64 = 1, /* the extra field with sizes beyond 32 bits */
     ENCRYPTED = 1,
+    DEFLATED = 8,
 };
 
 struct bytes {
@@ -191,6 +192,8 @@ static int read_entry(const struct ck_zip *z, struct ck_zip_entry *e, struct byt
     if (get(p + 8, 2) & ENCRYPTED)
         return fail_entry(z, e, "is encrypted");
     e->stored = get(p + 10, 2) == 0 && n.size == n.packed;
+    e->deflated = get(p + 10, 2) == DEFLATED;
+    e->full = n.size;
     return locate(z, e, b, &n, limit);
 }
 

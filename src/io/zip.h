@@ -1,4 +1,4 @@
-/* zip.h - zip archives as torch.save writes them: entries are stored, not compressed. */
+/* zip.h - zip archives as torch.save and numpy.savez write them. */
 #ifndef CK_ZIP_H
 #define CK_ZIP_H
 
@@ -12,9 +12,11 @@ struct ck_zip_entry {
     const char *name; /* points into the archive, not zero-terminated */
     size_t name_size;
     const unsigned char *data;
-    size_t size; /* bytes in the archive */
+    size_t size;   /* bytes in the archive */
+    uint64_t full; /* bytes when decompressed */
     uint32_t crc;
-    int stored; /* not compressed */
+    int stored;   /* not compressed */
+    int deflated; /* compressed in the one way that io/unzip.h knows */
 };
 
 struct ck_zip {

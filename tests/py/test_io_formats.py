@@ -32,7 +32,6 @@ def make(folder):
     rows = x.reshape(N, DIM).astype("f4")
     bad = {
         "big": rows.astype(">f4"),
-        "fortran": np.asfortranarray(rows),
         "object": rows.astype(object),
         "struct": np.zeros((2, 2), [("a", "f4"), ("b", "i4")]),
         "complex": rows.astype("c8"),

@@ -135,7 +135,7 @@ static void other_files_are_refused_in_words(void **state)
     (void)state;
     assert_fails(show("none", 0), COKE_EIO, "none: No such file");
     write_file("t.txt", "hello", 5);
-    assert_fails(show("t.txt", 1), COKE_EFORMAT, "t.txt: unknown format; supported: .npy");
+    assert_fails(show("t.txt", 1), COKE_EFORMAT, "t.txt: text is not read");
     write_file("t.txt", "", 0);
     assert_fails(show("t.txt", 0), COKE_EFORMAT, "t.txt: empty");
     write_file("t.safetensors", "hello", 5);

@@ -81,7 +81,6 @@ static void broken_headers_are_refused_in_words(void **state)
          "400"},
         {D "(2, 3)}", 25, "= 24 bytes of data, the file has more: 25"},
         {D "(2, 3)}", 0, "the file has 0"},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", 24, "Fortran order"},
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3)}", 24, "big-endian"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", 16, "Python objects"},
         {"{'descr': '|O8', 'fortran_order': False, 'shape': (2,)}", 16, "Python objects"},

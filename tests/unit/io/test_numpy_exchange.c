@@ -72,10 +72,10 @@ static void arrays_of_numpy_that_we_do_not_read_are_refused(void **state)
     static const struct {
         const char *path, *words;
     } cases[] = {
-        {"bad-big.npy", "big-endian"},  {"bad-fortran.npy", "Fortran order"},
-        {"bad-object.npy", "objects"},  {"bad-struct.npy", "structured"},
-        {"bad-complex.npy", "'<c8'"},   {"bad-text.npy", "'<U3'"},
-        {"bad-3d.npy", "3 dimensions"}, {"bad-scalar.npy", "0 dimensions"},
+        {"bad-big.npy", "big-endian"},      {"bad-object.npy", "objects"},
+        {"bad-struct.npy", "structured"},   {"bad-complex.npy", "'<c8'"},
+        {"bad-text.npy", "'<U3'"},          {"bad-3d.npy", "3 dimensions"},
+        {"bad-scalar.npy", "0 dimensions"},
     };
     run_script("make");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

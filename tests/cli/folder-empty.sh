@@ -1,4 +1,5 @@
 # shellcheck shell=bash
-# A folder is no file.
+# A folder without rows is no input.
 mkdir folder
+echo text >folder/notes.md
 coke cluster folder -k 6 -o out -q
