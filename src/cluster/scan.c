@@ -110,10 +110,18 @@ static int complain(const struct ck_scan *s, int64_t i, const float *x)
 {
     char where[512];
     s->rows->where(s->rows, i, where, sizeof where);
-    for (int j = 0; j < s->rows->dim; j++)
-        if (!isfinite(x[j]))
-            return ck_fail(COKE_ENUMERIC, "%s, column %d is %s; bad=skip leaves such rows out",
-                           where, j, isnan(x[j]) ? "NaN" : "infinite");
+    for (int j = 0; j < s->rows->dim; j++) {
+        if (isfinite(x[j]))
+            continue;
+        double stored = s->rows->value ? s->rows->value(s->rows, i, j) : (double)x[j];
+        if (isfinite(stored))
+            return ck_fail(COKE_ENUMERIC,
+                           "%s, column %d is %g, too large for f32, which ends at 3.4e38; "
+                           "bad=skip leaves such rows out",
+                           where, j, stored);
+        return ck_fail(COKE_ENUMERIC, "%s, column %d is %s; bad=skip leaves such rows out",
+                       where, j, isnan(x[j]) ? "NaN" : "infinite");
+    }
     if (s->frame.metric == COKE_METRIC_EUCLIDEAN)
         return ck_fail(COKE_ENUMERIC,
                        "%s has a number beyond %g, or is %g times farther away than the rows "
@@ -125,13 +133,35 @@ static int complain(const struct ck_scan *s, int64_t i, const float *x)
                    where);
 }
 
+/* Rows are read in any order, but users look for the first bad one: searches up to `last`, which
+ * is bad. x [room][ld] is scratch, whose first row is that of `last`. */
+static int complain_first(const struct ck_scan *s, int64_t last, float *x, int room)
+{
+    enum { BLOCK = 64 };
+    int64_t id[BLOCK];
+    if (s->rows->one_pass)
+        return complain(s, last, x);
+    for (int64_t at = 0, n; at <= last; at += n) {
+        n = room < BLOCK ? room : BLOCK;
+        n = n < last + 1 - at ? n : last + 1 - at;
+        for (int64_t i = 0; i < n; i++)
+            id[i] = at + i;
+        CK_RETURN_IF(s->rows->get(s->rows, id, (int)n, x, s->ld));
+        for (int64_t i = 0; i < n; i++)
+            if (!ck_frame_row(&s->frame, s->kn, x + i * s->ld,
+                              (float)ck_scan_weight(s, at + i)))
+                return complain(s, at + i, x + i * s->ld);
+    }
+    return complain(s, last, x);
+}
+
 int ck_scan_get(const struct ck_scan *s, const int64_t *index, int n, float *x)
 {
     int rc = s->rows->get(s->rows, index, n, x, s->ld);
     for (int i = 0; i < n && !rc; i++) {
         float *row = x + (int64_t)i * s->ld;
         if (!ck_frame_row(&s->frame, s->kn, row, (float)ck_scan_weight(s, index[i])))
-            return complain(s, index[i], row);
+            return complain_first(s, index[i], row, n - i);
     }
     return rc;
 }
