@@ -38,6 +38,11 @@ void emit_head(struct coke_json *j, const struct coke_head_summary *s)
     coke_json_put_flag(j, "converged", s->converged);
     coke_json_put_real(j, "passes", s->reads);
     coke_json_put_real(j, "eta", s->eta);
+    coke_json_put_int(j, "levels", s->levels);
+    if (s->levels == 2) {
+        coke_json_put_int(j, "groups", s->groups);
+        coke_json_put_int(j, "probes", s->probes);
+    }
     coke_json_put_real(j, "objective", s->objective);
     coke_json_put_real(j, "labels_objective", s->labels_objective);
     if (s->metric == COKE_METRIC_EUCLIDEAN)
@@ -53,6 +58,9 @@ void emit_head(struct coke_json *j, const struct coke_head_summary *s)
     coke_json_put_real(j, "dual", s->dual);
     coke_json_put_real(j, "gap", s->gap);
     coke_json_put_int(j, "bytes", s->repair_bytes);
+    coke_json_put_text(j, "covers", s->levels == 2 ? "candidates" : "all");
+    if (s->levels == 2)
+        coke_json_put_int(j, "beyond", s->beyond);
     coke_json_end(j);
 }
 
@@ -110,6 +118,14 @@ void emit_head_text(FILE *to, const struct coke_head_summary *s)
     print_bounds(to, s);
     fputc('\n', to);
     print_violations(to, s);
+    if (s->levels == 2)
+        fprintf(to,
+                "%-12s2: nearest, and the upper bound, are over the clusters of the nearest %d "
+                "of %lld groups\n",
+                "levels", (int)s->probes, (long long)s->groups);
+    if (s->beyond)
+        fprintf(to, "%-12s%lld row%s beyond these, to keep the sizes\n", "",
+                (long long)s->beyond, s->beyond == 1 ? "" : "s");
     if (s->repaired && euclidean)
         fprintf(to, "%-12sinertia %.9g, lower bound %.9g: gap %.3g\n", "certificate", s->primal,
                 s->dual, s->gap);

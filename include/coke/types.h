@@ -210,6 +210,11 @@ struct coke_head_summary {
     int64_t fit_rows;     /* rows that the centers were fitted on */
     int32_t metric;       /* enum coke_metric */
     double inertia;       /* Euclidean: primal, as other programs call it; cosine: NaN */
+    int32_t levels; /* 2: rows were compared with the leaves of `probes` of `groups` groups
+                           * only, and objective and dual refer to these candidates */
+    int32_t probes;
+    int64_t groups;
+    int64_t beyond; /* rows with a label beyond their candidates, to keep the sizes */
 };
 
 struct coke_timing {

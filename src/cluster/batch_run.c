@@ -32,10 +32,23 @@ static void assign_block(void *arg, int64_t chunk, int worker)
     for (int h = 0; h < b->heads; h++) {
         int32_t *label = r->label + h * r->n + at;
         float *score = r->score ? r->score + h * r->n + at : NULL;
+        if (b->head[h]->tree) {
+            ck_tree_route(b->head[h]->tree, at - b->from, x, n);
+            continue;
+        }
         ck_assign_block(b->head[h]->assigner, x, n, label, score);
         if (score && b->head[h]->o.metric == COKE_METRIC_EUCLIDEAN)
             ck_kmeans_squares(b->head[h], x, n, label, score);
     }
+}
+
+/* A head of two levels: its rows are read and routed to groups, which meet many rows at once. */
+static void assign_routed(const struct ck_batch *b, int h)
+{
+    const struct ck_row_batch *r = b->rows;
+    int64_t at = h * r->n + b->from;
+    ck_tree_assign(b->head[h]->tree, r->x + b->from * b->head[h]->ld, b->to - b->from,
+                   r->label + at, r->score ? r->score + at : NULL);
 }
 
 /* A source that must be read in order runs on one thread; small batches get smaller blocks. */
@@ -51,7 +64,11 @@ static int assign(const struct ck_batch *b)
             assign_block(&l, i, 0);
     else
         ck_parallel(blocks, assign_block, &l);
-    return ck_first_error_raise(&l.error);
+    CK_RETURN_IF(ck_first_error_raise(&l.error));
+    for (int h = 0; h < b->heads; h++)
+        if (b->head[h]->tree)
+            assign_routed(b, h);
+    return COKE_OK;
 }
 
 /* Reading rows and exchanging labels come before the first change of a head; only the sums of

@@ -27,10 +27,10 @@ int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int6
 
 /* Larger batches cost less per row (centers are repacked once per batch); smaller ones move the
  * centers sooner. docs/results.md has the measurements. */
-static int64_t auto_batch(int64_t n, int64_t k)
+static int64_t auto_batch(int64_t n, int64_t k, int levels)
 {
-    int64_t b = 256;
-    while (b < 4096 && b < 2 * k)
+    int64_t b = 256, most = levels == 2 ? 16384 : 4096; /* groups meet enough rows at once */
+    while (b < most && b < 2 * k)
         b *= 2;
     while (b > 64 && b * 16 > n)
         b /= 2;
@@ -68,6 +68,7 @@ static int check_input(const struct ck_job *j)
     if (r->one_pass && (o->epochs != 1 || o->repair))
         return ck_fail(COKE_EUSAGE,
                        "a stream that is read once needs epochs=1 and repair=false");
+    CK_RETURN_IF(ck_job_check_levels(j));
     for (int h = 0; h < o->k.n; h++)
         if (o->k.v[h] > r->n)
             return ck_fail(COKE_EUSAGE,
@@ -112,6 +113,19 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
     return eta;
 }
 
+/* First centers [k][ld] of head h, the lead of the best one, and with two levels their tree. */
+static int start_head(struct ck_job *j, int h, float *center, struct ck_tree **tree,
+                      double *gap)
+{
+    struct coke_cluster *c = j->c;
+    /* a different seed per head, or heads of equal k would be identical */
+    uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
+    if (ck_job_levels(j, h) == 2)
+        return ck_job_start_tree(j, h, seed, center, tree, gap);
+    CK_RETURN_IF(ck_job_centers(j, h, (enum ck_init)c->o.init, seed, center));
+    return ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, c->o.k.v[h], gap);
+}
+
 /* The head is owned by c->head[h] until ck_multihead_new takes it. */
 static int make_head(struct ck_job *j, int h)
 {
@@ -120,6 +134,7 @@ static int make_head(struct ck_job *j, int h)
     int64_t k = c->o.k.v[h], *model_low = NULL, *model_high = NULL;
     int rc = COKE_ENOMEM;
     double gap;
+    struct ck_tree *tree = NULL;
     float *center = ck_calloc_array((size_t)k, (size_t)c->scan.ld * sizeof *center);
     c->price[h] = ck_calloc_array((size_t)k, sizeof **c->price);
     c->size[h] = ck_calloc_array((size_t)k, sizeof **c->size);
@@ -131,10 +146,7 @@ static int make_head(struct ck_job *j, int h)
     o.n = j->usable;
     o.k = k;
     o.dim = c->dim;
-    /* a different seed per head, or heads of equal k would be identical */
-    uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
-    CK_TRY(ck_job_centers(j, h, (enum ck_init)c->o.init, seed, center));
-    CK_TRY(ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, k, &gap));
+    CK_TRY(start_head(j, h, center, &tree, &gap));
     o.eta = choose_eta(j, h, gap);
     c->summary[h].size = sizeof c->summary[h];
     c->summary[h].eta = o.eta;
@@ -145,7 +157,11 @@ static int make_head(struct ck_job *j, int h)
                             model_low ? model_low : low, model_high ? model_high : high));
     CK_TRY(ck_kmeans_set_ids(c->head[h], c->n)); /* includes skipped rows */
     ck_job_start_head(j, h);
+    if (tree)
+        ck_kmeans_set_tree(c->head[h], tree);
+    tree = NULL;
 done:
+    ck_tree_free(tree);
     ck_free(center);
     ck_free(model_low);
     ck_free(model_high);
@@ -353,7 +369,7 @@ static int prepare(struct ck_job *j)
     if (most_k > j->usable)
         return ck_fail(COKE_EUSAGE, "%lld clusters for %lld usable rows", (long long)most_k,
                        (long long)j->usable);
-    j->batch = c->o.batch ? c->o.batch : auto_batch(j->usable, most_k);
+    j->batch = c->o.batch ? c->o.batch : auto_batch(j->usable, most_k, ck_job_most_levels(j));
     j->batch = j->batch < c->n ? j->batch : c->n;
     j->early = early_rows(j, most_k);
     j->shuffle = c->scan.rows->one_pass
@@ -434,6 +450,8 @@ void ck_cluster_free(struct coke_cluster *c)
         ck_free(c->price[h]);
         ck_free(c->size[h]);
         ck_free(c->center[h]);
+        ck_free(c->group_center[h]);
+        ck_free(c->group_first[h]);
     }
     ck_multihead_free(c->multi);
     ck_scan_release(&c->scan);

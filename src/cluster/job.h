@@ -19,6 +19,10 @@ struct coke_cluster {
     float *price[COKE_MAX_HEADS];  /* [k] of the final labels */
     int64_t *size[COKE_MAX_HEADS]; /* [k] */
     float *center[COKE_MAX_HEADS]; /* [k][dim] */
+    /* of heads of two levels, else NULL: centers of the groups [groups][dim]; group g has the
+     * clusters group_first[g] .. group_first[g + 1] - 1 */
+    float *group_center[COKE_MAX_HEADS];
+    int64_t *group_first[COKE_MAX_HEADS];
     struct coke_timing timing;
 };
 

@@ -99,6 +99,12 @@ int ck_job_finish_head(struct ck_job *j, int h)
     int bounded = has_bounds(km);
     double inertia = 0;
     CK_RETURN_IF(settle_centers(j, h));
+    if (km->tree) {
+        count_online(c, h);
+        CK_RETURN_IF(ck_job_finish_tree(j, h, bounded));
+        return summarise(j, h);
+    }
+    s->levels = 1;
     struct ck_repair r = {.scan = &c->scan,
                           .assigner = km->assigner,
                           .k = km->k,
@@ -150,6 +156,7 @@ int ck_job_finish_stream(struct ck_job *j, int h)
     s->labels_objective = s->objective;
     s->dual = s->gap = NAN;
     s->not_nearest = -1;
+    s->levels = 1;
     s->primal = s->objective * (double)j->usable;
     s->inertia = s->metric == COKE_METRIC_EUCLIDEAN ? s->primal : NAN;
     CK_RETURN_IF(settle_centers(j, h));

@@ -57,6 +57,19 @@ int ck_job_sizes(const struct ck_job *j, int64_t **low, int64_t **high);
 /* After ck_kmeans_new: duals of the model, and the weight of the given centers. */
 void ck_job_start_head(struct ck_job *j, int h);
 
+/* ---- job_levels.c ---- */
+
+/* Before any reading: can this input be clustered in two levels, if that is asked for? */
+int ck_job_check_levels(const struct ck_job *j);
+/* Levels of head h: 1 = flat, 2 = by a tree; and the most that any head has. */
+int ck_job_levels(const struct ck_job *j, int h);
+int ck_job_most_levels(const struct ck_job *j);
+/* Of a head of two levels: first centers [k][ld], its tree, the lead of the best center. */
+int ck_job_start_tree(struct ck_job *j, int h, uint64_t seed, float *center,
+                      struct ck_tree **tree, double *gap);
+/* Of a head of two levels: final scan and repair, and what the summary has of them. */
+int ck_job_finish_tree(struct ck_job *j, int h, int bounded);
+
 /* ---- job_share.c ---- */
 
 /* Several processes: fails unless all have the same options and rows, and can divide them. */

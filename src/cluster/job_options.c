@@ -35,6 +35,10 @@ static const struct ck_option own[] = {
     ROW(CK_OPT_INT, batch, "batch", 0, 1, 1 << 24, "auto", "rows per batch"),
     ROW(CK_OPT_CHOICE, init, "init", 0, 0, 1, "sample|kmeans++",
         "initial centers: random rows, or k-means++ on a sample"),
+    ROW(CK_OPT_CHOICE, levels, "levels", 0, 0, 2, "auto|1|2",
+        "1 = rows are compared with all centers; 2 = with those of the nearest groups, for "
+        "many "
+        "clusters; auto = 2 where an epoch of 1 takes long"),
     ROW(CK_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,
         "end with the best assignment that satisfies all size bounds exactly"),
     ROW(CK_OPT_CHOICE, bad, "bad", CK_BAD_ERROR, 0, CK_BAD_SKIP, "error|skip",

@@ -234,6 +234,7 @@ void ck_kmeans_free(struct coke_kmeans *km)
     ck_padded_rows_release(&km->batch);
     ck_assigner_free(km->assigner);
     ck_frame_release(&km->frame);
+    ck_tree_free(km->tree);
     ck_free(km);
 }
 
@@ -251,6 +252,8 @@ int ck_kmeans_set_ids(struct coke_kmeans *km, int64_t ids)
 
 int ck_kmeans_reserve(struct coke_kmeans *km, int64_t n)
 {
+    if (km->tree)
+        CK_RETURN_IF(ck_tree_reserve(km->tree, n));
     if (n <= km->room)
         return COKE_OK;
     int32_t *member = ck_alloc_array((size_t)n, sizeof *member);
@@ -271,7 +274,19 @@ int ck_kmeans_second_stage(const struct coke_kmeans *km)
 
 void ck_kmeans_point_assigner(struct coke_kmeans *km)
 {
-    ck_assigner_reset(km->assigner, ck_kmeans_second_stage(km) ? km->prev : km->cur);
+    const float *center = ck_kmeans_second_stage(km) ? km->prev : km->cur;
+    if (km->tree)
+        ck_tree_reset(km->tree, center);
+    else
+        ck_assigner_reset(km->assigner, center);
+}
+
+void ck_kmeans_set_tree(struct coke_kmeans *km, struct ck_tree *tree)
+{
+    ck_assigner_free(km->assigner);
+    km->assigner = NULL;
+    km->tree = tree;
+    ck_kmeans_point_assigner(km);
 }
 
 int ck_kmeans_check_ids(const struct coke_kmeans *km, const int64_t *ids, int64_t n)
@@ -287,7 +302,10 @@ int ck_kmeans_check_ids(const struct coke_kmeans *km, const int64_t *ids, int64_
 void ck_kmeans_begin(struct coke_kmeans *km)
 {
     ck_duals_bias(&km->duals, km->bias);
-    ck_assigner_settle(km->assigner, km->bias);
+    if (km->tree)
+        ck_tree_settle(km->tree, km->bias);
+    else
+        ck_assigner_settle(km->assigner, km->bias);
 }
 
 void ck_kmeans_squares(const struct coke_kmeans *km, const float *x, int n,
@@ -419,7 +437,11 @@ static void move_center(const struct move_job *j, int64_t t)
             center_from_sum(km, k);
     }
     km->count[k] += km->batch_count[k];
-    if (update != CK_UPDATE_EPOCH && !ck_kmeans_second_stage(km))
+    if (update == CK_UPDATE_EPOCH || ck_kmeans_second_stage(km))
+        return;
+    if (km->tree)
+        ck_tree_update(km->tree, k);
+    else
         ck_assigner_update(km->assigner, k);
 }
 
@@ -490,7 +512,10 @@ static void apply(struct move_job *job, const int64_t *ids, int64_t n, const int
             km->count[k] += km->batch_count[k];
     else
         ck_parallel(chunks_of(job), move_chunk, job);
-    ck_assigner_choose(km->assigner);
+    if (km->tree)
+        ck_tree_choose(km->tree);
+    else
+        ck_assigner_choose(km->assigner);
     if (ids)
         store_labels(km, ids, n, label);
 }
@@ -580,6 +605,8 @@ int ck_kmeans_epoch_end(struct coke_kmeans *km)
         blend_centers(km);
     else if (km->o.update != CK_UPDATE_FIXED)
         end_first_stage(km);
+    if (km->tree)
+        ck_tree_recenter(km->tree, km->prev, km->count);
     memset(km->count, 0, (size_t)km->k * sizeof *km->count);
     for (int64_t k = 0; k < km->k; k++) {
         double t = (double)km->duals.steps, weights = t * (t + 1) * (2 * t + 1) / 6;

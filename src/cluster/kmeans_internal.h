@@ -10,6 +10,7 @@
 #include "cluster/kmeans_options.h"
 #include "cluster/labels.h"
 #include "cluster/padded_rows.h"
+#include "cluster/tree.h"
 
 /* Vectors are inner ones (frame.h), padded to ld floats (kernels.h); the padding is zero. Duals
  * are in inner units, too; o has those of the data. */
@@ -33,7 +34,8 @@ struct coke_kmeans {
     float *average;          /* [k] mean bias of the last epoch */
     struct ck_labels labels; /* if o.keep_labels */
     struct ck_slots slots;   /* if o.stage >= 0 */
-    struct ck_assigner *assigner;
+    struct ck_assigner *assigner; /* of all centers; NULL with a tree */
+    struct ck_tree *tree;         /* NULL = every row is compared with all centers */
     /* scratch of a batch, reused: only one batch runs at a time */
     int32_t *batch_count; /* [k] */
     int32_t *first;       /* [k + 1] where a cluster's members begin in `member` */
@@ -50,6 +52,9 @@ int ck_kmeans_second_stage(const struct coke_kmeans *km);
 /* Makes the assigner read the centers that this epoch assigns with: current ones in the first
  * stage, those of the last epoch in the second. */
 void ck_kmeans_point_assigner(struct coke_kmeans *km);
+/* Rows are assigned by this tree from now on; km owns it and points it at its centers. Call it
+ * before the first batch. */
+void ck_kmeans_set_tree(struct coke_kmeans *km, struct ck_tree *tree);
 
 /* ---- one batch: reserve, begin, ck_assign_block on any threads, apply ---- */
 

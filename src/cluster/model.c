@@ -251,6 +251,7 @@ static void summarise(const struct coke_model *m, const struct ck_repair *r, str
 {
     *s = (struct coke_head_summary){.n = r->total,
                                     .k = m->k,
+                                    .levels = 1,
                                     .dim = m->dim,
                                     .skipped = r->scan->nbad,
                                     .below_before_repair = r->below,

@@ -70,6 +70,11 @@ static int model_state(const struct coke_cluster *c, int h, struct ck_state *st)
         CK_TRY(ck_state_add(st, "max_sizes", CK_I64, 1, shape, ck_kmeans_max_sizes(km)));
     if (euclidean)
         CK_TRY(ck_state_add(st, "reference", CK_F32, 1, shape + 1, ck_kmeans_reference(km)));
+    int64_t groups[2] = {s->groups, c->dim}, ends = s->groups + 1;
+    if (c->group_center[h]) {
+        CK_TRY(ck_state_add(st, "group_centers", CK_F32, 2, groups, c->group_center[h]));
+        CK_TRY(ck_state_add(st, "group_first", CK_I64, 1, &ends, c->group_first[h]));
+    }
     CK_TRY(ck_state_add_meta(st, "format", "coke-kmeans"));
     CK_TRY(ck_state_add_meta(st, "metric", euclidean ? "euclidean" : "cosine"));
     CK_TRY(ck_state_add_meta(st, "version", COKE_VERSION));
@@ -113,6 +118,11 @@ static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
     ck_json_put_flag(j, "converged", s->converged);
     ck_json_put_real(j, "passes", s->reads);
     ck_json_put_real(j, "eta", s->eta);
+    ck_json_put_int(j, "levels", s->levels);
+    if (s->levels == 2) {
+        ck_json_put_int(j, "groups", s->groups);
+        ck_json_put_int(j, "probes", s->probes);
+    }
     ck_json_put_real(j, "objective", s->objective);
     ck_json_put_real(j, "labels_objective", s->labels_objective);
     if (s->metric == COKE_METRIC_EUCLIDEAN)
@@ -140,6 +150,9 @@ static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
         ck_json_put_real(j, "dual", s->dual);
         ck_json_put_real(j, "gap", s->gap);
         ck_json_put_int(j, "bytes", s->repair_bytes);
+        ck_json_put_text(j, "covers", s->levels == 2 ? "candidates" : "all");
+        if (s->levels == 2)
+            ck_json_put_int(j, "beyond", s->beyond);
         ck_json_end(j);
     }
 }

@@ -1,0 +1,71 @@
+"""coke cluster --levels 2 against the optimum over each row's candidates (scipy's HiGHS).
+
+usage: test_levels.py PATH-OF-COKE     exit code 77: no scipy here
+"""
+
+import sys
+import tempfile
+
+from test_exact import RELATIVE, best_total, make_rows, np, read_tensor, run_coke
+
+
+def candidates(x, out, dim, probes):
+    """[n][k]: is the cluster in one of the row's nearest groups? From the model's groups."""
+    model = f"{out}/model.safetensors"
+    group = read_tensor(model, "group_centers", "f4").reshape(-1, dim).astype("f8")
+    first = read_tensor(model, "group_first", "i8")
+    near = np.argsort(-(x @ group.T), axis=1, kind="stable")[:, :probes]
+    allowed = np.zeros((len(x), first[-1]), bool)
+    for g in range(len(group)):
+        allowed[(near == g).any(1), first[g] : first[g + 1]] = True
+    return allowed, len(group)
+
+
+def check(coke, case, n, k, dim, ratio, max_ratio=0.0):
+    with tempfile.TemporaryDirectory() as folder:
+        rows = make_rows(n, dim, case)
+        options = ["-k", str(k), "--epochs", "2", "--levels", "2", "--ratio", str(ratio)]
+        least = np.full(k, int(ratio * n / k + 1e-9))
+        most = np.full(k, n)
+        if max_ratio:
+            options += ["--max-ratio", str(max_ratio)]
+            most = np.full(k, int(np.ceil(max_ratio * n / k - 1e-9)))
+        label, center, head, out = run_coke(coke, folder, rows, options)
+        x = rows.astype("f8")
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        score = x @ center.astype("f8").T
+        allowed, groups = candidates(x, out, dim, head["probes"])
+        assert head["levels"] == 2 and head["groups"] == groups
+        assert head["certificate"]["covers"] == "candidates"
+        size = np.bincount(label, minlength=k)
+        assert (size >= least).all() and (size <= most).all(), size
+        within = allowed[np.arange(n), label]
+        beyond = head["certificate"]["beyond"]
+        assert (~within).sum() <= beyond, (case, (~within).sum(), beyond)
+        total = score[np.arange(n), label].sum()
+        primal, dual = head["certificate"]["primal"], head["certificate"]["dual"]
+        assert abs(total - primal) <= RELATIVE * n, (total, primal)
+        nearest = np.where(allowed, score, -2).max(1).mean()
+        assert abs(nearest - head["objective"]) <= RELATIVE, (nearest, head["objective"])
+        if beyond == 0:  # the lists alone are feasible: the certificate brackets their optimum
+            best = best_total(np.where(allowed, score, -1e3), least, most)
+            assert primal <= best + RELATIVE * n <= dual + 2 * RELATIVE * n, (primal, best, dual)
+            assert best - primal <= 2e-3 * best, (primal, best)
+        print(f"case {case}: primal {primal:.4f}, dual {dual:.4f}, {beyond} rows beyond")
+        return beyond
+
+
+def main():
+    coke = sys.argv[1]
+    beyond = [
+        check(coke, 1, 500, 40, 6, 0.4),
+        check(coke, 2, 600, 40, 12, 0.9),
+        check(coke, 3, 400, 30, 6, 1.0),
+        check(coke, 4, 500, 30, 8, 0.5, 1.5),
+        check(coke, 5, 300, 50, 5, 0.0, 1.3),
+    ]
+    assert sum(b == 0 for b in beyond) >= 3, beyond
+
+
+if __name__ == "__main__":
+    main()
