@@ -1,7 +1,6 @@
 """Rows to cluster, from whatever the user has: arrays without a copy where the layout allows,
 tensors, Arrow tables, data frames, and files."""
 import ctypes
-import glob
 import os
 
 import numpy as np
@@ -72,23 +71,14 @@ class Rows:
         return "<coke.Rows of %s: %d x %d>" % ((self.source,) + self.shape)
 
 
-def expand(path):
-    """Paths of a pattern, sorted; another path as it is."""
-    path = os.fspath(path)
-    if isinstance(path, bytes):
-        path = os.fsdecode(path)
-    if os.path.exists(path) or not glob.has_magic(path):
-        return [path]
-    return sorted(glob.glob(path)) or [path]
-
-
 def open_rows(*paths, **options):
-    """Opens files of rows: .npy, .fvecs, .bvecs and what else `coke cluster` reads.
+    """Opens files of rows: all formats of `coke cluster` (docs/formats.md).
 
     Parameters
     ----------
     *paths : str or path
-        Several files are one list of rows; a pattern ("part-*.npy") stands for its files.
+        Several files are one list of rows; a pattern ("part-*.npy") or a folder stands for its
+        files, "file.h5:/train" for an array in a file.
     **options
         Options of kind `rows`, as `coke.options("rows")` lists them.
 
@@ -96,7 +86,7 @@ def open_rows(*paths, **options):
     -------
     Rows
     """
-    names = [name for path in paths for name in expand(path)]
+    names = [os.fsdecode(path) for path in paths]
     array = (ctypes.c_char_p * max(len(names), 1))(*[encode(name) for name in names])
     chosen = Options("rows", options)
     handle = Handle(make("rows_open", array, len(names), chosen.address), "rows_free")

@@ -54,7 +54,7 @@ class Case(unittest.TestCase):
     def python(self, code, **environment):
         """Runs code in a new interpreter; returns (exit code, output)."""
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                              env=dict(os.environ, PYTHONWARNINGS="ignore", **environment), timeout=120)
+                              env=dict(os.environ, PYTHONWARNINGS="ignore", **environment), timeout=500)
         return done.returncode, done.stdout + done.stderr
 
 

@@ -197,9 +197,9 @@ class Forks(Case):
     def test_a_child_of_fork_clusters(self):
         code, out = self.python("""
 import multiprocessing, numpy as np, coke
-x = np.random.RandomState(0).randn(20000, 16).astype("f4")
+x = np.random.RandomState(0).randn(3000, 16).astype("f4")
 def work(seed):
-    return coke.KMeans(20, random_state=seed, n_jobs=2).fit(x).labels_.tobytes()
+    return coke.KMeans(20, epochs=3, random_state=seed, n_jobs=2).fit(x).labels_.tobytes()
 if __name__ == "__main__":
     here = [work(s) for s in range(2)]
     with multiprocessing.get_context("fork").Pool(2) as pool:
