@@ -266,7 +266,8 @@ const struct command cmd_cluster = {
     .summary = "cluster vectors; every cluster gets its minimum size",
     .about =
         "Clusters the rows of .npy, .npz, .fvecs, .bvecs, .fbin, .f16bin, .u8bin, .i8bin, "
-        ".safetensors, .h5 or headerless files by cosine. Several files, a folder or a quoted "
+        ".safetensors, .h5 or headerless files by cosine or, with --metric euclidean, by "
+        "distance. Several files, a folder or a quoted "
         "pattern ('shards/*.npy') are one list of rows; 'x.npz:train' and 'x.h5:/train' are "
         "one "
         "array of a file, '-' is a .npy on standard input. Every "

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char FORMAT[] = "coke-kmeans-state";
+/* By metric: programs that know only the cosine refuse the second. */
+static const char *const FORMAT[] = {"coke-kmeans-state", "coke-kmeans-state-2"};
 
 /* The tensors of a state, for writing and for reading. Vectors keep their padding of zeros
  * ([k][ld]), so that the tensors can refer to the memory of the head. */
@@ -72,7 +73,7 @@ int ck_kmeans_state(const struct coke_kmeans *km, struct ck_state *s)
     for (int i = 0; i < n; i++)
         if (p[i].data)
             CK_TRY(ck_state_add(s, p[i].name, p[i].dtype, p[i].ndim, p[i].shape, p[i].data));
-    CK_TRY(ck_state_add_meta(s, "format", FORMAT));
+    CK_TRY(ck_state_add_meta(s, "format", FORMAT[km->o.metric]));
     for (int i = 0; i < t->n; i++) {
         if (t->row[i].type == CK_OPT_FLOAT) {
             double x;
@@ -100,7 +101,7 @@ static int read_options(const struct ck_state *s, struct ck_kmeans_options *o)
 {
     static const char *const required[] = {"n", "k", "dim"};
     const char *format = ck_state_meta(s, "format");
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || (strcmp(format, FORMAT[0]) != 0 && strcmp(format, FORMAT[1]) != 0))
         return ck_fail(COKE_EFORMAT,
                        "not the state of a clustering (metadata 'format' is '%s')",
                        format ? format : "");

@@ -15,7 +15,7 @@
 static int check_format(const struct ck_state *s)
 {
     const char *format = ck_state_meta(s, "format");
-    if (format && strcmp(format, "coke-kmeans") == 0)
+    if (format && (strcmp(format, "coke-kmeans") == 0 || strcmp(format, "coke-kmeans-2") == 0))
         return COKE_OK;
     if (format)
         return ck_fail(COKE_EFORMAT, "this is a '%s' file, not a k-means model", format);

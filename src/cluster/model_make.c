@@ -29,7 +29,7 @@ static int put_parts(struct ck_state *s, const struct parts *p)
         CK_TRY(ck_state_add(s, "max_sizes", CK_I64, 1, shape, p->max_size));
     if (p->reference)
         CK_TRY(ck_state_add(s, "reference", CK_F32, 1, shape + 1, p->reference));
-    CK_TRY(ck_state_add_meta(s, "format", "coke-kmeans"));
+    CK_TRY(ck_state_add_meta(s, "format", p->reference ? "coke-kmeans-2" : "coke-kmeans"));
     CK_TRY(ck_state_add_meta(s, "version", COKE_VERSION));
     CK_TRY(ck_state_add_meta(s, "metric", p->reference ? "euclidean" : "cosine"));
     CK_TRY(ck_state_add_meta_number(s, "n", p->n));

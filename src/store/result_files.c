@@ -75,7 +75,8 @@ static int model_state(const struct coke_cluster *c, int h, struct ck_state *st)
         CK_TRY(ck_state_add(st, "group_centers", CK_F32, 2, groups, c->group_center[h]));
         CK_TRY(ck_state_add(st, "group_first", CK_I64, 1, &ends, c->group_first[h]));
     }
-    CK_TRY(ck_state_add_meta(st, "format", "coke-kmeans"));
+    /* programs that know only the cosine refuse the second */
+    CK_TRY(ck_state_add_meta(st, "format", euclidean ? "coke-kmeans-2" : "coke-kmeans"));
     CK_TRY(ck_state_add_meta(st, "metric", euclidean ? "euclidean" : "cosine"));
     CK_TRY(ck_state_add_meta(st, "version", COKE_VERSION));
     CK_TRY(ck_state_add_meta_number(st, "n", (double)s->n));

@@ -18,6 +18,8 @@ CASES = {
     "rows": ["y.npy", "--bad", "skip", "-k", "300", "--max-ratio", "1.5", "--epochs", "2"],
     "blocks": ["x.npy", "-k", "10", "--shuffle", "block", "--update", "epoch", "--epochs", "2",
                "--no-repair"],
+    "distances": ["y.npy", "--bad", "skip", "-k", "8,40", "--ratio", "0.9", "--metric", "euclidean",
+                  "--epochs", "2"],
 }
 
 

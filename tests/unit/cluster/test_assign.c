@@ -28,6 +28,11 @@ enum kind {
     TINY,       /* lengths of 1e-12 */
     VANISHING,  /* lengths of 1e-23, whose squares are 0, and centers whose mean is 0 */
     ONE_HOT,
+    /* Euclidean, with a last column that is not rounded (frame.h): */
+    LENGTHS,  /* of any length */
+    WEIGHTED, /* the same, rows times weights */
+    GRID,     /* integers, with many ties */
+    OUTLIER,  /* one center and some rows are 1000 times farther away */
 };
 enum { NO_BIAS, SMALL_BIAS, NEGATIVE_BIAS, SOME_MINUS_INF, BIG_BIAS };
 
@@ -66,11 +71,24 @@ static const struct shape shapes[] = {
     {"several panels a group, ties", 6500, 4, 64, TIES, NO_BIAS},
     {"wide rows", 50, 3000, 40, PLAIN, NO_BIAS},
     {"rows too wide to screen", 9, 9001, 10, PLAIN, NO_BIAS},
+    {"lengths", 200, 24, 150, LENGTHS, NO_BIAS},
+    {"lengths, bias", 200, 24, 150, LENGTHS, SMALL_BIAS},
+    {"lengths, a multiple of 16", 150, 32, 100, LENGTHS, SMALL_BIAS},
+    {"lengths in two dimensions", 500, 2, 150, LENGTHS, NO_BIAS},
+    {"lengths, one column", 90, 1, 64, LENGTHS, SMALL_BIAS},
+    {"lengths, wide", 50, 1536, 40, LENGTHS, SMALL_BIAS},
+    {"weighted", 200, 20, 150, WEIGHTED, SMALL_BIAS},
+    {"weighted, a multiple of 16", 200, 48, 150, WEIGHTED, BIG_BIAS},
+    {"grid", 300, 2, 150, GRID, NO_BIAS},
+    {"grid, bias", 300, 3, 150, GRID, SMALL_BIAS},
+    {"outlier", 200, 16, 150, OUTLIER, NO_BIAS},
+    {"outlier, bias", 200, 10, 150, OUTLIER, SMALL_BIAS},
 };
 
 struct data {
     int64_t k;
     int ld, n;
+    int lift; /* column that is not rounded, or -1 */
     float *c, *x, *bias;
     float *s; /* [n][k] the defined scores */
 };
@@ -114,11 +132,39 @@ static void make_center(const struct shape *s, const struct data *d, int64_t k)
         c[j] = s->kind == ONE_HOT ? (float)(j == k) : s->kind == LARGE ? c[j] * 1e4f : c[j];
 }
 
+/* Numbers of a Euclidean row or center v [dim]. */
+static void stretch(const struct shape *s, float *v, uint64_t seed)
+{
+    float length = expf(1.5f * test_normal(77, seed));
+    if (s->kind == OUTLIER)
+        length = seed % 50 == 7 ? 1000 : 1;
+    for (int j = 0; j < s->dim; j++)
+        v[j] = s->kind == GRID ? rintf(4 * test_normal(seed, (uint64_t)j)) : v[j] * length;
+}
+
+static void add_lift(const struct shape *s, const struct data *d)
+{
+    for (int64_t k = 0; k < d->k; k++) {
+        float *c = d->c + k * d->ld;
+        stretch(s, c, (uint64_t)k);
+        c[d->lift] = -0.5f * ck_kernels_ref.dot(c, c, d->ld);
+    }
+    for (int i = 0; i < d->n; i++) {
+        float *x = d->x + (int64_t)i * d->ld;
+        float w = s->kind == WEIGHTED ? expf(2 * test_normal(78, (uint64_t)i)) : 1;
+        stretch(s, x, (uint64_t)(i + 1000));
+        x[d->lift] = 1;
+        for (int j = 0; j < d->ld; j++)
+            x[j] *= w;
+    }
+}
+
 static const float row_length[] = {
     [PLAIN] = 1,          [EQUAL] = 1,        [TIES] = 1,          [ULP] = 1,
     [ZERO_ROWS] = 1,      [LARGE] = 1e4f,     [HUGE_ROWS] = 1e18f, [GIANT_ROWS] = 1e25f,
     [TIGHT] = 1,          [ZERO_CENTERS] = 1, [OFFSET] = 1,        [TINY] = 1e-12f,
-    [VANISHING] = 1e-23f, [ONE_HOT] = 1,
+    [VANISHING] = 1e-23f, [ONE_HOT] = 1,      [LENGTHS] = 1,       [WEIGHTED] = 1,
+    [GRID] = 1,           [OUTLIER] = 1,
 };
 
 static void make_row(const struct shape *s, const struct data *d, int i)
@@ -146,7 +192,8 @@ static void score_all(struct data *d)
 
 static struct data make(const struct shape *s)
 {
-    struct data d = {.k = s->k, .n = s->n, .ld = ck_padded(s->dim)};
+    struct data d = {.k = s->k, .n = s->n, .lift = s->kind >= LENGTHS ? s->dim : -1};
+    d.ld = ck_padded(s->dim + (d.lift >= 0));
     d.c = test_array((size_t)(s->k * d.ld), sizeof *d.c);
     d.x = test_array((size_t)((s->n + CK_TILE) * d.ld), sizeof *d.x);
     d.bias = test_array((size_t)s->k, sizeof *d.bias);
@@ -161,6 +208,8 @@ static struct data make(const struct shape *s)
     }
     for (int i = 0; i < s->n; i++)
         make_row(s, &d, i);
+    if (d.lift >= 0)
+        add_lift(s, &d);
     d.s = test_array((size_t)(s->n * s->k), sizeof *d.s);
     score_all(&d);
     return d;
@@ -195,6 +244,8 @@ static struct ck_assigner *assigner(const struct ck_kernels *kn, const struct da
 {
     struct ck_assigner *a;
     assert_ok(ck_assigner_new(&a, kn, d->c, d->k, d->ld));
+    if (d->lift >= 0)
+        ck_assigner_lift(a, d->lift);
     ck_assigner_force(a, path);
     return a;
 }
