@@ -101,8 +101,8 @@ static int load_weights(const char *path, int64_t rows, double **out)
  * rows; otherwise the library spools it to a temporary file. */
 static int is_one_pass(const struct args *a)
 {
-    return args_number(a, "epochs") == 1 && !args_flag(a, "repair") && !args_number(a, "bad") &&
-           !args_number(a, "fit-rows");
+    return args_number(a, "epochs") == 1 && !args_number(a, "repair") &&
+           !args_number(a, "bad") && !args_number(a, "fit-rows");
 }
 
 static int open_rows(struct work *w, const struct args *a, int n, const char *const *paths)

@@ -319,10 +319,14 @@ static void offer(struct block *b, int row, int64_t k, float score)
     b->label[row] = (int32_t)k;
 }
 
+float ck_assigner_score(const struct ck_assigner *a, const float *x, int64_t k)
+{
+    return a->kn->dot(x, a->center + k * a->ld, a->ld);
+}
+
 static void score_now(struct block *b, int row, int64_t k)
 {
-    struct ck_assigner *a = b->a;
-    offer(b, row, k, a->kn->dot(b->x + (int64_t)row * a->ld, a->center + k * a->ld, a->ld));
+    offer(b, row, k, ck_assigner_score(b->a, b->x + (int64_t)row * b->a->ld, k));
 }
 
 /* ---- dense ---- */

@@ -52,6 +52,9 @@ int ck_assign_chunk_rows(int64_t n);
 void ck_assign_block(struct ck_assigner *a, const float *x, int n, int32_t *label,
                      float *score);
 
+/* The score x.c_k as assignments compute it; x [ld]. Any thread. */
+float ck_assigner_score(const struct ck_assigner *a, const float *x, int64_t k);
+
 /* One center within `margin` of the best of a row. */
 struct ck_near {
     int32_t row; /* within the block */

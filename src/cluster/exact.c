@@ -237,6 +237,7 @@ static int scan_cluster(struct ck_exact *e, struct search *s, int64_t to, double
     int rc = reach(e, s, e->k, to, dist + no_less_than_zero(cost), -1);
     if (s->limit <= dist)
         return rc;
+    e->scanned += e->start[to + 1] - e->start[to];
     for (int64_t a = e->start[to]; a < e->start[to + 1] && !rc; a++) {
         int32_t i = e->arc[a].point;
         int32_t from = e->label[i];
@@ -338,6 +339,23 @@ static int augment(struct ck_exact *e, int32_t sink)
     return rc;
 }
 
+/* Satisfies all deficits, as far as `work` arcs may be scanned. */
+static int augment_all(struct ck_exact *e, int64_t work)
+{
+    enum { BETWEEN_POLLS = 1 << 22 };
+    int64_t next = e->scanned + BETWEEN_POLLS, end = e->scanned;
+    end = work < INT64_MAX - end ? end + work : INT64_MAX;
+    for (int64_t v = 0; v <= e->k; v++)
+        while (e->excess[v] < 0 && e->scanned < end) {
+            CK_RETURN_IF(augment(e, (int32_t)v));
+            if (e->poll && e->scanned >= next) {
+                CK_RETURN_IF(e->poll(e->poll_arg));
+                next = e->scanned + BETWEEN_POLLS;
+            }
+        }
+    return COKE_OK;
+}
+
 /* ---- approach: one price at a time ---- */
 
 /* A point's two best values at the present prices. */
@@ -432,22 +450,64 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
     return fmin(fmax(price, e->low[k]), e->high[k]);
 }
 
-/* In double, unlike the leaders: ck_exact_solve needs labels that are best at these prices. */
+/* The choice of point i that is best at the present prices; *tied: others are within e->tie. */
+static int64_t best_choice(const struct ck_exact *e, int64_t i, int *tied)
+{
+    double best = -INFINITY, second = -INFINITY;
+    int64_t at = e->first[i];
+    for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
+        double v = (double)e->choice[c].score + e->price[e->choice[c].k];
+        if (v > best) {
+            second = best;
+            best = v;
+            at = c;
+        } else if (v > second) {
+            second = v;
+        }
+    }
+    *tied = second >= best - e->tie;
+    return at;
+}
+
+/* Of the choices of point i within e->tie of `at`: the one whose cluster lacks most points, or,
+ * if none lacks any, `at` itself unless its cluster is full. */
+static int64_t neediest_choice(const struct ck_exact *e, int64_t i, int64_t at)
+{
+    double best = (double)e->choice[at].score + e->price[e->choice[at].k];
+    int64_t most = 0, into = at;
+    int full = e->max_size && e->size[e->choice[at].k] >= e->max_size[e->choice[at].k];
+    for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
+        int32_t k = e->choice[c].k;
+        if ((double)e->choice[c].score + e->price[k] < best - e->tie)
+            continue;
+        int64_t lack = e->min_size[k] - e->size[k];
+        if (lack > most) {
+            most = lack;
+            into = c;
+        } else if (full && most == 0 && e->size[k] < e->max_size[k]) {
+            full = 0;
+            into = c;
+        }
+    }
+    return into;
+}
+
+/* In double, unlike the leaders: ck_exact_solve needs labels that are best at these prices.
+ * First the points with one best label, then those with a tie. */
 static void take_best_labels(struct ck_exact *e)
 {
     memcpy(e->size, e->base, (size_t)e->k * sizeof *e->size);
-    for (int64_t i = 0; i < e->n; i++) {
-        double best = -INFINITY;
-        for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
-            double v = (double)e->choice[c].score + e->price[e->choice[c].k];
-            if (v > best) {
-                best = v;
-                e->label[i] = e->choice[c].k;
-                e->score[i] = e->choice[c].score;
-            }
+    for (int round = 0; round < 2; round++)
+        for (int64_t i = 0; i < e->n; i++) {
+            int tied;
+            int64_t c = best_choice(e, i, &tied);
+            if (tied != round)
+                continue;
+            c = tied ? neediest_choice(e, i, c) : c;
+            e->label[i] = e->choice[c].k;
+            e->score[i] = e->choice[c].score;
+            e->size[e->label[i]]++;
         }
-        e->size[e->label[i]]++;
-    }
 }
 
 /* Returns the leader of point i after its value at k changed from `was` to `now`. O(1) except
@@ -555,16 +615,23 @@ int ck_exact_at_edges(const struct ck_exact *e)
  * the optimum lies outside the box. */
 int ck_exact_solve(struct ck_exact *e, int *inside)
 {
-    int rc = COKE_OK;
     balance(e);
-    for (int64_t v = 0; v <= e->k && !rc; v++)
-        while (e->excess[v] < 0 && !rc)
-            rc = augment(e, (int32_t)v);
+    int rc = augment_all(e, INT64_MAX);
     publish_prices(e);
     *inside = 1;
     for (int64_t k = 0; k < e->k; k++)
         if (e->fake[k] || e->over[k] || (rest_price(e, k) > 0 && e->above[k] > 0) ||
             (rest_price(e, k) < 0 && e->above[k] < room_above(e, k)))
             *inside = 0;
+    return rc;
+}
+
+int ck_exact_fit(struct ck_exact *e, int64_t work)
+{
+    balance(e);
+    int rc = augment_all(e, work);
+    publish_prices(e);
+    for (int64_t k = 0; k < e->k; k++)
+        e->price[k] = fmin(fmax(e->price[k], e->low[k]), e->high[k]);
     return rc;
 }

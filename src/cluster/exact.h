@@ -54,6 +54,13 @@ struct ck_exact {
     struct ck_heap_item *heap;
     int64_t nheap, room;
     int64_t searches;
+    int64_t scanned; /* arcs that searches looked at: the work done so far */
+
+    double tie; /* values that differ by no more count as equal; set by the caller */
+    /* Called between searches with poll_arg; not COKE_OK: the solver stops with that status.
+     * NULL = never. The caller's. */
+    int (*poll)(void *arg);
+    void *poll_arg;
 };
 
 /* Allocates what the struct owns; min_size and max_size [k] are borrowed. The caller sets the
@@ -64,7 +71,8 @@ void ck_exact_release(struct ck_exact *e);
 
 /* Moves one price after another, inside the box, to where the size of its cluster is right with
  * the other prices fixed, and gives every point its best label. Stops after `sweeps` rounds
- * over the clusters, or when no price moves; usually close to the optimum after a few. */
+ * over the clusters, or when no price moves; usually close to the optimum after a few. Points
+ * whose best values are within e->tie of each other go where points are missing. */
 int ck_exact_approach(struct ck_exact *e, int sweeps);
 /* Is the price of k at the upper (1) or lower (-1) edge of the box? */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
@@ -75,5 +83,8 @@ int ck_exact_at_edges(const struct ck_exact *e);
  * its best arc at these prices. *inside = 1: no edge of the box limits a price, so this is the
  * optimum over all prices. */
 int ck_exact_solve(struct ck_exact *e, int *inside);
+/* Moves points along shortest paths until all sizes are within their bounds, where the arcs
+ * allow it, or until about `work` arcs were scanned. The labels need not be the optimum. */
+int ck_exact_fit(struct ck_exact *e, int64_t work);
 
 #endif

@@ -67,7 +67,7 @@ static int check_input(const struct ck_job *j)
                        o->k.n);
     if (r->one_pass && (o->epochs != 1 || o->repair))
         return ck_fail(COKE_EUSAGE,
-                       "a stream that is read once needs epochs=1 and repair=false");
+                       "a stream that is read once needs epochs=1 and repair=off");
     CK_RETURN_IF(ck_job_check_levels(j));
     for (int h = 0; h < o->k.n; h++)
         if (o->k.v[h] > r->n)

@@ -39,8 +39,12 @@ static const struct ck_option own[] = {
         "1 = rows are compared with all centers; 2 = with those of the nearest groups, for "
         "many "
         "clusters; auto = 2 where an epoch of 1 takes long"),
-    ROW(CK_OPT_FLAG, repair, "repair", 1, 0, 1, NULL,
-        "end with the best assignment that satisfies all size bounds exactly"),
+    ROW(CK_OPT_CHOICE, repair, "repair", CK_REPAIR_NEAR, 0, CK_REPAIR_EXACT, "off|near|exact",
+        "end with labels that satisfy all size bounds: near the best possible ones (option gap), "
+        "exactly the best, or leave it out"),
+    ROW(CK_OPT_FLOAT, gap, "gap", 1e-4, 1e-9, 1, NULL,
+        "repair=near aims at this distance from the best possible labels, as a fraction of the "
+        "total similarity; the certificate tells what it reached"),
     ROW(CK_OPT_CHOICE, bad, "bad", CK_BAD_ERROR, 0, CK_BAD_SKIP, "error|skip",
         "rows with NaN, infinity or, by cosine, only zeros: fail, or skip them (label -1)"),
     ROW(CK_OPT_CHOICE, shuffle, "shuffle", 0, 0, 3, "auto|full|block|none",

@@ -4,13 +4,16 @@
 
 #include "cluster/kmeans_options.h"
 
+enum ck_repair_mode { CK_REPAIR_OFF, CK_REPAIR_NEAR, CK_REPAIR_EXACT };
+
 struct ck_cluster_options {
     struct ck_ints k;                /* clusters of each head */
     struct ck_kmeans_options kmeans; /* for every head; the job sets n, k and dim */
     int64_t epochs, max_epochs, batch;
     double tolerance;
     int32_t init; /* enum ck_init */
-    int32_t repair;
+    int32_t repair; /* enum ck_repair_mode */
+    double gap;
     int32_t bad;     /* enum ck_bad: error or skip */
     int32_t shuffle; /* enum ck_shuffle */
     int64_t seed;

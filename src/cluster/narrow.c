@@ -113,6 +113,9 @@ static int build(struct narrow *s, const struct ck_exact *wide, double width)
     int rc = ck_exact_init(e, wide->k, wide->min_size, wide->max_size);
     if (rc)
         return rc;
+    e->tie = wide->tie;
+    e->poll = wide->poll;
+    e->poll_arg = wide->poll_arg;
     set_box(e, wide, width);
     for (int64_t i = 0; i < wide->n; i++) {
         int64_t choices = count_choices(e, wide, i);

@@ -44,7 +44,7 @@ static void set_box(const struct ck_repair_scan *p, struct ck_exact *e)
 /* Only differences of prices matter to the labels. Without upper bounds the lowest price is 0:
  * some cluster is above its minimum, or all prices may fall together. And no price needs to
  * exceed the largest difference of two similarities, which would win every row. */
-static void make_prices_valid(struct ck_repair *r)
+void ck_repair_make_prices_valid(struct ck_repair *r)
 {
     float lowest = INFINITY, limit = 2.1f * (float)r->scan->longest;
     for (int64_t k = 0; k < r->k; k++)
@@ -56,7 +56,7 @@ static void make_prices_valid(struct ck_repair *r)
 
 /* Where the box limited a price, moves the price further in that direction, by twice as much
  * each consecutive time. */
-static void move_box(struct ck_repair_scan *p, const struct ck_exact *e)
+void ck_repair_move_box(struct ck_repair_scan *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
     for (int64_t k = 0; k < e->k; k++) {
@@ -67,14 +67,14 @@ static void move_box(struct ck_repair_scan *p, const struct ck_exact *e)
         if (!r->max_size)
             r->price[k] = fmaxf(r->price[k], 0);
     }
-    make_prices_valid(r);
+    ck_repair_make_prices_valid(r);
 }
 
 /* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (min_size or max_size): an upper
  * bound of every assignment within the bounds. Rows without a choice are in `primal` already.
  * NAN: out of memory. */
-static double dual_value(const struct ck_repair_scan *p, const struct ck_exact *e,
-                         double primal)
+double ck_repair_dual_value(const struct ck_repair_scan *p, const struct ck_exact *e,
+                            double primal)
 {
     double dual = primal;
     double *best = ck_alloc_array((size_t)p->n, sizeof *best);
@@ -111,7 +111,7 @@ static void count_violations(struct ck_repair *r)
 
 /* Copies sizes, prices, labels and scores of the active rows to the result; the other rows have
  * theirs from the scan. */
-static void keep_solution(struct ck_repair_scan *p, const struct ck_exact *e)
+void ck_repair_keep_solution(struct ck_repair_scan *p, const struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
     memcpy(r->size, e->size, (size_t)r->k * sizeof *r->size);
@@ -125,7 +125,7 @@ static void keep_solution(struct ck_repair_scan *p, const struct ck_exact *e)
 }
 
 /* The solver borrows the merged lists of the scan. */
-static void load_solver(struct ck_repair_scan *p, struct ck_exact *e)
+void ck_repair_load_solver(struct ck_repair_scan *p, struct ck_exact *e)
 {
     e->n = p->n;
     e->base = p->base;
@@ -167,21 +167,21 @@ static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
     struct ck_repair *r = p->r;
     double before = 0, after = 0;
     int rc;
-    load_solver(p, e);
+    ck_repair_load_solver(p, e);
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
     CK_TRY(find_optimum(p, e, inside));
     if (!*inside) {
-        move_box(p, e);
+        ck_repair_move_box(p, e);
         goto done;
     }
     for (int64_t i = 0; i < p->n; i++)
         after += (double)p->score[i];
     r->primal += after - before;
-    r->dual = dual_value(p, e, r->primal);
+    r->dual = ck_repair_dual_value(p, e, r->primal);
     if (isnan(r->dual))
         CK_LEAVE(COKE_ENOMEM);
-    keep_solution(p, e);
+    ck_repair_keep_solution(p, e);
 done:
     return rc;
 }
@@ -232,10 +232,10 @@ static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
         CK_TRY(ck_repair_scan_choose_margin(p, CHOICES));
         CK_TRY(ck_repair_scan_run(p));
         scale_bounds(p, r->total);
-        load_solver(p, e);
+        ck_repair_load_solver(p, e);
         CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
         inside = !ck_exact_at_edges(e);
-        move_box(p, e);
+        ck_repair_move_box(p, e);
     }
     find_calm(p, e->size, e->min_size, 1.25);
     memset(p->push, 0, (size_t)r->k * sizeof *p->push);
@@ -247,42 +247,73 @@ done:
     return rc;
 }
 
-int ck_repair_run(struct ck_repair *r)
+int ck_repair_look_back(struct ck_repair_scan *p)
 {
-    int rc = COKE_OK, inside = 0;
-    struct ck_repair_scan p;
-    struct ck_exact e = {0};
-    CK_TRY(ck_repair_scan_init(&p, r));
-    CK_TRY(ck_exact_init(&e, r->k, r->min_size, r->max_size));
-    if (r->exact) {
-        make_prices_valid(r);
-        CK_TRY(sample_prices(&p, &e));
-    }
-    /* If the box limits prices again and again, make lists longer and the box wider. Calm
-     * clusters allow short lists in the first scan; if that fails, no cluster is calm. */
+    count_violations(p->r);
+    return ck_repair_scan_nearest(p);
+}
+
+static int any_calm(const struct ck_repair_scan *p)
+{
+    for (int64_t k = 0; k < p->r->k; k++)
+        if (p->calm[k])
+            return 1;
+    return 0;
+}
+
+/* Scans and solves until the optimum lies inside the box. If the box limits prices again and
+ * again, lists become longer and the box wider. Calm clusters allow short lists in the first
+ * scan; if that fails, no cluster is calm. */
+static int find_exactly(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    struct ck_repair *r = p->r;
+    int inside = 0;
+    CK_RETURN_IF(sample_prices(p, e));
     double most_choices = fmax(64, ENOUGH_ARCS / (double)r->scan->rows->n);
-    double choices = memchr(p.calm, 1, (size_t)r->k) ? 2 : 3;
+    double choices = any_calm(p) ? 2 : 3;
     for (int pass = 0; !inside; pass++) {
         if (pass == 1) {
-            memset(p.calm, 0, (size_t)r->k);
+            memset(p->calm, 0, (size_t)r->k);
             choices = 3;
         }
         if (pass > 1 && choices < most_choices)
             choices *= 2;
         if (pass == MAX_PASSES)
-            CK_FAIL(COKE_EFAIL, "repair: no proven optimum after %d scans", MAX_PASSES);
-        if (r->exact)
-            CK_TRY(ck_repair_scan_choose_margin(&p, choices));
+            return ck_fail(COKE_EFAIL, "repair: no proven optimum after %d scans", MAX_PASSES);
+        CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices));
+        CK_RETURN_IF(ck_repair_scan_run(p));
+        p->full_scans++;
+        if (pass == 0)
+            CK_RETURN_IF(ck_repair_look_back(p));
+        CK_RETURN_IF(solve(p, e, &inside));
+    }
+    return COKE_OK;
+}
+
+/* Between searches of the solver: a stop is noticed, and the display shows that it runs. */
+static int poll_callbacks(void *arg)
+{
+    const struct ck_repair *r = arg;
+    return ck_repair_scan_report(r, "repair", 0, 0);
+}
+
+int ck_repair_run(struct ck_repair *r)
+{
+    int rc = COKE_OK;
+    struct ck_repair_scan p;
+    struct ck_exact e = {0};
+    CK_TRY(ck_repair_scan_init(&p, r));
+    CK_TRY(ck_exact_init(&e, r->k, r->min_size, r->max_size));
+    e.tie = 1e-9 * r->scan->longest;
+    e.poll = poll_callbacks;
+    e.poll_arg = r;
+    r->dual = NAN;
+    if (!r->exact) {
         CK_TRY(ck_repair_scan_run(&p));
-        p.full_scans++;
-        if (pass == 0) {
-            count_violations(r);
-            CK_TRY(ck_repair_scan_nearest(&p));
-        }
-        inside = 1;
-        r->dual = NAN;
-        if (r->exact)
-            CK_TRY(solve(&p, &e, &inside));
+        CK_TRY(ck_repair_look_back(&p));
+    } else {
+        ck_repair_make_prices_valid(r);
+        CK_TRY(r->tolerance > 0 ? ck_repair_near(&p, &e) : find_exactly(&p, &e));
     }
 done:
     ck_assigner_widen(r->assigner, NULL, NULL, NULL);

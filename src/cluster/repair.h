@@ -13,8 +13,9 @@ struct ck_repair {
     struct ck_assigner *assigner; /* of the final centers */
     int64_t k;
     const int64_t *min_size, *max_size; /* [k]; max_size NULL = unbounded */
-    int exact;                          /* 0: only the scan */
-    int64_t sample;                     /* seed of the sample that sizes the search */
+    int exact;                          /* keep all bounds; 0: only the scan */
+    double tolerance; /* accepted gap as a fraction of the total; 0 = the exact optimum */
+    int64_t sample;   /* seed of the sample that sizes the search */
     const struct coke_callbacks *callbacks;
     int64_t epochs;               /* epochs run before, for progress reports */
     const struct ck_share *share; /* processes that share the rows; NULL = this one has all */
@@ -36,8 +37,10 @@ struct ck_repair {
     int64_t *size; /* [k] out */
 };
 
-/* Labels all usable rows; with `exact`, as the optimum within the bounds. Memory O(n + k + rows
- * near a boundary). Runs on all threads; collective if share is set. */
+/* Labels all usable rows; with `exact`, within the bounds: as the optimum, or, with a tolerance,
+ * near it at the cost of about two scans (three without slack in the bounds); `dual` tells how
+ * near. Memory O(n + k + rows near a boundary). Runs on all threads; collective if share is
+ * set. */
 int ck_repair_run(struct ck_repair *r);
 
 #endif

@@ -14,6 +14,7 @@
 enum {
     ROUND_CHUNKS = 64, /* chunks between two progress reports */
     SAMPLE = 512,      /* rows that size the margin */
+    LONGEST = 24,      /* entries of a list, if a tolerance allows to cut it */
 };
 
 /* Beyond this price a second scan without prices is cheaper than looking that far. */
@@ -52,6 +53,45 @@ static int list_near(const struct ck_repair_scan *p, struct ck_repair_worker *w,
                                      score, &w->near);
 }
 
+float ck_repair_random(const struct ck_repair *r, int64_t id, int32_t k)
+{
+    uint32_t u = ck_rng_u32((uint64_t)r->sample, CK_RNG_SAMPLE, (uint64_t)id, (uint32_t)k + 2);
+    return (float)(u >> 8) * 0x1p-24f;
+}
+
+/* Key by which a long list is cut: the value, with a random part below `tie`, so that rows with
+ * the same ties keep different centers. */
+static float cut_key(const struct ck_repair_scan *p, int64_t id, const struct ck_near *c)
+{
+    uint32_t u =
+        ck_rng_u32((uint64_t)p->r->sample, CK_RNG_SAMPLE, (uint64_t)id, (uint32_t)c->k + 2);
+    return c->score + p->bias[c->k] + p->tie * (float)(u >> 8) * 0x1p-24f;
+}
+
+/* Cuts the list near [n] of a row to the LONGEST best entries and its label, in place and in
+ * order; returns how many are left. O(n LONGEST) at worst, rarely called. */
+static int64_t cut_list(struct ck_repair_scan *p, int64_t id, int32_t label,
+                        struct ck_near *near, int64_t n)
+{
+    float top[LONGEST], key;
+    int kept = 0;
+    for (int64_t i = 0; i < n; i++) { /* the LONGEST highest keys, in descending order */
+        key = cut_key(p, id, &near[i]);
+        if (kept == LONGEST && key <= top[LONGEST - 1])
+            continue;
+        int at = kept < LONGEST ? kept++ : LONGEST - 1;
+        for (; at > 0 && top[at - 1] < key; at--)
+            top[at] = top[at - 1];
+        top[at] = key;
+    }
+    int64_t left = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (near[i].k == label || cut_key(p, id, &near[i]) >= top[kept - 1])
+            near[left++] = near[i];
+    p->cut++;
+    return left;
+}
+
 /* Labels one block of rows and separates those with a choice from those without. */
 static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
                        struct ck_repair_part *part, const int64_t *id, int n)
@@ -72,16 +112,19 @@ static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
         part->weight += ck_scan_weight(r->scan, id[i]);
         if (!is_far(p, label[i]))
             part->nearest += (double)w->near.nearest[i];
-        if (at - first > 1 && r->exact)
-            rc = keep_active(w, part, id[i], label[i], score[i], &w->near.item[first],
-                             at - first);
+        int64_t choices = at - first;
+        if (choices > LONGEST && r->tolerance > 0)
+            choices = cut_list(p, id[i], label[i], &w->near.item[first], choices);
+        if (choices > 1 && r->exact)
+            rc = keep_active(w, part, id[i], label[i], score[i], &w->near.item[first], choices);
         else
             w->size[label[i]]++;
     }
     return rc;
 }
 
-/* Second scan without prices: only the similarity to the nearest center. */
+/* Second scan without prices: only the similarity to the nearest center; or, to find a value, the
+ * best value at the prices. */
 static int far_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
                      struct ck_repair_part *part, const int64_t *id, int n)
 {
@@ -92,7 +135,7 @@ static int far_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
         return rc;
     ck_assign_block(p->r->assigner, w->x, n, label, score);
     for (int i = 0; i < n; i++)
-        part->nearest += (double)score[i];
+        part->nearest += (double)score[i] + (p->valuing ? (double)p->r->price[label[i]] : 0);
     return COKE_OK;
 }
 
@@ -103,7 +146,7 @@ static int wanted(const struct ck_repair_scan *p, int64_t i)
         return 0;
     if (p->fraction < 1)
         return ck_rng_in_sample((uint64_t)p->r->sample, (uint64_t)i, p->fraction);
-    return !p->only_far || is_far(p, ck_labels_get(p->r->labels, i));
+    return !p->only_far || p->valuing || is_far(p, ck_labels_get(p->r->labels, i));
 }
 
 /* Collects wanted rows into blocks across gaps, so that the kernels get full tiles. */
@@ -130,7 +173,8 @@ static void run_chunk(void *arg, int64_t at, int worker)
     ck_first_error_keep(&p->error, rc);
 }
 
-static int report(const struct ck_repair *r, const char *phase, int64_t done, int64_t total)
+int ck_repair_scan_report(const struct ck_repair *r, const char *phase, int64_t done,
+                          int64_t total)
 {
     return ck_progress(r->callbacks, &(struct coke_progress){.phase = phase,
                                                              .epoch = r->epochs,
@@ -150,7 +194,7 @@ static int run_chunks(struct ck_repair_scan *p, const char *phase)
         ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, run_chunk, p);
         CK_RETURN_IF(ck_first_error_raise(&p->error));
         int64_t done = (p->first_chunk + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
-        CK_RETURN_IF(report(p->r, phase, done < total ? done : total, total));
+        CK_RETURN_IF(ck_repair_scan_report(p->r, phase, done < total ? done : total, total));
     }
     return p->share.size > 1 ? ck_repair_scan_merge_ranks(p) : COKE_OK;
 }
@@ -313,6 +357,22 @@ int ck_repair_scan_nearest(struct ck_repair_scan *p)
     return rc;
 }
 
+int ck_repair_scan_value(struct ck_repair_scan *p, double *sum)
+{
+    struct ck_repair *r = p->r;
+    clear_parts(p);
+    p->only_far = p->valuing = 1;
+    ck_assigner_widen(r->assigner, NULL, NULL, NULL);
+    ck_assigner_settle(r->assigner, r->price);
+    int rc = run_chunks(p, "repair");
+    p->only_far = p->valuing = 0;
+    *sum = 0;
+    for (int64_t c = 0; c < p->chunks; c++)
+        *sum += p->part[c].nearest;
+    r->scans += 1;
+    return rc;
+}
+
 /* Sets the prices of this scan. Without upper bounds no price is negative, and one at 0 cannot
  * fall; the others may, often to 0, so their rows get longer lists. */
 static void use_prices(struct ck_repair_scan *p)
@@ -343,6 +403,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     struct ck_repair *r = p->r;
     clear_parts(p);
     use_prices(p);
+    p->cut = 0;
     int rc = run_chunks(p, r->scans > 0 ? "repair" : "final");
     if (!rc)
         rc = merge(p);
@@ -375,7 +436,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
 
 struct near_count {
     struct ck_repair_scan *p;
-    _Atomic int64_t rows, near;
+    _Atomic int64_t rows, near, choice; /* rows, centers they list, rows with two or more */
 };
 
 static void count_chunk(void *arg, int64_t chunk, int worker)
@@ -397,17 +458,50 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
     int rc = list_near(p, w, id, n, label, score);
     ck_first_error_keep(&p->error, rc);
     count->rows += n;
-    count->near += w->near.n;
+    for (int64_t at = 0, end; at < w->near.n; at = end) {
+        for (end = at + 1; end < w->near.n && w->near.item[end].row == w->near.item[at].row;)
+            end++;
+        int64_t listed = end - at;
+        count->near += r->tolerance > 0 && listed > LONGEST ? LONGEST : listed;
+        count->choice += listed > 1;
+    }
 }
 
-/* Average number of centers that a row lists, over a sample of rows. */
-static int count_near(struct ck_repair_scan *p, double *near)
+/* Over a sample of rows: the average number of centers that a row lists, and the fraction of
+ * rows that list two or more. */
+static int count_near(struct ck_repair_scan *p, double *near, double *choice)
 {
     int64_t total = p->r->scan->rows->n, rows = total < SAMPLE ? total : SAMPLE;
     struct near_count count = {.p = p};
     ck_parallel((rows + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, count_chunk, &count);
     *near = (double)count.near / fmax(1, (double)count.rows);
+    *choice = (double)count.choice / fmax(1, (double)count.rows);
     return ck_first_error_raise(&p->error);
+}
+
+/* Rows that tie within the first, tiny margin are counted apart: they say nothing about the scale
+ * of the others. */
+int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead, int *ties)
+{
+    float widest = 2 * (float)p->r->scan->longest, first = 0x1p-18f * widest;
+    double near, choice, tied = 0, below = 0, last = 0, part = 0.25;
+    ck_assigner_widen(p->r->assigner, NULL, NULL, NULL);
+    ck_assigner_settle(p->r->assigner, NULL);
+    *lead = 0;
+    for (float margin = first; margin <= widest && *lead == 0; margin *= 2) {
+        p->margin = margin * CK_REPAIR_CALM;
+        CK_RETURN_IF(count_near(p, &near, &choice));
+        if (margin == first) {
+            tied = choice;
+            part = tied + (1 - tied) * part;
+        } else if (choice >= part && choice > below) {
+            *lead = last + ((double)margin - last) * (part - below) / (choice - below);
+        }
+        below = choice;
+        last = (double)margin;
+    }
+    *ties = tied > 0.02;
+    return COKE_OK;
 }
 
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
@@ -417,10 +511,10 @@ int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
     float margin = euclidean ? 0x1p-16f : 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
     int rc = COKE_OK;
     for (float wider = margin; wider <= widest && !rc; wider *= 2) {
-        double near;
+        double near, choice;
         p->margin = wider;
         use_prices(p);
-        rc = count_near(p, &near);
+        rc = count_near(p, &near, &choice);
         if (near > limit)
             break;
         margin = wider;

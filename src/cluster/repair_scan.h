@@ -53,6 +53,9 @@ struct ck_repair_scan {
     struct ck_repair *r;
     float margin;
     int only_far; /* scan only rows whose nearest center may be beyond what they looked at */
+    int valuing;  /* only add up the best values of all rows at r->price */
+    float tie;    /* values that differ by no more count as equal when a list is cut */
+    _Atomic int64_t cut; /* rows of the last scan whose lists were cut */
     int workers;
     struct ck_repair_worker *worker;
     struct ck_repair_part *part;
@@ -84,11 +87,52 @@ void ck_repair_scan_release(struct ck_repair_scan *p);
 /* Sets the widest margin (a power of two) at which rows list at most `limit` centers on average,
  * measured on a sample. */
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit);
+/* The lead of the nearest center over the second that a quarter of the rows stays below: the
+ * scale on which prices act; 0 if all rows tie. *ties: some rows have centers within a rounding
+ * error of each other. Both measured on a sample. */
+int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead, int *ties);
 /* Labels the rows at r->price and merges the rows with a choice. Sets sizes and sums in r. */
 int ck_repair_scan_run(struct ck_repair_scan *p);
 /* After a scan: adds the similarities of all rows to their nearest centers, without prices, to
  * r->nearest. */
 int ck_repair_scan_nearest(struct ck_repair_scan *p);
+
+/* Sum over all rows of their best values at r->price: a scan that sets no labels. */
+int ck_repair_scan_value(struct ck_repair_scan *p, double *sum);
+/* Reports progress through the callbacks; COKE_ESTOPPED if the caller asks to stop. */
+int ck_repair_scan_report(const struct ck_repair *r, const char *phase, int64_t done,
+                          int64_t total);
+
+/* ---- repair_prices.c ---- */
+
+/* Moves r->price towards the optimum by one visit to this fraction of the rows. lead: as above.
+ * ties: many rows tie, and are spread over centers within `lead` at random. Collective. */
+int ck_repair_refine_prices(struct ck_repair_scan *p, double fraction, double lead, int ties);
+/* A number in [0, 1) for (row, center). */
+float ck_repair_random(const struct ck_repair *r, int64_t id, int32_t k);
+
+/* ---- between repair.c, repair_near.c and repair_fill.c ---- */
+
+/* Keeps prices where labels do not depend on a common offset, and within the range of scores. */
+void ck_repair_make_prices_valid(struct ck_repair *r);
+/* Gives the lists of the last scan to the solver; the box is around the prices of the scan. */
+void ck_repair_load_solver(struct ck_repair_scan *p, struct ck_exact *e);
+/* Sets the next prices where the box limited one; needs another scan. */
+void ck_repair_move_box(struct ck_repair_scan *p, const struct ck_exact *e);
+/* Copies sizes, prices and labels of the active rows to the result. */
+void ck_repair_keep_solution(struct ck_repair_scan *p, const struct ck_exact *e);
+/* The upper bound of every assignment within the bounds, at the prices of e; primal: sum of the
+ * similarities of the present labels. NAN: out of memory. */
+double ck_repair_dual_value(const struct ck_repair_scan *p, const struct ck_exact *e,
+                            double primal);
+/* After the first scan: violations, and similarities to the nearest centers. */
+int ck_repair_look_back(struct ck_repair_scan *p);
+
+/* Labels within the bounds at bounded cost, see ck_repair_run. */
+int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e);
+/* Moves rows, cheapest first, until all sizes are within their bounds. Always succeeds where the
+ * bounds are feasible. Collective. */
+int ck_repair_fill(struct ck_repair_scan *p);
 
 /* ---- between repair_scan.c and repair_share.c ---- */
 
@@ -96,6 +140,9 @@ void ck_repair_scan_release_found(struct ck_repair_scan *p);
 
 /* Each process has a contiguous run of chunks: that of process `rank` begins here. */
 int64_t ck_repair_scan_chunks_before(const struct ck_repair_scan *p, int rank);
+/* words [n] of 4 bytes, one per row: all processes get what each computed for its chunks.
+ * Collective. */
+int ck_repair_scan_share_words(struct ck_repair_scan *p, void *words);
 /* After each process scanned its chunks: all get what one process alone would have found.
  * Collective. */
 int ck_repair_scan_merge_ranks(struct ck_repair_scan *p);

@@ -123,6 +123,19 @@ static int share_rows(struct ck_repair_scan *p, int64_t *bytes)
     return COKE_OK;
 }
 
+int ck_repair_scan_share_words(struct ck_repair_scan *p, void *words)
+{
+    char *all = words;
+    int64_t *bytes = ck_alloc_array((size_t)p->share.size, sizeof *bytes);
+    if (!bytes)
+        return COKE_ENOMEM;
+    for (int r = 0; r < p->share.size; r++)
+        bytes[r] = (rows_before(p, r + 1) - rows_before(p, r)) * CK_SHARE_WORD;
+    int rc = gather(p, all + rows_before(p, p->share.rank) * CK_SHARE_WORD, all, bytes);
+    ck_free(bytes);
+    return rc;
+}
+
 /* Sizes are summed, parts gathered. Labels only after a scan over all rows: those of a sample
  * are overwritten by the next scan, and a second scan sets none. */
 int ck_repair_scan_merge_ranks(struct ck_repair_scan *p)

@@ -189,6 +189,11 @@ static int parse_choice(const struct ck_option *o, const char *value, int32_t *o
         }
         p = bar ? bar + 1 : NULL;
     }
+    /* "off|..." was a flag before it had degrees, or might have been: on is its default. */
+    if (strncmp(o->choices, "off|", 4) == 0 && !parse_flag(o, value, &index)) {
+        *out = index ? (int32_t)o->def : 0;
+        return COKE_OK;
+    }
     return ck_fail(COKE_EUSAGE, "%s: '%s' is none of %s", o->name, value, o->choices);
 }
 
