@@ -106,6 +106,7 @@ static void model_comes_back_from_its_bytes(void **state)
     struct coke_assign_job job = COKE_INIT(struct coke_assign_job);
     (void)state;
     o.k = (struct ck_ints){.n = 1, .v = {K}};
+    o.repair = CK_REPAIR_EXACT; /* as coke_model_assign does */
     assert_ok(coke_rows_from_array(&in.rows, x, N, DIM));
     assert_ok(coke_cluster_run(&c, &in, AS(cluster, &o), NULL));
     assert_ok(coke_cluster_labels(c, 0, label));

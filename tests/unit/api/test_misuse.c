@@ -65,7 +65,7 @@ static void options_by_name(void **state)
     M(coke_options_set(options, "repair", "perhaps"));
     M(coke_options_set_int(options, "update", 99));
     M(coke_options_set_int(options, "update", -1));
-    M(coke_options_set_int(options, "repair", 2));
+    M(coke_options_set_int(options, "repair", 3));
     M(coke_options_set_int(options, "epochs", INT64_MIN));
     M(coke_options_set_int(options, "epochs", INT64_MAX));
     M(coke_options_set_float(options, "ratio", NAN));
