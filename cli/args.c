@@ -211,7 +211,7 @@ static int parse_unlisted(const struct args *a, const char *name, const char *va
     return rc ? talk_fail_library(rc) : COKE_OK;
 }
 
-static int can_be_off(const struct args *a, int row)
+int args_can_be_off(const struct args *a, int row)
 {
     const char *choices = a->row[row].info.choices;
     return a->row[row].info.type == COKE_OPTION_TYPE_CHOICE && choices &&
@@ -233,7 +233,7 @@ static int parse_long(struct args *a, const char *word, const char *next, int *u
     }
     if (len > 3 && strncmp(word, "no-", 3) == 0 && !value) {
         row = find(a, word + 3, len - 3);
-        if (row >= 0 && (is_flag(a, row) || can_be_off(a, row)))
+        if (row >= 0 && (is_flag(a, row) || args_can_be_off(a, row)))
             return set(a, row, "off");
     }
     snprintf(name, sizeof name, "%.*s", (int)(len < 60 ? len : 60), word);

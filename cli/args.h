@@ -42,6 +42,8 @@ int args_parse(struct args *a, const char **operand, int argc, const char *const
 int args_has(const struct args *a, const char *name);
 /* Values by name. A name that the command does not have is a bug: assert. */
 int args_flag(const struct args *a, const char *name);
+/* Is the option in this row a choice that begins with "off", so that --no-NAME means it? */
+int args_can_be_off(const struct args *a, int row);
 int64_t args_number(const struct args *a, const char *name); /* also a choice's position */
 double args_real(const struct args *a, const char *name);
 /* NULL = not given, or out of memory. Valid until the next call with this name. */

@@ -365,7 +365,7 @@ static void bash_options(const struct command *cmd, FILE *to)
     for (int i = 0; i < a.n; i++) {
         const struct coke_option_info *o = &a.row[i].info;
         fprintf(to, " %s%s", o->name[1] ? "--" : "-", o->name);
-        if (!a.row[i].own && o->type == COKE_OPTION_TYPE_FLAG)
+        if (!a.row[i].own && (o->type == COKE_OPTION_TYPE_FLAG || args_can_be_off(&a, i)))
             fprintf(to, " --no-%s", o->name);
     }
     fputs("\" ;;\n", to);

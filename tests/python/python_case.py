@@ -28,7 +28,7 @@ def rows(n=600, dim=8, groups=6, seed=0, dtype=np.float32):
 def has(module):
     try:
         __import__(module)
-    except ImportError:
+    except (ImportError, ValueError):  # ValueError: built for another numpy
         return False
     return True
 
