@@ -23,7 +23,7 @@ static const struct arg args[] = {
     ARG_TEXT("weights", 0, "FILE",
              "weight of each row in objective and centers: n numbers; sizes count rows"),
     ARG_OR_FILE("init",
-                "initial centers: random rows, k-means++ on a sample, or a file of k rows or a "
+                "initial centers: random rows, k-means++, by cost (auto), or a file of k rows or a "
                 "model (then -k may be left out); cluster i starts from row i of the file"),
     ARG_TEXT(
         "continue", 0, "MODEL",
@@ -275,8 +275,7 @@ const struct command cmd_cluster = {
         "can be from the optimum. Prints a short table.",
     .examples =
         "coke cluster x.npy -k 1000 -o out\tclusters of at least 0.4 n/k rows; files in out/\n"
-        "coke cluster x.npy -k 100 --ratio 1 -o out\tbalanced: each at least n/k rows, rounded "
-        "down\n"
+        "coke cluster x.npy -k 100 --balanced -o out\tall sizes n/k, rounded down or up\n"
         "coke cluster a.npy b.npy -k 10,100,1000 -o out\tthree clusterings of two files\n"
         "coke cluster 'shards/*.fbin' -k 1000 -o out\tmany files, in the order of their names\n"
         "coke cluster glove.h5:/train -k 1000 -o out\ta data set of an HDF5 file\n"

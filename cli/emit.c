@@ -36,6 +36,9 @@ void emit_head(struct coke_json *j, const struct coke_head_summary *s)
         coke_json_put_int(j, "fit_rows", s->fit_rows);
     coke_json_put_int(j, "epochs", s->epochs);
     coke_json_put_flag(j, "converged", s->converged);
+    coke_json_put_int(j, "restarts", s->restarts);
+    coke_json_put_int(j, "polish", s->polish);
+    coke_json_put_flag(j, "settled", s->settled);
     coke_json_put_real(j, "passes", s->reads);
     coke_json_put_real(j, "eta", s->eta);
     coke_json_put_int(j, "levels", s->levels);

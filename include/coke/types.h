@@ -206,7 +206,7 @@ struct coke_head_summary {
     double dual;          /* no assignment within the bounds has a better sum than this */
     double gap;           /* |dual - primal| */
     int64_t repair_bytes; /* memory of the solver's rows and lists */
-    double reads;         /* times the data was read */
+    double reads;         /* times the data was read, in all starts */
     int64_t fit_rows;     /* rows that the centers were fitted on */
     int32_t metric;       /* enum coke_metric */
     double inertia;       /* Euclidean: primal, as other programs call it; cosine: NaN */
@@ -215,6 +215,9 @@ struct coke_head_summary {
     int32_t probes;
     int64_t groups;
     int64_t beyond; /* rows with a label beyond their candidates, to keep the sizes */
+    int64_t restarts;     /* starts, of which this is the best */
+    int64_t polish;       /* rounds of assignment and means after the epochs */
+    int settled;          /* one more would change nothing */
 };
 
 struct coke_timing {

@@ -1,4 +1,4 @@
-/* job.c - the whole clustering of rows: initial centers, epochs, final scan, repair. */
+/* job.c - the whole clustering of rows: starts, each with initial centers, epochs and an end. */
 #include "cluster/job_internal.h"
 #include "cluster/model.h"
 #include "core/callbacks.h"
@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double GUIDE = 0.4;
 
 int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective)
@@ -65,6 +67,9 @@ static int check_input(const struct ck_job *j)
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
         return ck_fail(COKE_EUSAGE, "sizes from a file need a single k, not %d of them",
                        o->k.n);
+    if (o->balanced && (j->input->min_sizes || j->input->max_sizes || o->kmeans.max_ratio > 0))
+        return ck_fail(COKE_EUSAGE, "balanced sets all sizes: leave out %s",
+                       o->kmeans.max_ratio > 0 ? "max-ratio" : "the files of sizes");
     if (r->one_pass && (o->epochs != 1 || o->repair))
         return ck_fail(COKE_EUSAGE,
                        "a stream that is read once needs epochs=1 and repair=off");
@@ -113,27 +118,60 @@ static double choose_eta(const struct ck_job *j, int h, double gap)
     return eta;
 }
 
+/* Centers that start badly stay with few rows or none where the bounds are low. Duals that work
+ * towards GUIDE n/k, until the objective has nearly converged with them, give every center its
+ * share first. Not where centers are given, which stay what they are, nor on a stream, which has
+ * its labels from its only epoch. */
+static void start_guide(struct ck_job *j, int h)
+{
+    j->guided[h] = j->c->o.kmeans.ratio < GUIDE && !j->input->min_sizes &&
+                   !j->c->scan.rows->one_pass && !j->c->head[h]->tree &&
+                   ck_job_most_starts(j, 2) > 1;
+    if (j->guided[h])
+        ck_kmeans_guide(j->c->head[h], GUIDE);
+}
+
 /* First centers [k][ld] of head h, the lead of the best one, and with two levels their tree. */
-static int start_head(struct ck_job *j, int h, float *center, struct ck_tree **tree,
-                      double *gap)
+static int start_head(struct ck_job *j, int h, uint64_t seed, float *center,
+                      struct ck_tree **tree, double *gap)
 {
     struct coke_cluster *c = j->c;
-    /* a different seed per head, or heads of equal k would be identical */
-    uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53);
     if (ck_job_levels(j, h) == 2)
         return ck_job_start_tree(j, h, seed, center, tree, gap);
-    CK_RETURN_IF(ck_job_centers(j, h, (enum ck_init)c->o.init, seed, center));
+    CK_RETURN_IF(ck_job_centers(j, h, ck_polish_init(j, h), seed, center));
     return ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, c->o.k.v[h], gap);
 }
 
-/* The head is owned by c->head[h] until ck_multihead_new takes it. */
+/* First centers and dual step of the first start, which draws them, or of a later one, which
+ * changes some of the best so far and goes on from its prices. */
+static int begin_head(struct ck_job *j, int h, float *center, struct ck_tree **tree)
+{
+    struct coke_cluster *c = j->c;
+    struct coke_head_summary *s = &c->summary[h];
+    int64_t k = c->o.k.v[h];
+    double gap;
+    /* a different seed per head and start, or heads of equal k would be identical */
+    uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53) +
+                    (uint64_t)j->start * UINT64_C(0x9e3779b97f4a7c15);
+    if (j->start > 0) {
+        *s = j->best[h].summary;
+        s->polish = s->reads = s->settled = 0;
+        memcpy(c->price[h], j->best[h].price, (size_t)k * sizeof **c->price);
+        memcpy(c->size[h], j->best[h].size, (size_t)k * sizeof **c->size);
+        return ck_restart_centers(j, h, seed, center);
+    }
+    *s = (struct coke_head_summary){.size = sizeof *s};
+    CK_RETURN_IF(start_head(j, h, seed, center, tree, &gap));
+    s->eta = choose_eta(j, h, gap);
+    return COKE_OK;
+}
+
 static int make_head(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
     const int64_t *low = j->input->min_sizes, *high = j->input->max_sizes;
     int64_t k = c->o.k.v[h], *model_low = NULL, *model_high = NULL;
     int rc = COKE_ENOMEM;
-    double gap;
     struct ck_tree *tree = NULL;
     float *center = ck_calloc_array((size_t)k, (size_t)c->scan.ld * sizeof *center);
     c->price[h] = ck_calloc_array((size_t)k, sizeof **c->price);
@@ -146,20 +184,21 @@ static int make_head(struct ck_job *j, int h)
     o.n = j->usable;
     o.k = k;
     o.dim = c->dim;
-    CK_TRY(start_head(j, h, center, &tree, &gap));
-    o.eta = choose_eta(j, h, gap);
-    c->summary[h].size = sizeof c->summary[h];
-    c->summary[h].eta = o.eta;
+    CK_TRY(begin_head(j, h, center, &tree));
+    o.eta = c->summary[h].eta;
     for (int64_t i = 0; i < k; i++)
         ck_frame_center_out(&c->scan.frame, center + i * c->scan.ld, center + i * c->dim);
     CK_TRY(ck_job_sizes(j, &model_low, &model_high));
     CK_TRY(ck_kmeans_new_in(&c->head[h], &c->scan.frame, &o, center,
                             model_low ? model_low : low, model_high ? model_high : high));
     CK_TRY(ck_kmeans_set_ids(c->head[h], c->n)); /* includes skipped rows */
-    ck_job_start_head(j, h);
     if (tree)
         ck_kmeans_set_tree(c->head[h], tree);
     tree = NULL;
+    if (j->start == 0) {
+        ck_job_start_head(j, h);
+        start_guide(j, h);
+    }
 done:
     ck_tree_free(tree);
     ck_free(center);
@@ -222,15 +261,24 @@ static int run_batch(struct ck_job *j)
                              .source = &source,
                              .label = j->label,
                              .score = j->score};
-    CK_RETURN_IF(ck_multihead_run(c->multi, &b, &j->share));
-    for (int h = 0; h < c->heads; h++) {
+    CK_RETURN_IF(ck_batch_run(j->head, j->running, &b, &j->share, &j->scratch));
+    j->rows += j->n;
+    for (int h = 0; h < j->running; h++) {
         double sum = 0;
         for (int64_t i = 0; i < j->n; i++)
             sum += (double)j->score[h * j->n + i];
-        j->objective[h] += sum * ck_frame_scale(&c->scan.frame);
+        j->objective[j->which[h]] += sum * ck_frame_scale(&c->scan.frame);
     }
     if (j->shuffle != CK_SHUFFLE_FULL)
         look_for_sorting(j);
+    return COKE_OK;
+}
+
+/* All heads that run. */
+static int end_epoch(struct ck_job *j)
+{
+    for (int h = 0; h < j->running; h++)
+        CK_RETURN_IF(ck_kmeans_epoch_end(j->head[h]));
     return COKE_OK;
 }
 
@@ -256,18 +304,18 @@ static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
                         CK_ORDER_RUN);
             }
         if (epoch == 0 && first > 0 && first == j->early)
-            ck_multihead_epoch_end(c->multi);
+            CK_RETURN_IF(end_epoch(j));
         take_batch(j, first, left < j->batch ? left : j->batch);
         int rc = run_batch(j);
         done += j->n;
         if (!rc)
             rc = ck_job_report(j, "epoch", epoch, epochs,
                                first + (left < j->batch ? left : j->batch), c->n,
-                               done ? j->objective[0] / (double)done : 0);
+                               done ? j->objective[j->which[0]] / (double)done : 0);
         if (rc)
             return rc;
     }
-    ck_multihead_epoch_end(c->multi);
+    CK_RETURN_IF(end_epoch(j));
     return ck_job_compare(j, epoch);
 }
 
@@ -298,46 +346,79 @@ done:
     ck_free(count);
 }
 
-/* epochs=auto: stops when every head gained less than `tolerance` in two consecutive epochs. */
-static int run_epochs(struct ck_job *j)
+/* What the epochs of a head have come to. */
+struct course {
+    double last; /* objective */
+    int calm;    /* epochs without a gain to speak of */
+};
+
+/* After an epoch of head h, `left` of which remain: is it done? A guide ends first. */
+static int is_done(struct ck_job *j, int h, struct course *o, int64_t epoch, int64_t left)
 {
     struct coke_cluster *c = j->c;
-    int64_t limit = c->o.epochs ? c->o.epochs : c->o.max_epochs, epoch = 0;
-    double last[COKE_MAX_HEADS] = {0};
-    int calm = 0, rc = COKE_OK;
-    for (; epoch < limit && calm < 2; epoch++) {
-        CK_TRY(run_epoch(j, epoch, c->o.epochs));
-        if (epoch == 0)
-            warn_if_sorted(j);
-        int still = epoch > 0;
-        for (int h = 0; h < c->heads; h++) {
-            double now = j->objective[h], gain = now - last[h];
-            gain = c->o.kmeans.metric == COKE_METRIC_EUCLIDEAN ? -gain : gain;
-            still &= gain < c->o.tolerance * fabs(last[h]) || (gain == 0 && now == 0);
-            last[h] = now;
-            c->summary[h].objective = now / (double)j->usable;
-        }
-        calm = c->o.epochs || !still ? 0 : calm + 1;
+    double now = j->objective[h], gain = now - o->last;
+    gain = c->o.kmeans.metric == COKE_METRIC_EUCLIDEAN ? -gain : gain;
+    int still = epoch > 0 && (gain < c->o.tolerance * fabs(o->last) || (gain == 0 && now == 0));
+    int slow = epoch > 0 && gain < 10 * c->o.tolerance * fabs(o->last);
+    o->last = now;
+    c->summary[h].objective = now / (double)j->usable;
+    c->summary[h].epochs = epoch + 1;
+    c->summary[h].reads = (double)epoch + 1;
+    if (j->guided[h] && (c->o.epochs ? left <= c->o.epochs / 2 : slow || left <= 3)) {
+        ck_kmeans_guide(c->head[h], c->o.kmeans.ratio);
+        j->guided[h] = still = 0;
     }
+    o->calm = c->o.epochs || !still ? 0 : o->calm + 1;
+    c->summary[h].converged = o->calm == 2;
+    return o->calm == 2;
+}
+
+static void say_end(const struct ck_job *j, int64_t limit)
+{
+    const struct coke_cluster *c = j->c;
+    int64_t most = 0;
+    int all = 1;
     for (int h = 0; h < c->heads; h++) {
-        c->summary[h].epochs = epoch;
-        c->summary[h].converged = calm == 2;
-        c->summary[h].reads = (double)epoch;
+        most = c->summary[h].epochs > most ? c->summary[h].epochs : most;
+        all &= c->summary[h].converged;
     }
     if (c->o.epochs)
-        ck_say(j->cb, "ended after %lld epoch%s, as requested", (long long)epoch,
-               epoch == 1 ? "" : "s");
-    else if (calm == 2)
+        ck_say(j->cb, "ended after %lld epoch%s, as requested", (long long)limit,
+               limit == 1 ? "" : "s");
+    else if (all)
         ck_say(j->cb,
                "ended after %lld epochs: the relative gain of the objective was below %g twice",
-               (long long)epoch, c->o.tolerance);
+               (long long)most, c->o.tolerance);
     else
         ck_warn(
             j->cb,
             "ended at the limit of %lld epoch%s (max-epochs) before the objective converged",
-            (long long)epoch, epoch == 1 ? "" : "s");
-done:
-    return rc;
+            (long long)limit, limit == 1 ? "" : "s");
+}
+
+/* epochs=auto: a head stops when it gained less than `tolerance` in two consecutive epochs; the
+ * others go on without it. */
+static int run_epochs(struct ck_job *j)
+{
+    struct coke_cluster *c = j->c;
+    int64_t limit = c->o.epochs ? c->o.epochs : c->o.max_epochs;
+    struct course course[COKE_MAX_HEADS] = {{0}};
+    for (int64_t epoch = 0; epoch < limit && j->running; epoch++) {
+        CK_RETURN_IF(run_epoch(j, epoch, c->o.epochs));
+        if (epoch == 0)
+            warn_if_sorted(j);
+        int left = 0;
+        for (int i = 0; i < j->running; i++) {
+            int h = j->which[i];
+            if (is_done(j, h, &course[h], epoch, limit - epoch - 1))
+                continue;
+            j->which[left] = h;
+            j->head[left++] = c->head[h];
+        }
+        j->running = left;
+    }
+    say_end(j, limit);
+    return COKE_OK;
 }
 
 /* ---- the job ---- */
@@ -348,16 +429,14 @@ static int prepare(struct ck_job *j)
     struct coke_cluster *c = j->c;
     const struct ck_kernels *kn = ck_kernels();
     int64_t most_k = 1;
-    int rc = check_input(j);
-    if (rc)
-        return rc;
+    CK_RETURN_IF(check_input(j));
+    if (c->o.balanced)
+        c->o.kmeans.ratio = c->o.kmeans.max_ratio = 1;
     c->n = j->input->rows->n;
     c->dim = j->input->rows->dim;
     c->heads = c->o.k.n;
-    rc = ck_scan_init(&c->scan, j->input->rows, kn, j->input->weights, c->o.bad,
-                      c->o.kmeans.metric);
-    if (rc)
-        return rc;
+    CK_RETURN_IF(ck_scan_init(&c->scan, j->input->rows, kn, j->input->weights, c->o.bad,
+                              c->o.kmeans.metric));
     j->usable = c->n - c->scan.nbad;
     if (c->scan.nbad)
         ck_warn(j->cb, "%lld of %lld rows %s NaN, infinity%s and %s skipped (label -1)",
@@ -386,31 +465,107 @@ static int prepare(struct ck_job *j)
     return j->id && j->x && j->label && j->score ? COKE_OK : COKE_ENOMEM;
 }
 
+static void free_found(struct ck_found *f)
+{
+    ck_kmeans_free(f->head);
+    ck_free(f->price);
+    ck_free(f->center);
+    ck_free(f->size);
+    *f = (struct ck_found){0};
+}
+
+/* Exchanges the present state of head h with the best one. */
+static void swap_found(struct ck_job *j, int h)
+{
+    struct coke_cluster *c = j->c;
+    struct ck_found f = {c->head[h],   c->summary[h], c->price[h],
+                         c->center[h], c->size[h],    j->fit[h]};
+    c->head[h] = j->best[h].head;
+    c->summary[h] = j->best[h].summary;
+    c->price[h] = j->best[h].price;
+    c->center[h] = j->best[h].center;
+    c->size[h] = j->best[h].size;
+    j->fit[h] = j->best[h].fit;
+    j->best[h] = f;
+}
+
+/* Keeps the better one of this start and those before, the earlier of equals. After a failure the
+ * next one changes fewer centers. */
+static void keep_better(struct ck_job *j, int h)
+{
+    struct coke_head_summary *now = &j->c->summary[h], *best = &j->best[h].summary;
+    double reads = now->reads + best->reads;
+    int64_t half = j->redraw[h] / 2;
+    if (!j->best[h].head || j->fit[h] > j->best[h].fit) {
+        swap_found(j, h);
+        j->failures[h] = 0;
+    } else {
+        j->redraw[h] = half > 1 ? half : 1;
+        j->failures[h]++;
+    }
+    if (ck_polish_gives_up(j, h))
+        j->starts[h] = j->start + 1;
+    struct ck_found rest = {j->c->head[h],   {0},           j->c->price[h],
+                            j->c->center[h], j->c->size[h], 0};
+    free_found(&rest);
+    j->c->head[h] = NULL;
+    j->c->price[h] = j->c->center[h] = NULL;
+    j->c->size[h] = NULL;
+    j->best[h].summary.reads = reads;
+    j->best[h].summary.restarts = j->start + 1;
+}
+
+/* One start of every head that has starts left. Only the first has epochs; the later ones improve
+ * what it found. */
+static int run_start(struct ck_job *j)
+{
+    struct coke_cluster *c = j->c;
+    double t0 = ck_clock_seconds();
+    j->running = 0;
+    for (int h = 0; h < c->heads; h++)
+        if (j->start < j->starts[h]) {
+            CK_RETURN_IF(make_head(j, h));
+            j->which[j->running] = h;
+            j->head[j->running++] = c->head[h];
+        }
+    double t1 = ck_clock_seconds();
+    if (j->start == 0 && !j->from)
+        CK_RETURN_IF(run_epochs(j));
+    double t2 = ck_clock_seconds();
+    for (int h = 0; h < c->heads; h++)
+        if (j->start < j->starts[h]) {
+            CK_RETURN_IF(c->scan.rows->one_pass ? ck_job_finish_stream(j, h)
+                                                : ck_job_finish_head(j, h));
+            keep_better(j, h);
+        }
+    c->timing.init += t1 - t0;
+    c->timing.epochs += t2 - t1;
+    c->timing.final += ck_clock_seconds() - t2;
+    return COKE_OK;
+}
+
 static int run_job(struct ck_job *j)
 {
     struct coke_cluster *c = j->c;
-    int rc;
+    int64_t most = 1;
     double t0 = ck_clock_seconds();
-    CK_TRY(prepare(j));
-    CK_TRY(ck_job_report(j, "init", 0, 0, 0, 1, 0));
-    for (int h = 0; h < c->heads; h++)
-        CK_TRY(make_head(j, h));
-    CK_TRY(ck_multihead_new(&c->multi, c->head, c->heads));
-    double t1 = ck_clock_seconds();
-    if (!j->from)
-        CK_TRY(run_epochs(j));
-    double t2 = ck_clock_seconds();
-    for (int h = 0; h < c->heads; h++)
-        CK_TRY(c->scan.rows->one_pass ? ck_job_finish_stream(j, h) : ck_job_finish_head(j, h));
-    double t3 = ck_clock_seconds();
-    c->timing = (struct coke_timing){.init = t1 - t0,
-                                     .epochs = t2 - t1,
-                                     .final = t3 - t2,
-                                     .total = t3 - t0,
-                                     .vectors_per_second = (double)c->summary[0].epochs *
-                                                           (double)j->usable / (t2 - t1)};
-done:
-    return rc;
+    CK_RETURN_IF(prepare(j));
+    for (int h = 0; h < c->heads; h++) {
+        j->starts[h] = ck_polish_starts(j, h);
+        most = j->starts[h] > most ? j->starts[h] : most;
+        j->redraw[h] = 1 + c->o.k.v[h] / 32;
+    }
+    CK_RETURN_IF(ck_job_report(j, "init", 0, 0, 0, 1, 0));
+    c->timing.init = ck_clock_seconds() - t0;
+    for (j->start = 0; j->start < most; j->start++)
+        CK_RETURN_IF(run_start(j));
+    for (int h = 0; h < c->heads; h++) {
+        swap_found(j, h);
+        ck_job_scale_prices(c, h);
+    }
+    c->timing.total = ck_clock_seconds() - t0;
+    c->timing.vectors_per_second = (double)j->rows / c->timing.epochs;
+    return COKE_OK;
 }
 
 int ck_job_run(struct coke_cluster **out, const struct coke_cluster_input *input,
@@ -432,6 +587,9 @@ int ck_job_run(struct coke_cluster **out, const struct coke_cluster_input *input
     ck_free(j.x);
     ck_free(j.label);
     ck_free(j.score);
+    ck_batch_scratch_release(&j.scratch);
+    for (int h = 0; h < c->heads; h++)
+        free_found(&j.best[h]);
     if (rc) {
         ck_cluster_free(c);
         return rc;
@@ -445,15 +603,13 @@ void ck_cluster_free(struct coke_cluster *c)
     if (!c)
         return;
     for (int h = 0; h < c->heads; h++) {
-        if (!c->multi)
-            ck_kmeans_free(c->head[h]);
+        ck_kmeans_free(c->head[h]);
         ck_free(c->price[h]);
         ck_free(c->size[h]);
         ck_free(c->center[h]);
         ck_free(c->group_center[h]);
         ck_free(c->group_first[h]);
     }
-    ck_multihead_free(c->multi);
     ck_scan_release(&c->scan);
     ck_free(c);
 }

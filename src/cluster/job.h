@@ -3,8 +3,9 @@
 #define CK_JOB_H
 
 #include "cluster/job_options.h"
-#include "cluster/multihead.h"
+#include "cluster/kmeans.h"
 #include "cluster/scan.h"
+#include "core/share.h"
 
 /* The result. Its memory is owned, except that scan.rows is invalid after ck_cluster_run. */
 struct coke_cluster {
@@ -13,8 +14,7 @@ struct coke_cluster {
     int64_t n; /* all rows, skipped ones included */
     int32_t dim;
     int heads;
-    struct coke_multihead *multi; /* owns the heads; NULL while they are being made */
-    struct coke_kmeans *head[COKE_MAX_HEADS]; /* their labels are indexed by row */
+    struct coke_kmeans *head[COKE_MAX_HEADS]; /* owned; their labels are indexed by row */
     struct coke_head_summary summary[COKE_MAX_HEADS];
     float *price[COKE_MAX_HEADS];  /* [k] of the final labels */
     int64_t *size[COKE_MAX_HEADS]; /* [k] */

@@ -1,4 +1,4 @@
-/* job_end.c - after the last epoch: the final scan, the repair, and the summary. */
+/* job_end.c - after the last epoch: the final scan, the repair, the polish, and the summary. */
 #include "cluster/distances.h"
 #include "cluster/job_internal.h"
 #include "cluster/near_rows.h"
@@ -9,22 +9,21 @@
 #include <math.h>
 #include <string.h>
 
-/* The centers of head h as they are returned and saved: rounded to f32 in the coordinates of the
- * data. Labels belong to the rounded ones, so that a model that is loaded gives the same. */
-static int settle_centers(struct ck_job *j, int h)
+/* Copies the centers of head h, as they are returned and saved. */
+static int copy_centers(struct ck_job *j, int h)
 {
     struct coke_cluster *c = j->c;
-    struct coke_kmeans *km = c->head[h];
-    float *out = ck_alloc_array((size_t)km->k, (size_t)c->dim * sizeof *out);
-    if (!out)
+    c->center[h] = ck_alloc_array((size_t)c->head[h]->k, (size_t)c->dim * sizeof(float));
+    if (!c->center[h])
         return COKE_ENOMEM;
-    c->center[h] = out;
-    ck_kmeans_copy_centers(km, CK_CENTERS_LAST, out);
-    for (int64_t i = 0; i < km->k && km->o.metric == COKE_METRIC_EUCLIDEAN; i++) {
-        memcpy(km->prev + i * km->ld, out + i * c->dim, (size_t)c->dim * sizeof *out);
-        ck_frame_center(&km->frame, km->kn, km->prev + i * km->ld);
-    }
+    ck_kmeans_copy_centers(c->head[h], CK_CENTERS_LAST, c->center[h]);
     return COKE_OK;
+}
+
+void ck_job_scale_prices(struct coke_cluster *c, int h)
+{
+    for (int64_t k = 0; k < c->head[h]->k; k++)
+        c->price[h][k] *= (float)ck_frame_scale(&c->scan.frame);
 }
 
 /* Sizes and bounds of head h. ck_spread_sort sorts in place, hence the
@@ -84,64 +83,124 @@ static void count_online(struct coke_cluster *c, int h)
     }
 }
 
-/* From inner units to those of the data. */
-static void scale_prices(struct coke_cluster *c, int h)
+/* The assignment of all rows to the centers of the head, within its bounds if it has any. */
+static struct ck_repair assignment(struct ck_job *j, int h)
 {
-    for (int64_t k = 0; k < c->head[h]->k; k++)
-        c->price[h][k] *= (float)ck_frame_scale(&c->scan.frame);
+    struct coke_cluster *c = j->c;
+    struct coke_kmeans *km = c->head[h];
+    ck_assigner_reset(km->assigner, km->prev);
+    return (struct ck_repair){.scan = &c->scan,
+                              .assigner = km->assigner,
+                              .k = km->k,
+                              .min_size = km->min_size,
+                              .max_size = km->max_size,
+                              .exact = has_bounds(km) && c->o.repair != CK_REPAIR_OFF,
+                              .tolerance = c->o.repair == CK_REPAIR_NEAR ? c->o.gap : 0,
+                              .sample = c->o.seed,
+                              .callbacks = j->round,
+                              .epochs = c->summary[h].epochs,
+                              .share = &j->share,
+                              .expected = c->size[h],
+                              .price = c->price[h],
+                              .labels = &km->labels,
+                              .size = c->size[h]};
+}
+
+/* Weighted sum of the squared distances of the rows to the centers of their labels. */
+static int measure(struct ck_job *j, int h, double *inertia)
+{
+    const struct coke_kmeans *km = j->c->head[h];
+    struct ck_labelled l = {&j->c->scan, &km->labels, km->prev};
+    *inertia = 0;
+    if (km->o.metric != COKE_METRIC_EUCLIDEAN)
+        return COKE_OK;
+    return ck_distances(&l, &j->share, NULL, inertia);
+}
+
+/* Objectives and certificate of the assignment r, whose centers the head still has. */
+static int describe(struct ck_job *j, int h, const struct ck_repair *r)
+{
+    struct coke_head_summary *s = &j->c->summary[h];
+    double inertia;
+    CK_RETURN_IF(ck_off_nearest(r, &s->not_nearest));
+    CK_RETURN_IF(measure(j, h, &inertia));
+    ck_summary_objectives(s, r, inertia);
+    if (!r->exact || j->from) { /* then the summary describes the returned labels */
+        s->below_before_repair = r->below;
+        s->above_before_repair = r->above;
+        s->missing_before_repair = r->missing;
+    }
+    s->repaired = r->exact;
+    s->repair_bytes = r->bytes;
+    return COKE_OK;
+}
+
+/* After the last means, which moved the centers: the objective of the labels for these. */
+static int describe_moved(struct ck_job *j, int h, double weight)
+{
+    struct coke_head_summary *s = &j->c->summary[h];
+    int euclidean = s->metric == COKE_METRIC_EUCLIDEAN;
+    double inertia;
+    CK_RETURN_IF(measure(j, h, &inertia));
+    s->labels_objective = (euclidean ? inertia : j->fit[h]) / weight;
+    s->inertia = euclidean ? inertia : NAN;
+    return COKE_OK;
+}
+
+/* Rounds of assignment and means, until the means have the bits of the centers that the rows were
+ * assigned with, or the total ceases to grow, which rounding and ties can bring about. A last
+ * assignment without means would leave centers that are not those of the clusters. */
+static int polish(struct ck_job *j, int h)
+{
+    struct coke_head_summary *s = &j->c->summary[h];
+    int64_t rounds = ck_polish_rounds(j, h);
+    double fit = -INFINITY;
+    int moved = 1, stuck = 0, last;
+    do {
+        ck_polish_announce(j, h);
+        struct ck_repair r = assignment(j, h);
+        if (j->from)
+            r.expected = NULL; /* there are no labels of an epoch */
+        CK_RETURN_IF(ck_repair_run(&r));
+        s->reads += r.scans;
+        j->fit[h] = r.primal;
+        last = s->polish + 1 >= rounds || stuck == 1;
+        if (last)
+            CK_RETURN_IF(describe(j, h, &r));
+        if (rounds == 0)
+            break;
+        CK_RETURN_IF(ck_polish_move(j, h, &j->fit[h], &moved));
+        s->polish++;
+        s->reads++;
+        stuck = j->fit[h] > fit ? 0 : stuck + 1;
+        fit = j->fit[h];
+        if (!moved && !last)
+            CK_RETURN_IF(describe(j, h, &r));
+        if (moved && last)
+            CK_RETURN_IF(describe_moved(j, h, r.weight));
+    } while (moved && !last);
+    s->settled = !moved;
+    s->converged |= s->settled;
+    return COKE_OK;
 }
 
 int ck_job_finish_head(struct ck_job *j, int h)
 {
-    struct coke_cluster *c = j->c;
-    struct coke_kmeans *km = c->head[h];
-    struct coke_head_summary *s = &c->summary[h];
-    int bounded = has_bounds(km);
-    double inertia = 0;
-    CK_RETURN_IF(settle_centers(j, h));
+    struct coke_kmeans *km = j->c->head[h];
+    if (j->start == 0) {
+        if (has_bounds(km))
+            memcpy(j->c->price[h], km->average, (size_t)km->k * sizeof **j->c->price);
+        count_online(j->c, h);
+    }
+    ck_kmeans_round(km);
     if (km->tree) {
-        count_online(c, h);
-        CK_RETURN_IF(ck_job_finish_tree(j, h, bounded));
+        CK_RETURN_IF(copy_centers(j, h));
+        CK_RETURN_IF(ck_job_finish_tree(j, h, has_bounds(km)));
         return summarise(j, h);
     }
-    s->levels = 1;
-    struct ck_repair r = {.scan = &c->scan,
-                          .assigner = km->assigner,
-                          .k = km->k,
-                          .min_size = km->min_size,
-                          .max_size = km->max_size,
-                          .exact = bounded && c->o.repair != CK_REPAIR_OFF,
-                          .tolerance = c->o.repair == CK_REPAIR_NEAR ? c->o.gap : 0,
-                          .sample = c->o.seed,
-                          .callbacks = j->cb,
-                          .epochs = s->epochs,
-                          .share = &j->share,
-                          .expected = c->size[h],
-                          .price = c->price[h],
-                          .labels = &km->labels,
-                          .size = c->size[h]};
-    if (bounded)
-        memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
-    ck_assigner_reset(km->assigner, km->prev);
-    count_online(c, h);
-    if (j->from)
-        r.expected = NULL; /* there are no labels of an epoch */
-    CK_RETURN_IF(ck_repair_run(&r));
-    CK_RETURN_IF(ck_off_nearest(&r, &s->not_nearest));
-    if (km->o.metric == COKE_METRIC_EUCLIDEAN) {
-        struct ck_labelled l = {&c->scan, &km->labels, km->prev};
-        CK_RETURN_IF(ck_distances(&l, &j->share, NULL, &inertia));
-    }
-    ck_summary_objectives(s, &r, inertia);
-    scale_prices(c, h);
-    if (!r.exact || j->from) { /* then the summary describes the returned labels */
-        s->below_before_repair = r.below;
-        s->above_before_repair = r.above;
-        s->missing_before_repair = r.missing;
-    }
-    s->repaired = r.exact;
-    s->repair_bytes = r.bytes;
-    s->reads += r.scans;
+    j->c->summary[h].levels = 1;
+    CK_RETURN_IF(polish(j, h));
+    CK_RETURN_IF(copy_centers(j, h));
     return summarise(j, h);
 }
 
@@ -152,7 +211,6 @@ int ck_job_finish_stream(struct ck_job *j, int h)
     struct coke_head_summary *s = &c->summary[h];
     count_online(c, h);
     memcpy(c->price[h], c->head[h]->average, (size_t)c->head[h]->k * sizeof(float));
-    scale_prices(c, h);
     s->metric = c->o.kmeans.metric;
     s->labels_objective = s->objective;
     s->dual = s->gap = NAN;
@@ -160,6 +218,7 @@ int ck_job_finish_stream(struct ck_job *j, int h)
     s->levels = 1;
     s->primal = s->objective * (double)j->usable;
     s->inertia = s->metric == COKE_METRIC_EUCLIDEAN ? s->primal : NAN;
-    CK_RETURN_IF(settle_centers(j, h));
+    ck_kmeans_round(c->head[h]);
+    CK_RETURN_IF(copy_centers(j, h));
     return summarise(j, h);
 }

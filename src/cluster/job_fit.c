@@ -125,6 +125,8 @@ static void merge(struct coke_cluster *c, const struct coke_cluster *fit)
         s->epochs = f->epochs;
         s->converged = f->converged;
         s->eta = f->eta;
+        s->restarts = f->restarts;
+        s->polish = f->polish;
         s->reads += f->reads * (double)fit->n / (double)c->n;
         s->fit_rows = f->n;
     }

@@ -1,12 +1,21 @@
-/* job_internal.h - a clustering under way, between job.c, job_share.c and job_end.c. */
+/* job_internal.h - a clustering under way, between job.c, job_share.c, job_end.c and polish.c. */
 #ifndef CK_JOB_INTERNAL_H
 #define CK_JOB_INTERNAL_H
 
+#include "cluster/batch_run.h"
 #include "cluster/job.h"
 #include "cluster/kmeans_internal.h"
-#include "cluster/multihead.h"
 #include "cluster/order.h"
 #include "cluster/start.h"
+
+/* What one start of a head has found. Owned. */
+struct ck_found {
+    struct coke_kmeans *head;
+    struct coke_head_summary summary;
+    float *price, *center; /* price: in inner units */
+    int64_t *size;
+    double fit;
+};
 
 struct ck_job {
     struct coke_cluster *c;
@@ -17,17 +26,34 @@ struct ck_job {
     int64_t batch;  /* rows per batch */
     int64_t early;  /* rows of the first epoch that form an epoch of their own; 0 = none */
     enum ck_shuffle shuffle;
+    int64_t starts[COKE_MAX_HEADS];       /* of each head, the best of which counts */
+    int64_t start;                        /* the present one */
+    struct ck_found best[COKE_MAX_HEADS]; /* of the starts before */
+    int64_t redraw[COKE_MAX_HEADS];       /* centers that the next start changes */
+    int failures[COKE_MAX_HEADS];         /* starts in succession that found nothing better */
+    double fit[COKE_MAX_HEADS];           /* total score of the present one: more is better */
+    int guided[COKE_MAX_HEADS];           /* ck_kmeans_guide is in effect */
+    /* heads that have not converged in this start, in ascending order */
+    int running, which[COKE_MAX_HEADS];
+    struct coke_kmeans *head[COKE_MAX_HEADS]; /* [running] borrowed */
     /* one batch, buffers reused */
+    struct ck_batch_scratch scratch;
     struct ck_order order;
     int64_t *id;      /* [batch] */
     float *x;         /* [batch + tile][ld] */
-    int32_t *label;   /* [heads][n] */
-    float *score;     /* [heads][n] */
+    int32_t *label;   /* [running][n] */
+    float *score;     /* [running][n] */
     int64_t first, n; /* positions of the batch; rows in it */
     struct ck_share share;
+    /* rounds of polish after the first report as one phase, through these callbacks */
+    struct coke_callbacks polishing;
+    const struct coke_callbacks *round; /* those of the present round */
+    int64_t round_number;
     /* one epoch */
-    double objective[COKE_MAX_HEADS];
-    int64_t same_as_last, pairs; /* neighbours in the stream with the same label (head 0) */
+    double objective[COKE_MAX_HEADS]; /* by head, as all below */
+    int64_t rows;                     /* visited in all epochs of all starts */
+    int64_t same_as_last,
+        pairs; /* neighbours in the stream with the same label (of the first head) */
 };
 
 /* Reports progress through the callbacks; COKE_ESTOPPED if the caller asks to stop. */
@@ -79,11 +105,34 @@ int ck_job_compare(struct ck_job *j, int64_t epoch);
 
 /* ---- job_end.c ---- */
 
-/* Final scan and repair of head h with its last centers; fills its summary, sizes and
+/* Final scan, repair and polish of head h from its last centers; fills its summary, sizes and
  * prices. */
 int ck_job_finish_head(struct ck_job *j, int h);
 /* The same for a one-pass stream, which is consumed by then: keeps the labels that the epoch
  * assigned. */
 int ck_job_finish_stream(struct ck_job *j, int h);
+/* Prices of the result, from inner units to those of the data. */
+void ck_job_scale_prices(struct coke_cluster *c, int h);
+
+/* ---- restart.c ---- */
+
+/* center [k][ld], out: those of the best start of head h, j->redraw[h] of them drawn anew. */
+int ck_restart_centers(struct ck_job *j, int h, uint64_t seed, float *center);
+
+/* ---- polish.c ---- */
+
+/* How many starts of head h, and how many rounds of polish each, as the options say or by an
+ * estimate of the cost, which depends on sizes alone. */
+int64_t ck_polish_starts(const struct ck_job *j, int h);
+int64_t ck_polish_rounds(const struct ck_job *j, int h);
+/* How centers of head h are drawn: never CK_INIT_AUTO. */
+enum ck_init ck_polish_init(const struct ck_job *j, int h);
+/* After a start of head h: have the last ones brought nothing, so that auto ends here? */
+int ck_polish_gives_up(const struct ck_job *j, int h);
+/* Sets the callbacks of the next round. */
+void ck_polish_announce(struct ck_job *j, int h);
+/* Moves the centers of head h to the means of its labels: one read of the rows. *fit: total
+ * similarity to them. Collective if processes share the rows. */
+int ck_polish_move(struct ck_job *j, int h, double *fit, int *moved);
 
 #endif

@@ -1,5 +1,6 @@
 /* job_options.c - the options of a whole clustering: those of k-means, and its own. */
 #include "cluster/job_options.h"
+#include "cluster/start.h"
 #include "core/thread.h"
 
 #define OWN struct ck_cluster_options
@@ -33,8 +34,16 @@ static const struct ck_option own[] = {
     ROW(CK_OPT_FLOAT, tolerance, "tolerance", 1e-4, 0, 1, NULL,
         "epochs=auto ends when the relative gain is below this in two consecutive epochs"),
     ROW(CK_OPT_INT, batch, "batch", 0, 1, 1 << 24, "auto", "rows per batch"),
-    ROW(CK_OPT_CHOICE, init, "init", 0, 0, 1, "sample|kmeans++",
-        "initial centers: random rows, or k-means++ on a sample"),
+    ROW(CK_OPT_CHOICE, init, "init", CK_INIT_AUTO, 0, CK_INIT_PLUSPLUS, "auto|sample|kmeans++",
+        "initial centers: random rows, or greedy k-means++ (auto: where a run takes well under "
+        "a second)"),
+    ROW(CK_OPT_INT, restarts, "restarts", 0, 1, 1000, "auto",
+        "starts, of which the best counts; auto = up to 16 while they take a second or two"),
+    ROW(CK_OPT_INT, polish, "polish", -1, 0, 100000, "auto",
+        "rounds of assignment and means after the epochs; auto = until nothing changes, as far "
+        "as a second or two suffice, at least 1"),
+    ROW(CK_OPT_FLAG, balanced, "balanced", 0, 0, 1, NULL,
+        "all sizes n/k, rounded down or up; instead of ratio and max-ratio"),
     ROW(CK_OPT_CHOICE, levels, "levels", 0, 0, 2, "auto|1|2",
         "1 = rows are compared with all centers; 2 = with those of the nearest groups, for "
         "many "

@@ -11,7 +11,10 @@ struct ck_cluster_options {
     struct ck_kmeans_options kmeans; /* for every head; the job sets n, k and dim */
     int64_t epochs, max_epochs, batch;
     double tolerance;
-    int32_t init; /* enum ck_init */
+    int32_t init;     /* enum ck_init */
+    int64_t restarts; /* 0 = auto */
+    int64_t polish;   /* -1 = auto */
+    int32_t balanced;
     int32_t repair; /* enum ck_repair_mode */
     double gap;
     int32_t bad;     /* enum ck_bad: error or skip */

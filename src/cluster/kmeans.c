@@ -76,6 +76,14 @@ static void set_rates(struct coke_kmeans *km, int given)
     km->duals.eta = (float)((o->eta > 0 ? o->eta : o->tau / sqrt(2 * n)) * unit);
 }
 
+void ck_kmeans_guide(struct coke_kmeans *km, double ratio)
+{
+    for (int64_t k = 0; k < km->k; k++) {
+        km->duals.min_size[k] = ratio / (double)km->k;
+        km->duals.rho[k] = ratio > 0 ? km->duals.rho[k] : 0;
+    }
+}
+
 /* ---- construction ---- */
 
 static int check_options(const struct ck_kmeans_options *o)
@@ -484,6 +492,69 @@ int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
     job.touched = group_members(km, n, label);
     ck_parallel(chunks_of(&job), sum_chunk, &job);
     return job.touched;
+}
+
+/* ---- means of given labels ---- */
+
+void ck_kmeans_forget(struct coke_kmeans *km)
+{
+    memset(km->sum, 0, (size_t)(km->k * km->ld) * sizeof *km->sum);
+    memset(km->count, 0, (size_t)km->k * sizeof *km->count);
+}
+
+static void add_chunk(void *arg, int64_t t, int worker)
+{
+    (void)worker;
+    add_members(arg, t);
+}
+
+void ck_kmeans_add(struct coke_kmeans *km, const float *x, int64_t n, const int32_t *label)
+{
+    struct move_job job = {.km = km, .x = x};
+    job.touched = group_members(km, n, label);
+    ck_parallel(job.touched, add_chunk, &job);
+    for (int64_t k = 0; k < km->k; k++)
+        km->count[k] += km->batch_count[k];
+}
+
+/* Euclidean centers are saved in the coordinates of the data: labels must belong to what a model
+ * that is loaded has. */
+static void round_centers(struct coke_kmeans *km, float *center)
+{
+    for (int64_t k = 0; k < km->k && euclidean(km); k++) {
+        float *c = center + k * km->ld;
+        ck_frame_center_out(&km->frame, c, c);
+        ck_frame_center(&km->frame, km->kn, c);
+    }
+}
+
+void ck_kmeans_round(struct coke_kmeans *km)
+{
+    round_centers(km, km->prev);
+}
+
+/* The similarity of the members of a cluster to the direction of their sum is its length. By
+ * distance, sum x.c - |c|^2 / 2 is half of |sum|^2 over the weight. */
+double ck_kmeans_move_to_means(struct coke_kmeans *km, int *moved)
+{
+    size_t bytes = (size_t)(km->k * km->ld) * sizeof *km->cur;
+    double total = 0;
+    for (int64_t k = 0; k < km->k; k++) {
+        const int64_t *sum = km->sum + k * km->ld;
+        double square = 0, weight = euclidean(km) ? (double)sum[km->o.dim] : 0;
+        center_from_sum(km, k);
+        for (int64_t j = 0; j < km->o.dim; j++)
+            square += (double)sum[j] * (double)sum[j];
+        if (!euclidean(km))
+            total += sqrt(square) / (double)km->sum_scale;
+        else if (weight > 0)
+            total += square / weight / 2 / (double)km->sum_scale;
+    }
+    round_centers(km, km->cur);
+    *moved = memcmp(km->cur, km->prev, bytes) != 0;
+    memcpy(km->prev, km->cur, bytes);
+    ck_kmeans_point_assigner(km);
+    return total;
 }
 
 /* In the e-th epoch of the second stage the new label gets the weight 1/e, so that the slots

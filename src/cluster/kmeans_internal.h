@@ -56,6 +56,10 @@ void ck_kmeans_point_assigner(struct coke_kmeans *km);
  * before the first batch. */
 void ck_kmeans_set_tree(struct coke_kmeans *km, struct ck_tree *tree);
 
+/* Without bounds: lets the duals work towards sizes of ratio n/k all the same, or, with ratio 0,
+ * no longer. */
+void ck_kmeans_guide(struct coke_kmeans *km, double ratio);
+
 /* ---- one batch: reserve, begin, ck_assign_block on any threads, apply ---- */
 
 /* Reserves memory for a batch of n rows, so that the steps below have no way to fail. */
@@ -78,5 +82,18 @@ void ck_kmeans_apply_sums(struct coke_kmeans *km, const int64_t *sum, const int6
  * any of the n rows. sum has room for all clusters. */
 int64_t ck_kmeans_sum_rows(struct coke_kmeans *km, const float *x, int64_t n,
                            const int32_t *label, int64_t first, int64_t last, int64_t *sum);
+
+/* ---- means of given labels: forget, add all rows, move ---- */
+
+/* Sets sums and counts to 0. */
+void ck_kmeans_forget(struct coke_kmeans *km);
+/* Adds rows x [n][ld] to the sums and counts of their labels; ck_kmeans_reserve comes first. */
+void ck_kmeans_add(struct coke_kmeans *km, const float *x, int64_t n, const int32_t *label);
+/* Rounds the centers of the last epoch to what is saved. */
+void ck_kmeans_round(struct coke_kmeans *km);
+/* Moves the centers, those of the last epoch as well, to the means; a cluster without members
+ * keeps its center. Returns the total similarity of the rows to them. *moved = 0: they have the
+ * same bits as before. */
+double ck_kmeans_move_to_means(struct coke_kmeans *km, int *moved);
 
 #endif

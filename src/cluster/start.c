@@ -42,12 +42,20 @@ static int sample_rows(const struct ck_scan *s, uint64_t seed, uint64_t draw, in
     return COKE_OK;
 }
 
-/* One step of k-means++: distances to the newest center, on all threads. */
-struct farther {
+enum { CHUNK = 512, TRIALS = 16 };
+
+/* Greedy k-means++ under way. In each step, on all threads, candidates are compared and one
+ * becomes a center. */
+struct trials {
     const struct ck_scan *s;
-    const float *x, *center;
+    float *x; /* [n][ld] a sample of the rows */
     int64_t n;
-    double *weight; /* [n] squared distance to the nearest center so far */
+    double *weight;                 /* [n] squared distance to the nearest center so far */
+    double *up;                     /* [n] sums of the weights */
+    int count;                      /* of candidates */
+    const float *candidate[TRIALS]; /* rows of x */
+    double *left;                   /* [chunks][TRIALS] sums of the weights that would remain */
+    const float *center;            /* the newest */
 };
 
 /* Of two inner rows without weights. */
@@ -59,70 +67,216 @@ static double square(const struct ck_scan *s, const float *x, const float *y)
     return d > 0 ? d : 0;
 }
 
-enum { CHUNK = 512 };
+/* The same to up to four rows at once; by cosine the row x is read once for all. */
+static void squares(const struct ck_scan *s, const float *x, const float *const *y, int n,
+                    double *out)
+{
+    const float *four[4];
+    float dot[4];
+    if (s->frame.metric == COKE_METRIC_EUCLIDEAN) {
+        for (int v = 0; v < n; v++)
+            out[v] = square(s, x, y[v]);
+        return;
+    }
+    for (int v = 0; v < 4; v++)
+        four[v] = y[v < n ? v : 0];
+    s->kn->dot4(x, four, s->ld, dot);
+    for (int v = 0; v < n; v++)
+        out[v] = fmax(0, 2 - 2 * (double)dot[v]);
+}
+
+static void try_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct trials *t = arg;
+    int64_t end = (chunk + 1) * CHUNK < t->n ? (chunk + 1) * CHUNK : t->n;
+    double *left = t->left + chunk * TRIALS;
+    for (int v = 0; v < t->count; v++)
+        left[v] = 0;
+    for (int64_t i = chunk * CHUNK; i < end; i++) {
+        if (t->weight[i] == 0) /* as near as possible already */
+            continue;
+        for (int v = 0; v < t->count; v += 4) {
+            int n = t->count - v < 4 ? t->count - v : 4;
+            double d[4];
+            squares(t->s, t->x + i * t->s->ld, t->candidate + v, n, d);
+            for (int u = 0; u < n; u++)
+                left[v + u] += fmin(t->weight[i], d[u]);
+        }
+    }
+}
 
 static void update_chunk(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
-    struct farther *f = arg;
-    int64_t end = (chunk + 1) * CHUNK < f->n ? (chunk + 1) * CHUNK : f->n;
+    struct trials *t = arg;
+    int64_t end = (chunk + 1) * CHUNK < t->n ? (chunk + 1) * CHUNK : t->n;
     for (int64_t i = chunk * CHUNK; i < end; i++)
-        f->weight[i] = fmin(f->weight[i], square(f->s, f->x + i * f->s->ld, f->center));
+        t->weight[i] = fmin(t->weight[i], square(t->s, t->x + i * t->s->ld, t->center));
 }
 
-/* unit in [0, 1). Sequential sums, so that the draw does not depend on the team. */
-static int64_t draw_by_weight(const double *weight, int64_t n, double unit)
+/* The row that covers the fraction `unit`, in [0, 1), of the sums up[i] = weight[0] + ... +
+ * weight[i]: never one of weight 0, unless all are. */
+static int64_t draw_by_weight(const double *up, int64_t n, double unit)
 {
-    double total = 0, sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        total += weight[i];
-    for (int64_t i = 0; i < n; i++) {
-        sum += weight[i];
-        if (sum > unit * total)
-            return i;
+    int64_t low = 0, high = n - 1;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (up[middle] > unit * up[n - 1])
+            high = middle;
+        else
+            low = middle + 1;
     }
-    return n - 1;
+    return low;
 }
 
-/* k-means++ on a subsample of at most 32 rows per center: O(32 k^2 dim). A picked row gets
- * weight 0, so it is not drawn again. */
-static int plus_plus(const struct ck_scan *s, uint64_t seed, int64_t k, float *center)
+static int count_trials(int64_t k)
 {
-    int64_t n = reachable(s) - s->nbad;
-    n = n < 32 * k ? n : 32 * k;
+    int count = 2 + (int)log((double)k);
+    return count < TRIALS ? count : TRIALS;
+}
+
+/* The next center: of some rows drawn by weight the one that leaves the smallest sum of weights,
+ * the first of equals. Where all weights are 0, every row is a copy of a center. */
+static int64_t pick_greedily(struct trials *t, uint64_t seed, int64_t c)
+{
+    int64_t chunks = (t->n + CHUNK - 1) / CHUNK, row[TRIALS], best = 0;
+    double least = INFINITY, sum = 0;
+    for (int64_t i = 0; i < t->n; i++) /* in sequence: the same for every team */
+        t->up[i] = sum += t->weight[i];
+    for (int v = 0; v < t->count; v++) {
+        double unit = ck_rng_unit(seed, CK_RNG_INIT, (uint64_t)c, 7 + (uint32_t)v);
+        row[v] = draw_by_weight(t->up, t->n, unit);
+        t->candidate[v] = t->x + row[v] * t->s->ld;
+    }
+    ck_parallel(chunks, try_chunk, t);
+    for (int v = 0; v < t->count; v++) {
+        sum = 0;
+        for (int64_t i = 0; i < chunks; i++)
+            sum += t->left[i * TRIALS + v];
+        if (sum < least) {
+            least = sum;
+            best = row[v];
+        }
+    }
+    return best;
+}
+
+int64_t ck_start_rows(const struct ck_scan *s, int64_t k)
+{
+    const int64_t few = 4096;
+    int64_t n = reachable(s) - s->nbad, most = 8 * k > few ? 8 * k : few;
+    return n < most ? n : most;
+}
+
+double ck_start_cost(const struct ck_scan *s, int64_t k)
+{
+    return (double)ck_start_rows(s, k) * (double)k * (double)s->ld * count_trials(k);
+}
+
+static int begin_trials(struct trials *t, const struct ck_scan *s, uint64_t seed, int64_t k)
+{
+    int64_t n = ck_start_rows(s, k), chunks = (n + CHUNK - 1) / CHUNK;
+    *t = (struct trials){.s = s, .n = n, .count = count_trials(k)};
     if (n < k)
         return ck_fail(COKE_EUSAGE, "%lld clusters, but only %lld rows to start from",
                        (long long)k, (long long)n);
-    int rc = COKE_ENOMEM;
-    float *x = ck_alloc_array((size_t)n, (size_t)s->ld * sizeof *x);
-    double *weight = ck_alloc_array((size_t)n, sizeof *weight);
-    if (!x || !weight)
-        goto done;
-    CK_TRY(sample_rows(s, seed, 1, n, x));
+    t->x = ck_alloc_array((size_t)n, (size_t)s->ld * sizeof *t->x);
+    t->weight = ck_alloc_array((size_t)n, sizeof *t->weight);
+    t->up = ck_alloc_array((size_t)n, sizeof *t->up);
+    t->left = ck_alloc_array((size_t)chunks, TRIALS * sizeof *t->left);
+    if (!t->x || !t->weight || !t->up || !t->left)
+        return COKE_ENOMEM;
     for (int64_t i = 0; i < n; i++)
-        weight[i] = INFINITY;
-    int64_t pick = 0;
-    for (int64_t c = 0; c < k; c++) {
-        memcpy(center + c * s->ld, x + pick * s->ld, (size_t)s->ld * sizeof *center);
-        struct farther f = {s, x, center + c * s->ld, n, weight};
-        ck_parallel((n + CHUNK - 1) / CHUNK, update_chunk, &f);
-        weight[pick] = 0;
-        pick = draw_by_weight(weight, n, ck_rng_unit(seed, CK_RNG_INIT, (uint64_t)c, 7));
-    }
-done:
-    ck_free(x);
-    ck_free(weight);
-    return rc;
+        t->weight[i] = INFINITY;
+    return sample_rows(s, seed, 1, n, t->x);
+}
+
+static void end_trials(struct trials *t)
+{
+    ck_free(t->x);
+    ck_free(t->weight);
+    ck_free(t->up);
+    ck_free(t->left);
+}
+
+/* Accounts for the center c [ld]. */
+static void add_center(struct trials *t, const float *c)
+{
+    t->center = c;
+    ck_parallel((t->n + CHUNK - 1) / CHUNK, update_chunk, t);
+}
+
+/* Draws a row as center number c; the sample is in random order, so the first one is row 0. It gets weight 0, so that it is not drawn again. */
+static void draw_center(struct trials *t, uint64_t seed, int64_t c, float *center)
+{
+    int64_t row = isinf(t->weight[0]) ? 0 : pick_greedily(t, seed, c);
+    memcpy(center, t->x + row * t->s->ld, (size_t)t->s->ld * sizeof *center);
+    add_center(t, center);
+    t->weight[row] = 0;
 }
 
 /* Both choose rows, whose last column then becomes that of a center. */
+/* Draws the centers with redraw[c] != 0, or all where redraw is NULL. */
+static int plus_plus(const struct ck_scan *s, uint64_t seed, const uint8_t *redraw, int64_t k,
+                     float *center)
+{
+    struct trials t;
+    int rc;
+    CK_TRY(begin_trials(&t, s, seed, k));
+    for (int64_t c = 0; redraw && c < k; c++)
+        if (!redraw[c])
+            add_center(&t, center + c * s->ld);
+    for (int64_t c = 0; c < k; c++)
+        if (!redraw || redraw[c])
+            draw_center(&t, seed, c, center + c * s->ld);
+done:
+    end_trials(&t);
+    return rc;
+}
+
+/* The same with random rows. */
+static int draw_rows(const struct ck_scan *s, uint64_t seed, const uint8_t *redraw, int64_t k,
+                     float *center)
+{
+    int64_t count = 0;
+    int rc;
+    for (int64_t c = 0; c < k; c++)
+        count += redraw[c];
+    float *x = ck_alloc_array((size_t)count, (size_t)s->ld * sizeof *x);
+    if (!x)
+        return COKE_ENOMEM;
+    CK_TRY(sample_rows(s, seed, 0, count, x));
+    for (int64_t c = 0, at = 0; c < k; c++)
+        if (redraw[c])
+            memcpy(center + c * s->ld, x + at++ * s->ld, (size_t)s->ld * sizeof *center);
+done:
+    ck_free(x);
+    return rc;
+}
+
+/* The last column of a row becomes that of a center. */
+static void close_centers(const struct ck_scan *s, int64_t k, float *center)
+{
+    for (int64_t i = 0; i < k && s->frame.metric == COKE_METRIC_EUCLIDEAN; i++)
+        ck_frame_close(&s->frame, s->kn, center + i * s->ld);
+}
+
 int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
                      float *center)
 {
-    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, k, center)
+    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, NULL, k, center)
                                          : sample_rows(s, seed, 0, k, center));
-    for (int64_t i = 0; i < k && s->frame.metric == COKE_METRIC_EUCLIDEAN; i++)
-        ck_frame_close(&s->frame, s->kn, center + i * s->ld);
+    close_centers(s, k, center);
+    return COKE_OK;
+}
+
+int ck_start_redraw(const struct ck_scan *s, enum ck_init how, uint64_t seed,
+                    const uint8_t *redraw, int64_t k, float *center)
+{
+    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, redraw, k, center)
+                                         : draw_rows(s, seed, redraw, k, center));
+    close_centers(s, k, center);
     return COKE_OK;
 }
 

@@ -117,6 +117,9 @@ static void put_head(struct ck_json *j, const struct coke_cluster *c, int h)
     ck_json_put_int(j, "fit_rows", s->fit_rows);
     ck_json_put_int(j, "epochs", s->epochs);
     ck_json_put_flag(j, "converged", s->converged);
+    ck_json_put_int(j, "restarts", s->restarts);
+    ck_json_put_int(j, "polish", s->polish);
+    ck_json_put_flag(j, "settled", s->settled);
     ck_json_put_real(j, "passes", s->reads);
     ck_json_put_real(j, "eta", s->eta);
     ck_json_put_int(j, "levels", s->levels);

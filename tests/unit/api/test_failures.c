@@ -2,6 +2,7 @@
  * write failing in turn: an error in words, nothing leaked, nothing half-written. */
 #include "as_options.h"
 #include "support.h"
+#include "cluster/start.h"
 #include "core/mem.h"
 #include "io/file.h"
 
@@ -65,6 +66,7 @@ static int tear_down(void **state)
 static int run_cluster(int given, struct coke_cluster **out)
 {
     struct ck_cluster_options o = ck_cluster_options_default();
+    o.restarts = o.polish = given ? 2 : 1; /* each one allocates as much again */
     struct coke_cluster_input in = {.size = sizeof(struct coke_cluster_input),
                                     .weights = weights};
     int rc = coke_rows_from_array(&in.rows, data, N, DIM);
@@ -75,7 +77,7 @@ static int run_cluster(int given, struct coke_cluster **out)
     o.kmeans.ratio = 0.9;
     o.kmeans.max_ratio = given ? 0 : 1.3;
     o.bad = 1;
-    o.init = given;
+    o.init = given ? CK_INIT_SAMPLE : CK_INIT_PLUSPLUS;
     in.min_sizes = given ? low : NULL;
     in.max_sizes = given ? high : NULL;
     rc = coke_cluster_run(out, &in, AS(cluster, &o), NULL);

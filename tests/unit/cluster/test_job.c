@@ -4,6 +4,8 @@
 #include "cluster/job.h"
 #include "fake_share.h"
 
+#include <math.h>
+
 enum { N = 700, DIM = 9 };
 
 static float *vectors; /* [N][DIM]; rows 3 and 500 are zero */
@@ -12,9 +14,34 @@ struct process {
     struct ck_cluster_options o;
     const float *centers;
     uint64_t hash;
-    struct coke_head_summary summary;
+    struct coke_head_summary summary; /* of the last head */
+    int64_t epochs;                   /* of the first head */
     int32_t label[N];
+    double distance; /* largest between a center and the mean of its rows */
 };
+
+/* Of the last head: a center must be the unit vector in the direction of its rows' sum. */
+static double distance_to_means(const struct coke_cluster *c, const int32_t *label)
+{
+    double worst = 0;
+    int h = c->heads - 1;
+    for (int64_t k = 0; k < c->summary[h].k; k++) {
+        double sum[DIM] = {0}, length = 0;
+        for (int64_t i = 0; i < N; i++) {
+            double square = 0;
+            for (int d = 0; d < DIM && label[i] == k; d++)
+                square += pow((double)vectors[i * DIM + d], 2);
+            for (int d = 0; d < DIM && label[i] == k; d++)
+                sum[d] += (double)vectors[i * DIM + d] / sqrt(square);
+        }
+        for (int d = 0; d < DIM; d++)
+            length += sum[d] * sum[d];
+        for (int d = 0; d < DIM; d++)
+            worst =
+                fmax(worst, fabs(sum[d] / sqrt(length) - (double)c->center[h][k * DIM + d]));
+    }
+    return worst;
+}
 
 static struct ck_cluster_options options(void)
 {
@@ -39,8 +66,11 @@ static int run(const struct ck_share *share, void *arg)
         p->hash = ck_kmeans_hash(c->head[h], p->hash);
     for (int64_t i = 0; c && i < N; i++)
         p->label[i] = ck_kmeans_label(c->head[c->heads - 1], i);
-    if (c)
+    if (c) {
         p->summary = c->summary[c->heads - 1];
+        p->epochs = c->summary[0].epochs;
+        p->distance = distance_to_means(c, p->label);
+    }
     coke_cluster_free(c);
     coke_rows_free(rows);
     return rc;
@@ -143,6 +173,84 @@ static void given_centers_keep_their_numbers(void **state)
     coke_rows_free(rows);
 }
 
+/* Bounds of every kind, with and without a repair. */
+static void centers_are_the_means_of_the_returned_clusters(void **state)
+{
+    (void)state;
+    const struct {
+        double ratio, max_ratio;
+        int repair;
+        int64_t polish;
+    } c[] = {{0, 0, 1, -1},  {0.4, 0, 1, -1}, {1, 0, 1, -1}, {0.5, 1.5, 1, -1}, {0.4, 0, 0, -1},
+             {0.4, 0, 1, 1}, {1, 1, 1, 2},    {0, 0, 1, 1},  {0.2, 1.2, 1, 50}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct process p = {.o = options()};
+        p.o.kmeans.ratio = c[i].ratio;
+        p.o.kmeans.max_ratio = c[i].max_ratio;
+        p.o.repair = c[i].repair;
+        p.o.polish = c[i].polish;
+        assert_ok(run(NULL, &p));
+        assert_true(p.distance < 1e-6);
+        assert_true(p.summary.polish >= 1);
+        assert_true(c[i].polish < 0 || p.summary.polish <= c[i].polish);
+    }
+}
+
+/* Small data ends where neither an assignment nor means change anything: one more round finds the
+ * same labels, and the certificate is that of the returned centers. */
+static void small_data_is_polished_until_nothing_changes(void **state)
+{
+    (void)state;
+    struct process p = {.o = options()}, none = {.o = options()};
+    assert_ok(run(NULL, &p));
+    assert_true(p.summary.settled && p.summary.converged);
+    assert_close(p.summary.primal / (double)p.summary.n, p.summary.labels_objective, 1e-6);
+    none.o.polish = 0;
+    none.o.restarts = 1;
+    assert_ok(run(NULL, &none));
+    assert_int_equal(none.summary.polish, 0);
+    assert_true(!none.summary.settled && none.distance > 1e-4);
+    assert_true(p.summary.labels_objective > none.summary.labels_objective);
+}
+
+static void more_starts_are_never_worse(void **state)
+{
+    (void)state;
+    double last = 0;
+    for (int64_t starts = 1; starts <= 16; starts *= 4) {
+        struct process p = {.o = options()};
+        p.o.kmeans.ratio = 0.8;
+        p.o.restarts = starts;
+        assert_ok(run(NULL, &p));
+        assert_int_equal(p.summary.restarts, starts);
+        assert_true(p.summary.size_min >= p.summary.lower_bound_min);
+        assert_true(p.summary.labels_objective >= last);
+        last = p.summary.labels_objective;
+    }
+}
+
+static void balanced_sizes_are_rounded_down_or_up(void **state)
+{
+    (void)state;
+    struct process p = {.o = options()};
+    p.o.balanced = 1;
+    assert_ok(run(NULL, &p));
+    assert_int_equal(p.summary.size_min, (N - 2) / 12);
+    assert_int_equal(p.summary.size_max, (N - 2 + 11) / 12);
+    p.o.kmeans.max_ratio = 2;
+    assert_int_equal(run(NULL, &p), COKE_EUSAGE);
+}
+
+static void heads_stop_when_they_have_converged(void **state)
+{
+    (void)state;
+    struct process p = {.o = options()};
+    p.o.epochs = 0;
+    p.o.k = (struct ck_ints){2, {40, 5}};
+    assert_ok(run(NULL, &p));
+    assert_true(p.summary.converged && p.summary.epochs < p.epochs);
+}
+
 static void processes_with_different_options_are_refused(void **state)
 {
     (void)state;
@@ -174,6 +282,11 @@ int main(void)
         cmocka_unit_test(labels_are_indexed_by_row_and_bad_rows_have_none),
         cmocka_unit_test(processes_that_share_the_rows_find_what_one_alone_does),
         cmocka_unit_test(processes_share_given_centers_and_samples_too),
+        cmocka_unit_test(centers_are_the_means_of_the_returned_clusters),
+        cmocka_unit_test(small_data_is_polished_until_nothing_changes),
+        cmocka_unit_test(more_starts_are_never_worse),
+        cmocka_unit_test(balanced_sizes_are_rounded_down_or_up),
+        cmocka_unit_test(heads_stop_when_they_have_converged),
         cmocka_unit_test(processes_with_different_options_are_refused),
         cmocka_unit_test(processes_with_different_centers_are_refused),
         cmocka_unit_test(given_centers_keep_their_numbers),

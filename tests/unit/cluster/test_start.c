@@ -96,6 +96,29 @@ static void start_depends_on_the_seed_alone(void **state)
     }
 }
 
+/* Two centers in one group and none in another: drawn anew, one of the two goes there. */
+static void redraw_finds_the_group_without_a_center(void **state)
+{
+    (void)state;
+    struct source s = open_source(test_vectors(N, DIM, 12, 0.01, 3), NULL, 0);
+    float center[12 * LD], before[12 * LD];
+    uint8_t redraw[12] = {[7] = 1}, found[12] = {0};
+    for (int64_t c = 0; c < 12; c++) {
+        int64_t row = c == 7 ? 12 + 3 : c;
+        assert_ok(ck_scan_get(&s.scan, &row, 1, center + c * LD));
+    }
+    memcpy(before, center, sizeof center);
+    assert_ok(ck_start_redraw(&s.scan, CK_INIT_PLUSPLUS, 1, redraw, 12, center));
+    for (int c = 0; c < 12; c++) {
+        found[row_of(&s, center + c * LD) % 12] = 1;
+        if (!redraw[c])
+            assert_memory_equal(center + c * LD, before + c * LD, LD * sizeof *center);
+    }
+    for (int g = 0; g < 12; g++)
+        assert_int_equal(found[g], 1);
+    close_source(&s);
+}
+
 /* Twelve tight groups: k-means++ finds each of them, a plain sample would not. */
 static void plus_plus_spreads_out(void **state)
 {
@@ -154,6 +177,7 @@ int main(void)
         cmocka_unit_test(bad_rows_are_never_taken),
         cmocka_unit_test(start_depends_on_the_seed_alone),
         cmocka_unit_test(plus_plus_spreads_out),
+        cmocka_unit_test(redraw_finds_the_group_without_a_center),
         cmocka_unit_test(gap_is_the_median_lead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
