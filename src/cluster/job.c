@@ -1,4 +1,5 @@
 /* job.c - the whole clustering of rows: starts, each with initial centers, epochs and an end. */
+#include "cluster/hints.h"
 #include "cluster/job_internal.h"
 #include "cluster/model.h"
 #include "core/callbacks.h"
@@ -455,6 +456,7 @@ static int prepare(struct ck_job *j)
                      ? CK_SHUFFLE_NONE
                      : ck_shuffle_resolve((enum ck_shuffle)c->o.shuffle, c->scan.rows->bytes);
     CK_RETURN_IF(ck_job_agree(j));
+    CK_RETURN_IF(ck_hints_give(&c->scan, (uint64_t)c->o.seed, j->cb));
     CK_RETURN_IF(ck_scan_fit(&c->scan, &j->share));
     CK_RETURN_IF(ck_job_cover_centers(j));
     size_t b = (size_t)j->batch, heads = (size_t)c->heads;
