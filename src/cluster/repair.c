@@ -24,6 +24,13 @@ enum {
     MAX_PASSES = 100,
 };
 
+double ck_repair_total(const struct ck_repair *r)
+{
+    if (r->scan->frame.metric == COKE_METRIC_EUCLIDEAN)
+        return fmax(0, r->square / 2 - r->primal);
+    return fabs(r->primal);
+}
+
 /* f32 rounds a score, a bias and their sum to 2^-24 of the longest row each; the box is
  * narrower by this much. */
 static const double ROUNDING = 1e-6;

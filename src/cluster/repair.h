@@ -29,10 +29,11 @@ struct ck_repair {
     int64_t total;                 /* usable rows */
     int64_t below, above, missing; /* before: clusters below, above; missing rows */
     double weight;                 /* sum of the rows' weights */
-    double nearest;                /* sum of the similarities to the nearest centers */
-    double primal, dual;           /* sums over rows; dual is valid when `exact` */
-    double scans;                  /* scans over all rows, samples as fractions */
-    int64_t bytes;                 /* peak memory of the rows and lists of the solver */
+    double square;       /* Euclidean: the weighted squares of the rows, in inner units */
+    double nearest;      /* sum of the similarities to the nearest centers */
+    double primal, dual; /* sums over rows; dual is valid when `exact` */
+    double scans;        /* scans over all rows, samples as fractions */
+    int64_t bytes;       /* peak memory of the rows and lists of the solver */
     int64_t active, arcs;
     int64_t *size; /* [k] out */
 };
@@ -42,5 +43,9 @@ struct ck_repair {
  * near. Memory O(n + k + rows near a boundary). Runs on all threads; collective if share is
  * set. */
 int ck_repair_run(struct ck_repair *r);
+
+/* What a gap is compared with: the total similarity; Euclidean: half the inertia, in inner units,
+ * because scores are halves of squared distances. Valid after a scan over all rows. */
+double ck_repair_total(const struct ck_repair *r);
 
 #endif

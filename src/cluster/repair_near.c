@@ -133,10 +133,10 @@ int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e)
         if (round == 0)
             CK_RETURN_IF(ck_repair_look_back(p));
         /* a row may lose a quarter of what the tolerance allows it on average */
-        e->tie = 0.25 * r->tolerance * fabs(r->primal) / fmax(1, (double)r->total);
+        e->tie = 0.25 * r->tolerance * ck_repair_total(r) / fmax(1, (double)r->total);
         p->tie = (float)e->tie;
         CK_RETURN_IF(solve_lists(p, e));
-        int reached = r->dual - r->primal <= r->tolerance * fabs(r->primal);
+        int reached = r->dual - r->primal <= r->tolerance * ck_repair_total(r);
         if (round == rounds - 1 || (reached && !violations(r)))
             break;
         ck_repair_move_box(p, e);

@@ -39,7 +39,7 @@ struct ck_repair_found {
 struct ck_repair_part {
     int worker;
     int64_t first, n, first_arc, narcs;
-    double primal, nearest, weight;
+    double primal, nearest, weight, square;
 };
 
 struct ck_repair_worker {

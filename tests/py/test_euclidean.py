@@ -59,7 +59,7 @@ def check(coke, name, x, k, ratio, max_ratio=0.0, weights=None, options=()):
     """Sizes, objectives and certificate of one clustering, whatever its centers are."""
     n = len(x)
     with tempfile.TemporaryDirectory() as folder:
-        extra = ["-k", str(k), "--ratio", str(ratio), *options]
+        extra = ["-k", str(k), "--ratio", str(ratio), "--repair", "exact", *options]
         least = np.full(k, int(ratio * n / k + 1e-9))
         most = np.full(k, n)
         w = np.ones(n)
