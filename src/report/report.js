@@ -551,7 +551,7 @@
   makeThemeSwitch();
   if (data.heads.length > 1) makeTabs();
   showHead(data.first);
-  document.querySelectorAll("#curves .chart").forEach(makeChart);
+  document.querySelectorAll("#curves .chart, #choice .chart").forEach(makeChart);
   addEventListener("hashchange", follow);
   document.addEventListener("keydown", function (e) {
     if (e.key !== "/" || dialog.open || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
