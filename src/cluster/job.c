@@ -156,7 +156,8 @@ static int begin_head(struct ck_job *j, int h, float *center, struct ck_tree **t
                     (uint64_t)j->start * UINT64_C(0x9e3779b97f4a7c15);
     if (j->start > 0) {
         *s = j->best[h].summary;
-        s->polish = s->reads = s->settled = 0;
+        s->polish = s->settled = 0;
+        s->reads = 0;
         memcpy(c->price[h], j->best[h].price, (size_t)k * sizeof **c->price);
         memcpy(c->size[h], j->best[h].size, (size_t)k * sizeof **c->size);
         return ck_restart_centers(j, h, seed, center);
