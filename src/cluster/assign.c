@@ -491,7 +491,7 @@ static void screen_block(struct block *b)
         t->length = larger(t->length, q.length);
         t->residue = larger(t->residue, q.residue);
     }
-    for (int t = 0; t < TILES; t++) {
+    for (int t = 0; t < (b->n + CK_TILE - 1) / CK_TILE; t++) {
         tile[t].q = xq + (int64_t)t * CK_TILE * a->width;
         tile[t].scale = scale + t * CK_TILE;
         tile[t].lift = lift + t * CK_TILE;

@@ -206,7 +206,7 @@ static void bad_specifications_are_refused_in_words(void **state)
         {"synthetic:colour=3", "unknown key 'colour'; known: n, size, seed"},
         {"synthetic:n", "unknown key 'n'"},
         {"synthetic:n=5,", "synthetic:n=5,: unknown key ''"},
-        {"synthetic:n=0", "n: 0 is not within 1..10000000"},
+        {"synthetic:n=0", "n: 0 is neither 'auto' nor within 1..10000000"},
         {"synthetic:n=1e3", "n: '1e3' is not an integer"},
         {"synthetic:size=7", "size: 7 is not within 8..1024"},
         {"synthetic:size=1025", "synthetic:size=1025: size: 1025"},
