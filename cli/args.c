@@ -383,13 +383,16 @@ int args_given(const struct args *a, const char *name)
 const char *args_text(struct args *a, const char *name)
 {
     struct arg_row *r = &a->row[find(a, name, strlen(name))];
-    for (size_t size = 256; size < 1 << 24; size *= 2) {
-        char *text = realloc(r->text, size);
-        if (!text)
-            exit(-talk_fail(COKE_ENOMEM, "out of memory for option '%s'", name));
-        r->text = text;
-        if (coke_options_get(r->set, name, text, size) == COKE_OK)
-            return text[0] ? text : NULL;
+    for (size_t size = r->text_room ? r->text_room : 256; size < 1 << 24; size *= 2) {
+        if (size > r->text_room) { /* else earlier results stay valid */
+            char *text = realloc(r->text, size);
+            if (!text)
+                exit(-talk_fail(COKE_ENOMEM, "out of memory for option '%s'", name));
+            r->text = text;
+            r->text_room = size;
+        }
+        if (coke_options_get(r->set, name, r->text, size) == COKE_OK)
+            return r->text[0] ? r->text : NULL;
     }
     return NULL;
 }

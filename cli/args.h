@@ -15,9 +15,10 @@ struct arg_row {
     const struct arg *own;    /* NULL = an option of the library */
     struct coke_options *set; /* the object that holds its value */
     char *text;               /* last result of args_text(), owned */
-    int given;                /* by the environment or the command line */
-    int takes_file;           /* ARG_OR_FILE */
-    char *file;               /* that was given in place of a word, owned; NULL = none */
+    size_t text_room;
+    int given;      /* by the environment or the command line */
+    int takes_file; /* ARG_OR_FILE */
+    char *file;     /* that was given in place of a word, owned; NULL = none */
 };
 
 /* All options of a command: the library's, then the program's. */
