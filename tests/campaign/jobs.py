@@ -15,7 +15,8 @@ TRAIN = ["train", "{in}/photos", "--stem", "cifar", "--width", "0.0625", "--dim"
          "1", "--optimizer", "sgd", "--rate", "0.05", "--save-steps", "2", "--threads", "1", "-q"]
 
 JOBS = {
-    "cluster": ["cluster", "{in}/x.npy", "-k", "10", "-o", "{out}/c", "--threads", "1", "-q"],
+    "cluster": ["cluster", "{in}/x.npy", "-k", "10", "--restarts", "1", "--polish", "2", "-o",
+                "{out}/c", "--threads", "1", "-q"],
     "assign": ["assign", "{in}/c", "{in}/x.npy", "-o", "{out}/labels.npy", "--threads", "1",
                "-q"],
     "train": TRAIN + ["-o", "{out}/run"],
