@@ -415,6 +415,10 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     use_prices(p);
     p->cut = 0;
     int rc = run_chunks(p, r->scans > 0 ? "repair" : "final");
+    int64_t cut = p->cut; /* all processes must agree on what follows from it */
+    if (!rc && p->share.size > 1)
+        rc = p->share.sum_i64(p->share.arg, &cut, 1);
+    p->cut = cut;
     if (!rc)
         rc = merge(p);
     ck_repair_scan_release_found(p);
