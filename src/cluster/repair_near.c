@@ -6,7 +6,6 @@
  * dual at the last prices bounds the optimum, whatever was cut short: the gap is rigorous. */
 #include "cluster/repair_scan.h"
 #include "core/error.h"
-#include "core/mem.h"
 
 #include <math.h>
 #include <string.h>
@@ -110,10 +109,10 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e)
 }
 
 /* Scans with lists: one, two if the bounds leave no slack, and more where a scan takes
- * milliseconds. */
+ * little time. */
 static int most_rounds(const struct ck_repair *r, int ties)
 {
-    const double cheap = 4e9; /* multiplications, about 20 ms on one core */
+    const double cheap = 4e9; /* multiplications */
     double scan = (double)r->scan->rows->n * (double)r->k * (double)r->scan->ld;
     double more = ties ? 0 : fmin(10, floor(cheap / scan));
     return (is_tight(r) ? 2 : 1) + (int)more;

@@ -7,14 +7,12 @@
  * integers, so that prices depend neither on the team nor on the processes. */
 #include "cluster/repair_scan.h"
 #include "cluster/order.h"
-#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
 
 #include <math.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum { LEAST_BATCH = 1024, MOST_BATCH = 1 << 14 };
 

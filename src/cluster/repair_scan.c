@@ -63,9 +63,7 @@ float ck_repair_random(const struct ck_repair *r, int64_t id, int32_t k)
  * the same ties keep different centers. */
 static float cut_key(const struct ck_repair_scan *p, int64_t id, const struct ck_near *c)
 {
-    uint32_t u =
-        ck_rng_u32((uint64_t)p->r->sample, CK_RNG_SAMPLE, (uint64_t)id, (uint32_t)c->k + 2);
-    return c->score + p->bias[c->k] + p->tie * (float)(u >> 8) * 0x1p-24f;
+    return c->score + p->bias[c->k] + p->tie * ck_repair_random(p->r, id, c->k);
 }
 
 /* Cuts the list near [n] of a row to the LONGEST best entries and its label, in place and in
