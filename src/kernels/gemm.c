@@ -2,8 +2,24 @@
 #include "kernels/gemm.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "kernels/amx.h"
 
 #include <oneapi/dnnl/dnnl.h>
+#include <threads.h>
+
+/* Where the sizes of tiles are hidden, oneDNN reads 0 and dies of SIGILL in its first kernel on
+ * them. */
+static void cap_isa(void)
+{
+    if (ck_amx_sizes_hidden())
+        dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
+}
+
+void ck_gemm_prepare(void)
+{
+    static once_flag once = ONCE_FLAG_INIT;
+    call_once(&once, cap_isa);
+}
 
 /* C = beta * C for k = 0, where oneDNN returns without touching C. */
 static void scale(int64_t m, int64_t n, float beta, float *c, int64_t ldc)
@@ -21,6 +37,7 @@ int ck_gemm(int64_t m, int64_t n, int64_t k, float alpha, struct ck_matrix a,
             struct ck_matrix b, float beta, float *c, int64_t ldc)
 {
     CK_RETURN_IF(ck_mem_check_room(ROOM));
+    ck_gemm_prepare();
     dnnl_status_t status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n,
                                       k, alpha, a.data, a.ld, b.data, b.ld, beta, c, ldc);
     if (status == dnnl_success && k == 0)

@@ -21,4 +21,8 @@ struct ck_matrix {
 int ck_gemm(int64_t m, int64_t n, int64_t k, float alpha, struct ck_matrix a,
             struct ck_matrix b, float beta, float *c, int64_t ldc);
 
+/* Limits the instruction sets of oneDNN to what works here. Call it before its first function;
+ * any thread, any number of times. */
+void ck_gemm_prepare(void);
+
 #endif

@@ -2,6 +2,7 @@
 #include "nn/dnn.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "kernels/gemm.h"
 #include "nn/dnn_compat.h"
 
 #include <threads.h>
@@ -39,6 +40,7 @@ static struct {
 /* Never destroyed: the engine lives as long as the process. */
 static void start(void)
 {
+    ck_gemm_prepare();
     cpu.status = dnnl_engine_create(&cpu.engine, dnnl_cpu, 0);
     if (!cpu.status)
         cpu.status = dnnl_stream_create(&cpu.stream, cpu.engine, dnnl_stream_default_flags);
@@ -71,6 +73,7 @@ static int engine_up(void)
 
 static int has_isa(dnnl_cpu_isa_t isa)
 {
+    ck_gemm_prepare();
     return ((int)dnnl_get_effective_cpu_isa() & (int)isa) == (int)isa;
 }
 

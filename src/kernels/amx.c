@@ -1,0 +1,98 @@
+/* amx.c - whether this process may use the matrix unit, and the state of its emulation. */
+#include "kernels/amx.h"
+#include "kernels/amx_tiles.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local struct ck_emulated_tiles ck_emulated_tiles;
+
+#if defined(__x86_64__) && defined(__linux__)
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LEAF7_BF16 = 1 << 22, /* in EDX */
+    LEAF7_TILE = 1 << 24,
+    LEAF7_INT8 = 1 << 25,
+    LEAF7_ALL = LEAF7_BF16 | LEAF7_TILE | LEAF7_INT8,
+    LEAF_TILE_SIZES = 0x1d,
+    XCR0_TILES = 3 << 17, /* TILECFG and TILEDATA */
+    TILEDATA = 18,
+    REQUEST_PERMISSION = 0x1023, /* ARCH_REQ_XCOMP_PERM */
+};
+
+static int has_unit(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & LEAF7_ALL) == LEAF7_ALL;
+}
+
+/* XGETBV as bytes: the intrinsic needs a flag of the compiler. */
+static int system_saves_tiles(void)
+{
+    unsigned a, b, c, d;
+    __cpuid(1, a, b, c, d);
+    if (!(c & bit_OSXSAVE))
+        return 0;
+    __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(a), "=d"(d) : "c"(0));
+    return (a & XCR0_TILES) == XCR0_TILES;
+}
+
+static const char *find_obstacle(void)
+{
+    if (!has_unit())
+        return "the CPU has no AMX";
+    if (!system_saves_tiles())
+        return "the system does not enable AMX";
+    if (syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILEDATA))
+        return "the system does not permit AMX (Linux 5.16 or later does)";
+    return NULL;
+}
+
+int ck_amx_sizes_hidden(void)
+{
+    unsigned a, b, c, d;
+    if (!has_unit())
+        return 0;
+    return !__get_cpuid_count(LEAF_TILE_SIZES, 1, &a, &b, &c, &d) || a == 0;
+}
+
+#else
+
+static const char *find_obstacle(void)
+{
+    return "the CPU has no AMX";
+}
+
+int ck_amx_sizes_hidden(void)
+{
+    return 0;
+}
+
+#endif
+
+/* Idempotent: threads that call at once find the same, and `known` is set last. */
+const char *ck_amx_obstacle(void)
+{
+    static const char *_Atomic obstacle;
+    static _Atomic int known;
+    if (!known) {
+        obstacle = find_obstacle();
+        known = 1;
+    }
+    return obstacle;
+}
+
+enum ck_amx ck_amx(void)
+{
+    const char *wanted = getenv("COKE_ISA");
+    if (wanted && strcmp(wanted, "amx-emulated") == 0)
+        return CK_AMX_EMULATED;
+    if (wanted && *wanted && strcmp(wanted, "amx") != 0)
+        return CK_AMX_NONE;
+    return ck_amx_obstacle() ? CK_AMX_NONE : CK_AMX_UNIT;
+}

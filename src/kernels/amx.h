@@ -1,0 +1,27 @@
+/* amx.h - the matrix unit (AMX): whether this process may use it.
+ *
+ * Kernels on tiles are written once, on the operations of amx_tiles.h, and compiled twice: for
+ * the unit, and for an emulation of it in plain C that tests run on every machine. */
+#ifndef CK_AMX_H
+#define CK_AMX_H
+
+enum ck_amx {
+    CK_AMX_NONE,     /* no kernels on tiles */
+    CK_AMX_EMULATED, /* slow, for tests: only if COKE_ISA=amx-emulated */
+    CK_AMX_UNIT,
+};
+
+/* What kernels on tiles are to use in this process. Asks the system for permission on the first
+ * call, from any thread; the answer holds for all threads and for children of fork(). */
+enum ck_amx ck_amx(void);
+
+/* Why this process cannot use the unit, as part of a sentence; NULL if it can. Static storage.
+ * Does not depend on COKE_ISA. */
+const char *ck_amx_obstacle(void);
+
+/* Whether CPUID leaf 0x1D, which states the size of tiles, is hidden although the CPU has the
+ * unit, as in some virtual machines. Palette 1 is 8 tiles of 16 rows x 64 bytes nevertheless, but
+ * code that trusts the leaf faults. */
+int ck_amx_sizes_hidden(void);
+
+#endif
