@@ -38,8 +38,8 @@ static void stop(const char *what)
 static struct ck_train_options options(void)
 {
     struct ck_train_options o = ck_train_options_default();
-    if (ck_train_preset(&o, "cifar10"))
-        stop("cifar10");
+    if (ck_train_preset(&o, "cifar10-literal"))
+        stop("cifar10-literal");
     o.loader.view.recipe = CK_RECIPE_CIFAR_SMALL;
     o.loader.batch = args.batch;
     o.loader.workers = 2;

@@ -331,13 +331,15 @@ static int find_projector(struct load *l, int64_t features)
     const struct ck_tensor *t;
     l->e.projector = has(l, "fc.weight")     ? CK_PROJECTOR_LINEAR
                      : has(l, "fc.7.weight") ? CK_PROJECTOR_MLP3
+                     : has(l, "fc.3.weight") ? CK_PROJECTOR_MLP2BN
                      : has(l, "fc.0.weight") ? CK_PROJECTOR_MLP2
                                              : CK_PROJECTOR_NONE;
     if (l->e.projector == CK_PROJECTOR_NONE)
         return COKE_OK;
-    const char *last = l->e.projector == CK_PROJECTOR_LINEAR ? "fc.weight"
-                       : l->e.projector == CK_PROJECTOR_MLP2 ? "fc.2.weight"
-                                                             : "fc.6.weight";
+    const char *last = l->e.projector == CK_PROJECTOR_LINEAR   ? "fc.weight"
+                       : l->e.projector == CK_PROJECTOR_MLP2   ? "fc.2.weight"
+                       : l->e.projector == CK_PROJECTOR_MLP2BN ? "fc.3.weight"
+                                                               : "fc.6.weight";
     if (l->e.projector != CK_PROJECTOR_LINEAR) {
         CK_RETURN_IF(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
         l->e.hidden = t->shape[0];

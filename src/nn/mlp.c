@@ -30,6 +30,8 @@ int ck_projection_build(struct ck_net *net, const char *prefix, int in,
     if (projector == CK_PROJECTOR_MLP2)
         return linear(net, prefix, 2, ck_net_relu(net, x), out);
     x = ck_net_relu(net, norm(net, prefix, 1, x));
+    if (projector == CK_PROJECTOR_MLP2BN)
+        return linear(net, prefix, 3, x, out);
     x = ck_net_relu(net, norm(net, prefix, 4, linear(net, prefix, 3, x, hidden)));
     return norm(net, prefix, 7, linear(net, prefix, 6, x, out));
 }

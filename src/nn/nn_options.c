@@ -26,8 +26,10 @@ static const struct ck_option encoder_rows[] = {
      .offset = offsetof(struct ck_encoder_options, projector),
      .def = CK_PROJECTOR_MLP3,
      .max = CK_PROJECTOR_MLP3,
-     .choices = "none|linear|mlp2|mlp3",
-     .help = "projector: the layers behind the features"},
+     .choices = "none|linear|mlp2|mlp2bn|mlp3",
+     .help =
+         "projector: the layers behind the features; mlp2bn has batch norm between its two, "
+         "mlp3 after each of its three"},
     ROW(CK_OPT_INT, hidden, "hidden", 0, 0, 65536, "auto",
         "hidden width of projector and predictor; auto: that of the features"),
     ROW(CK_OPT_INT, dim, "dim", 128, 1, 65536, NULL, "dimension of the projections"),

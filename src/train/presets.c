@@ -9,9 +9,15 @@
     " arch=resnet50 stem=imagenet dim=128 k=3000,4000,5000 ratio=0.4 eta=20 eta-mode=shared "  \
     "optimizer=lars rate=1.6 batch=1024 momentum=0.9 weight-decay=1e-6"
 #define CIFAR                                                                                  \
-    " recipe=cifar arch=resnet18 stem=cifar dim=128 projector=mlp3 predictor=on epochs=401 "   \
-    "temperature=0.05 alpha=0.2 beta=0.5 optimizer=sgd rate=0.2 batch=128 ratio=0.9 eta=0.1 "  \
-    "eta-mode=shared weight-decay=1e-6"
+    " recipe=cifar arch=resnet18 stem=cifar dim=128 epochs=401 warmup=10 temperature=0.05 "    \
+    "alpha=0.2 optimizer=sgd rate=0.2 momentum=0.9 batch=128 ratio=0.9 eta=0.1 "               \
+    "eta-mode=shared"
+/* Where the paper is silent about CIFAR: as in the authors' later code for the same experiments,
+ * and as its ImageNet runs read literally (docs/training.md). */
+#define CIFAR_LATER " projector=mlp2bn predictor=off beta=0 weight-decay=1e-4"
+#define CIFAR_LITERAL " projector=mlp3 predictor=on beta=0.5 weight-decay=1e-6"
+#define TENS "k=10,20,30,40,50,60,70,80,90,100"
+#define TWENTIES "k=20,40,60,80,100,120,140,160,180,200"
 
 /* Few epochs of a small network: docs/training.md explains the choice, docs/results.md compares
  * others. */
@@ -40,14 +46,17 @@ static const struct {
     {"imagenet-ablation", "the paper's ablations: 200 epochs, one head",
      "recipe=single projector=mlp2 predictor=off epochs=201 temperature=0.1 beta=0" IMAGENET
      " k=3000"},
-    {"cifar10", "the paper's CIFAR-10", "k=10,20,30,40,50,60,70,80,90,100" CIFAR},
+    {"cifar10", "the paper's CIFAR-10, details as in the authors' later code",
+     TENS CIFAR CIFAR_LATER},
+    {"cifar10-literal", "the paper's CIFAR-10, details as in its ImageNet runs",
+     TENS CIFAR CIFAR_LITERAL},
     {"cifar10-small", "CIFAR-10 in about half an hour on two cores: a quarter of the width",
-     "k=10,20,30,40,50,60,70,80,90,100 size=24 epochs=31 eta=0.1" SMALL},
+     TENS " size=24 epochs=31 eta=0.1" SMALL},
     {"demo",
      "two minutes on two cores, for synthetic:n=3000 and other small pictures of shapes",
      "channels=1" SMALL " k=10,30,100 size=18 epochs=33 batch=64 rate=0.3 eta=0.15"},
     {"cifar100-20", "the paper's CIFAR-100 with its 20 super-classes",
-     "coarse=on k=20,40,60,80,100,120,140,160,180,200" CIFAR},
+     "coarse=on " TWENTIES CIFAR CIFAR_LATER},
 };
 
 enum { PRESETS = sizeof presets / sizeof presets[0], WORD = 128 };

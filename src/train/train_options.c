@@ -174,7 +174,8 @@ static int check_modes(const struct ck_train_options *o)
         return ck_fail(COKE_EUSAGE, "accumulate: cannot split a batch of %lld into %lld parts",
                        (long long)o->loader.batch, (long long)o->accumulate);
     if (o->encoder.projector == CK_PROJECTOR_NONE)
-        return ck_fail(COKE_EUSAGE, "projector: training needs one (linear, mlp2 or mlp3)");
+        return ck_fail(COKE_EUSAGE,
+                       "projector: training needs one (linear, mlp2, mlp2bn or mlp3)");
     if (o->loss.beta > 0 && !o->encoder.predictor)
         return ck_fail(COKE_EUSAGE,
                        "beta %g weighs the predictor, and there is none: set beta 0",

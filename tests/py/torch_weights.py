@@ -51,7 +51,7 @@ class Encoder(ResNet):
         if stem == "cifar":
             self.maxpool = nn.Identity()
         features = self.inplanes
-        self.fc = {"linear": linear, "mlp2": mlp2, "mlp3": mlp3}[head](features, dim)
+        self.fc = {"linear": linear, "mlp2": mlp2, "mlp2bn": mlp2bn, "mlp3": mlp3}[head](features, dim)
         self.predictor = None
 
     def _make_layer(self, block, planes, *args, **kwargs):
@@ -74,6 +74,15 @@ def linear(features, dim):
 
 def mlp2(features, dim):
     return nn.Sequential(nn.Linear(features, features), nn.ReLU(), nn.Linear(features, dim))
+
+
+def mlp2bn(features, dim):
+    return nn.Sequential(
+        nn.Linear(features, features),
+        nn.BatchNorm1d(features),
+        nn.ReLU(),
+        nn.Linear(features, dim),
+    )
 
 
 def mlp3(features, dim):
@@ -201,7 +210,7 @@ def parse():
     p.add_argument("weights")
     p.add_argument("input")
     p.add_argument("output")
-    p.add_argument("--head", choices=("linear", "mlp2", "mlp3"), default="linear")
+    p.add_argument("--head", choices=("linear", "mlp2", "mlp2bn", "mlp3"), default="linear")
     p.add_argument("--dim", type=int, default=128, help="outputs")
     p.add_argument("--channels", type=int, default=3, help="of the input")
     p.add_argument("--predictor", metavar="OUTPUT", help="with predictor.*; its output")

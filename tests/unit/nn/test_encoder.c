@@ -115,6 +115,8 @@ static const char *const mlp3_names[] = {
     "fc.4.weight", "fc.4.bias", "fc.6.weight", "fc.6.bias", "fc.7.weight", "fc.7.bias"};
 static const char *const mlp2_names[] = {"fc.0.weight", "fc.0.bias", "fc.2.weight",
                                          "fc.2.bias"};
+static const char *const mlp2bn_names[] = {"fc.0.weight", "fc.0.bias",   "fc.1.weight",
+                                           "fc.1.bias",   "fc.3.weight", "fc.3.bias"};
 static const char *const linear_names[] = {"fc.weight", "fc.bias"};
 static const char *const predictor_names[] = {"predictor.0.weight", "predictor.0.bias",
                                               "predictor.1.weight", "predictor.1.bias",
@@ -136,9 +138,10 @@ static void heads_have_the_names_of_a_sequential(void **state)
         const char *const *names;
     } want[] = {{CK_PROJECTOR_LINEAR, 2, linear_names},
                 {CK_PROJECTOR_MLP2, 4, mlp2_names},
+                {CK_PROJECTOR_MLP2BN, 6, mlp2bn_names},
                 {CK_PROJECTOR_MLP3, 12, mlp3_names}};
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         struct coke_encoder e;
         struct ck_encoder_options o = small_options();
         o.projector = want[i].head;

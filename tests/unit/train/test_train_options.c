@@ -1,5 +1,6 @@
 /* test_train_options.c - presets, what follows from options, and contradictions. */
 #include "support.h"
+#include "nn/mlp.h"
 #include "train/train_options.h"
 
 static struct ck_train_options small(void)
@@ -28,6 +29,27 @@ static void every_preset_can_be_applied_and_is_sound(void **state)
     assert_int_equal(o.kmeans.stage, 801);
     assert_int_equal(o.loader.batch, 1024);
     assert_close(o.kmeans.eta, 20, 0);
+}
+
+static void cifar_presets_differ_in_what_the_paper_leaves_open(void **state)
+{
+    (void)state;
+    struct ck_train_options later = ck_train_options_default(), literal = later;
+    assert_ok(ck_train_preset(&later, "cifar10"));
+    assert_int_equal(later.encoder.projector, CK_PROJECTOR_MLP2BN);
+    assert_int_equal(later.encoder.predictor, 0);
+    assert_close(later.optimizer.weight_decay, 1e-4, 0);
+    assert_close(later.loss.beta, 0, 0);
+    assert_int_equal(later.warmup, 10);
+    assert_ok(ck_train_preset(&literal, "cifar10-literal"));
+    assert_int_equal(literal.encoder.projector, CK_PROJECTOR_MLP3);
+    assert_int_equal(literal.encoder.predictor, 1);
+    assert_close(literal.optimizer.weight_decay, 1e-6, 0);
+    assert_close(literal.loss.beta, 0.5, 0);
+    literal.encoder = later.encoder;
+    literal.optimizer = later.optimizer;
+    literal.loss = later.loss;
+    assert_memory_equal(&literal, &later, sizeof later);
 }
 
 static void refuse(struct ck_train_options o, const char *words)
@@ -104,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_preset_can_be_applied_and_is_sound),
+        cmocka_unit_test(cifar_presets_differ_in_what_the_paper_leaves_open),
         cmocka_unit_test(contradictions_are_refused_in_words),
         cmocka_unit_test(eta_grows_with_k_unless_shared),
         cmocka_unit_test(alpha_comes_down_in_a_straight_line),
