@@ -1,4 +1,5 @@
-/* kernels_layers.h - the interface between layers.c, norm.c, pool.c and an instruction set.
+/* kernels_layers.h - the interface between layers.c, norm.c, pool.c, update.c and an instruction
+ * set.
  *
  * The drivers cut arrays into pieces that do not depend on the number of threads; a version
  * handles one piece, on the thread that calls it. Every version returns the bits of
@@ -9,6 +10,7 @@
 
 #include "kernels/norm.h"
 #include "kernels/pool.h"
+#include "kernels/update.h"
 
 enum { CK_STRIP = 128 }; /* largest number of channels summed at a time */
 
@@ -88,6 +90,13 @@ struct ck_layer_kernels {
      * the windows in row-major order. */
     void (*max_pool_grad_row)(const struct ck_pool_shape *p, enum ck_dtype t, const void *dy,
                               const uint8_t *where, int h, void *dx);
+
+    /* update.h */
+    void (*update_measure)(const struct ck_update_rule *u, int64_t n, const float *p,
+                           const float *grad, struct ck_update_norms *out);
+    int64_t (*update_check)(int64_t n, const float *grad);
+    void (*update_move)(const struct ck_update_rule *u, int64_t n, const float *grad, float *p,
+                        float *m);
 };
 
 /* The version that matches ck_kernels(), or the forced one. Only tests and benchmarks force one
@@ -106,7 +115,8 @@ const struct ck_layer_kernels *ck_layer_kernels_named(const char *name);
         .name = isa, .add = add, .relu = relu, .relu_grad = relu_grad, .to_bf16 = to_bf16,     \
         .from_bf16 = from_bf16, .bn_sums = bn_sums, .bn_grad_sums = bn_grad_sums,              \
         .bn_apply = bn_apply, .bn_grad_apply = bn_grad_apply, .max_pool_row = max_pool_row,    \
-        .max_pool_grad_row = max_pool_grad_row                                                 \
+        .max_pool_grad_row = max_pool_grad_row, .update_measure = update_measure,              \
+        .update_check = update_check, .update_move = update_move                               \
     }
 
 extern const struct ck_layer_kernels ck_layer_kernels_ref;

@@ -1,7 +1,6 @@
 /* kernels_layers_avx2.c - the layers' kernels on 8 lanes (AVX2 + FMA).
  *
- * Defines the vector operations that kernels_layers_simd.h and kernels_norm_simd.h are written
- * in, then includes them. */
+ * Defines the vector operations that the kernels_*_simd.h are written in, then includes them. */
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
@@ -158,7 +157,37 @@ INLINE vec choose(vmask m, vec yes, vec no)
     return _mm256_blendv_ps(no, yes, m);
 }
 
+struct wide {
+    __m256d low, high;
+};
+
+INLINE struct wide wide_zero(void)
+{
+    return (struct wide){_mm256_setzero_pd(), _mm256_setzero_pd()};
+}
+
+INLINE struct wide wide_add_square(struct wide w, vec v)
+{
+    __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
+    __m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
+    return (struct wide){_mm256_fmadd_pd(low, low, w.low), _mm256_fmadd_pd(high, high, w.high)};
+}
+
+INLINE void wide_store(double *p, struct wide w)
+{
+    _mm256_storeu_pd(p, w.low);
+    _mm256_storeu_pd(p + 4, w.high);
+}
+
+/* v - v is NaN for these and 0 for all others. */
+INLINE int count_bad(vec v)
+{
+    vec d = _mm256_sub_ps(v, v);
+    return __builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(d, d, _CMP_UNORD_Q)));
+}
+
 #include "kernels/kernels_layers_simd.h"
 #include "kernels/kernels_norm_simd.h"
+#include "kernels/kernels_update_simd.h"
 
 const struct ck_layer_kernels ck_layer_kernels_avx2 = CK_LAYER_KERNELS("avx2");

@@ -1,7 +1,6 @@
 /* kernels_layers_avx512.c - the layers' kernels on 16 lanes (AVX-512).
  *
- * Defines the vector operations that kernels_layers_simd.h and kernels_norm_simd.h are written
- * in, then includes them. */
+ * Defines the vector operations that the kernels_*_simd.h are written in, then includes them. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -146,7 +145,36 @@ INLINE vec choose(vmask m, vec yes, vec no)
     return _mm512_mask_blend_ps(m, no, yes);
 }
 
+struct wide {
+    __m512d low, high;
+};
+
+INLINE struct wide wide_zero(void)
+{
+    return (struct wide){_mm512_setzero_pd(), _mm512_setzero_pd()};
+}
+
+INLINE struct wide wide_add_square(struct wide w, vec v)
+{
+    __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    return (struct wide){_mm512_fmadd_pd(low, low, w.low), _mm512_fmadd_pd(high, high, w.high)};
+}
+
+INLINE void wide_store(double *p, struct wide w)
+{
+    _mm512_storeu_pd(p, w.low);
+    _mm512_storeu_pd(p + 8, w.high);
+}
+
+/* The classes: NaNs (1, 128) and infinities (8, 16). */
+INLINE int count_bad(vec v)
+{
+    return __builtin_popcount(_mm512_fpclass_ps_mask(v, 1 | 8 | 16 | 128));
+}
+
 #include "kernels/kernels_layers_simd.h"
 #include "kernels/kernels_norm_simd.h"
+#include "kernels/kernels_update_simd.h"
 
 const struct ck_layer_kernels ck_layer_kernels_avx512 = CK_LAYER_KERNELS("avx512");

@@ -275,4 +275,48 @@ static void max_pool_grad_row(const struct ck_pool_shape *p, enum ck_dtype t, co
             store(t, dx, w * p->blk + lane, max_pool_grad_at(p, t, dy, where, h, w, lane));
 }
 
+/* ---- optimizers ---- */
+
+static float change_of(const struct ck_update_rule *u, float p, float grad)
+{
+    return grad * u->scale + u->decay * p;
+}
+
+static double fold(double s[16])
+{
+    for (int half = 8; half; half /= 2)
+        for (int l = 0; l < half; l++)
+            s[l] += s[l + half];
+    return s[0];
+}
+
+static int64_t update_check(int64_t n, const float *grad)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        bad += !isfinite(grad[i]);
+    return bad;
+}
+
+static void update_measure(const struct ck_update_rule *u, int64_t n, const float *p,
+                           const float *grad, struct ck_update_norms *out)
+{
+    double square[16] = {0}, change[16] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        double x = (double)p[i], dp = (double)change_of(u, p[i], grad[i]);
+        square[i % 16] += x * x;
+        change[i % 16] += dp * dp;
+    }
+    *out = (struct ck_update_norms){fold(square), fold(change), update_check(n, grad)};
+}
+
+static void update_move(const struct ck_update_rule *u, int64_t n, const float *grad, float *p,
+                        float *m)
+{
+    for (int64_t i = 0; i < n; i++) {
+        m[i] = u->keep * m[i] + change_of(u, p[i], grad[i]) * u->trust;
+        p[i] -= u->rate * m[i];
+    }
+}
+
 const struct ck_layer_kernels ck_layer_kernels_ref = CK_LAYER_KERNELS("ref");

@@ -5,6 +5,8 @@
 #include "kernels/kernels.h"
 #include "kernels/kernels_layers.h"
 
+#include <string.h>
+
 /* Not synchronised: tests and benchmarks set it while no other thread computes. */
 static const struct ck_layer_kernels *forced;
 
@@ -38,7 +40,7 @@ const struct ck_layer_kernels *ck_layer_kernels_named(const char *name)
 /* Elements per task: long enough for the hardware prefetcher. */
 enum { FLAT = 32768 };
 
-enum flat_op { ADD, RELU, RELU_GRAD, TO_BF16, FROM_BF16 };
+enum flat_op { ADD, RELU, RELU_GRAD, TO_BF16, FROM_BF16, ZERO };
 
 /* One call's arguments, on the caller's stack while the team works; b repeats a for operations
  * with one input. */
@@ -74,6 +76,9 @@ static void flat_chunk(void *arg, int64_t chunk, int worker)
         break;
     case FROM_BF16:
         kn->from_bf16(n, a, (float *)f->out + i);
+        break;
+    case ZERO:
+        memset((float *)f->out + i, 0, (size_t)n * sizeof(float));
         break;
     }
 }
@@ -111,4 +116,9 @@ void ck_to_bf16(int64_t n, const float *src, uint16_t *dst)
 void ck_from_bf16(int64_t n, const uint16_t *src, float *dst)
 {
     run_flat((struct flat){FROM_BF16, CK_BF16, n, src, src, dst});
+}
+
+void ck_zero_f32(int64_t n, float *out)
+{
+    run_flat((struct flat){ZERO, CK_F32, n, out, out, out});
 }

@@ -45,6 +45,7 @@ void ck_relu(enum ck_dtype t, int64_t n, const void *x, void *y);
 void ck_relu_grad(enum ck_dtype t, int64_t n, const void *dy, const void *y, void *dx);
 /* dst += src: adds a gradient to what earlier calls accumulated. */
 void ck_accumulate_f32(int64_t n, const float *src, float *dst);
+void ck_zero_f32(int64_t n, float *out);
 
 /* Rounded to nearest even; beyond the largest bf16 to infinity; a NaN stays a NaN. */
 void ck_to_bf16(int64_t n, const float *src, uint16_t *dst);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/vec.h"
+#include "kernels/layers.h"
 #include "nn/copies.h"
 
 #include <stdio.h>
@@ -282,7 +283,7 @@ struct ck_param *ck_net_param(struct ck_net *net, const char *name)
 void ck_net_zero_grad(struct ck_net *net)
 {
     for (int i = 0; i < net->nparams; i++)
-        memset(net->param[i].grad, 0, (size_t)net->param[i].size * sizeof(float));
+        ck_zero_f32(net->param[i].size, net->param[i].grad);
 }
 
 int64_t ck_net_size(const struct ck_net *net)

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/workers.h"
+#include "kernels/update.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,17 +16,13 @@
 
 static const char PREFIX[] = "momentum.";
 
-enum {
-    CHUNK = 1 << 14, /* values per piece, for any number of threads */
-    LANES = 4,
-};
+enum { CHUNK = 1 << 14 }; /* values per piece, for any number of threads */
 
 /* A piece of a parameter, and what the first sweep found there. */
 struct piece {
     int param;
     int64_t from, n;
-    double square, change; /* sums of p^2 and dp^2 */
-    int64_t bad;           /* number of gradients that are not finite */
+    struct ck_update_norms norms;
 };
 
 /* How the second sweep updates a parameter. */
@@ -157,71 +154,39 @@ int ck_optimizer_set_rate(struct ck_optimizer *o, const char *name, double multi
 
 /* ---- a step ---- */
 
-/* NaN or infinity: all exponent bits are set. */
-static int is_bad(float x)
+static struct ck_update_rule update_of(const struct ck_optimizer *o, const struct rule *r)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (bits & 0x7f800000u) == 0x7f800000u;
+    return (struct ck_update_rule){.scale = o->grad_scale,
+                                   .decay = r->decay,
+                                   .keep = (float)o->o.momentum,
+                                   .trust = r->trust,
+                                   .rate = o->rate * r->multiple};
 }
 
-static void clear_piece(void *arg, int64_t index, int worker)
-{
-    const struct ck_optimizer *o = arg;
-    const struct piece *c = &o->piece[index];
-    (void)worker;
-    memset(o->param[c->param].grad + c->from, 0, (size_t)c->n * sizeof(float));
-}
-
-void ck_optimizer_zero_grads(struct ck_optimizer *o)
-{
-    ck_parallel(o->pieces, clear_piece, o);
-}
-
-/* Gradient with weight decay; both sweeps must compute the same bits. */
-static inline float change_of(float p, float grad, float grad_scale, float decay)
-{
-    return grad * grad_scale + decay * p;
-}
-
-/* Sums of p^2 and dp^2; four independent ones of each hide the latency of the additions. */
-static void measure(const float *p, const float *g, int64_t n, float scale, float decay,
-                    struct piece *c)
-{
-    double square[LANES] = {0}, change[LANES] = {0};
-    for (int64_t i = 0; i < n; i += LANES)
-        for (int64_t l = 0; l < LANES && i + l < n; l++) {
-            double dp = (double)change_of(p[i + l], g[i + l], scale, decay);
-            square[l] += (double)p[i + l] * (double)p[i + l];
-            change[l] += dp * dp;
-        }
-    c->square = (square[0] + square[1]) + (square[2] + square[3]);
-    c->change = (change[0] + change[1]) + (change[2] + change[3]);
-}
-
+/* Norms where LARS needs them; a check of the gradient everywhere. */
 static void measure_piece(void *arg, int64_t index, int worker)
 {
     struct ck_optimizer *o = arg;
     struct piece *c = &o->piece[index];
     const struct rule *r = &o->rule[c->param];
-    const float *g = o->param[c->param].grad + c->from;
+    const struct ck_param *p = &o->param[c->param];
+    struct ck_update_rule u = update_of(o, r);
     (void)worker;
-    c->bad = 0;
-    for (int64_t i = 0; i < c->n; i++)
-        c->bad += is_bad(g[i]);
     if (r->scaled)
-        measure(o->param[c->param].value + c->from, g, c->n, o->grad_scale, r->decay, c);
+        ck_update_measure(&u, c->n, p->value + c->from, p->grad + c->from, &c->norms);
+    else
+        c->norms.bad = ck_update_check(c->n, p->grad + c->from);
 }
 
 static int check_gradients(const struct ck_optimizer *o, int64_t step)
 {
     for (int64_t i = 0; i < o->pieces; i++) {
-        if (!o->piece[i].bad)
+        if (!o->piece[i].norms.bad)
             continue;
         const struct ck_param *p = &o->param[o->piece[i].param];
         int64_t bad = 0;
         for (int64_t j = i; j < o->pieces && o->piece[j].param == o->piece[i].param; j++)
-            bad += o->piece[j].bad;
+            bad += o->piece[j].norms.bad;
         return ck_fail(COKE_ENUMERIC,
                        "step %lld: gradient of %s is not finite (%lld of %lld values)",
                        (long long)step, p->name, (long long)bad, (long long)p->size);
@@ -236,8 +201,8 @@ static void set_trust(struct ck_optimizer *o)
         int param = o->piece[i].param;
         double square = 0, change = 0;
         for (; i < o->pieces && o->piece[i].param == param; i++) {
-            square += o->piece[i].square;
-            change += o->piece[i].change;
+            square += o->piece[i].norms.square;
+            change += o->piece[i].norms.change;
         }
         int usual = o->rule[param].scaled && square > 0 && change > 0;
         double trust = usual ? o->o.trust * sqrt(square) / sqrt(change) : 1;
@@ -246,22 +211,16 @@ static void set_trust(struct ck_optimizer *o)
     }
 }
 
-/* The update. Pieces are disjoint; change_of reads p before it changes. */
+/* Pieces are disjoint, so workers need no synchronization. */
 static void move_piece(void *arg, int64_t index, int worker)
 {
     const struct ck_optimizer *o = arg;
     const struct piece *c = &o->piece[index];
     const struct rule *r = &o->rule[c->param];
-    float *restrict p = o->param[c->param].value + c->from;
-    float *restrict m = r->momentum + c->from;
-    const float *restrict g = o->param[c->param].grad + c->from;
-    float scale = o->grad_scale, decay = r->decay, trust = r->trust;
-    float rate = o->rate * r->multiple, momentum = (float)o->o.momentum;
+    const struct ck_param *p = &o->param[c->param];
+    struct ck_update_rule u = update_of(o, r);
     (void)worker;
-    for (int64_t i = 0; i < c->n; i++) {
-        m[i] = momentum * m[i] + change_of(p[i], g[i], scale, decay) * trust;
-        p[i] -= rate * m[i];
-    }
+    ck_update_move(&u, c->n, p->grad + c->from, p->value + c->from, r->momentum + c->from);
 }
 
 int ck_optimizer_step(struct ck_optimizer *o, double rate, double grad_scale, int64_t step)

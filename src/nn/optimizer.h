@@ -25,8 +25,6 @@ void ck_optimizer_free(struct ck_optimizer *o);
 /* Multiplies the learning rate of the named parameter by `multiple` (1 at first). */
 int ck_optimizer_set_rate(struct ck_optimizer *o, const char *name, double multiple);
 
-void ck_optimizer_zero_grads(struct ck_optimizer *o);
-
 /* One step with the gradients times grad_scale (1/m for the mean of m plans that were summed).
  * A gradient that is not finite fails with a message that names it and `step`, and nothing
  * changes. Runs on the OpenMP team; the same bytes for any number of threads. */
