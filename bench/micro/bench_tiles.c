@@ -1,0 +1,105 @@
+/* bench_tiles.c - bf16 convolutions on tiles, shape by shape of the networks of bench_step:
+ * microseconds and GFLOP/s. bench_tiles [THREADS [REPEAT [NAME]]] */
+#include "core/clock.h"
+#include "core/mem.h"
+#include "core/workers.h"
+#include "kernels/conv_tiles.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct layer {
+    const char *name;
+    struct ck_tiles_shape s;
+} layers[] = {
+    {"r18_stem", {128, 3, 32, 32, 64, 32, 32, 3, 1, 1}},
+    {"r18_64x32", {128, 64, 32, 32, 64, 32, 32, 3, 1, 1}},
+    {"r18_64x32s2", {128, 64, 32, 32, 128, 16, 16, 3, 2, 1}},
+    {"r18_64x32p2", {128, 64, 32, 32, 128, 16, 16, 1, 2, 0}},
+    {"r18_128x16", {128, 128, 16, 16, 128, 16, 16, 3, 1, 1}},
+    {"r18_128x16s2", {128, 128, 16, 16, 256, 8, 8, 3, 2, 1}},
+    {"r18_256x8", {128, 256, 8, 8, 256, 8, 8, 3, 1, 1}},
+    {"r18_256x8s2", {128, 256, 8, 8, 512, 4, 4, 3, 2, 1}},
+    {"r18_512x4", {128, 512, 4, 4, 512, 4, 4, 3, 1, 1}},
+    {"w25_16x32", {128, 16, 32, 32, 16, 32, 32, 3, 1, 1}},
+    {"w25_32x16", {128, 32, 16, 16, 32, 16, 16, 3, 1, 1}},
+    {"w25_64x8", {128, 64, 8, 8, 64, 8, 8, 3, 1, 1}},
+    {"w25_128x4", {128, 128, 4, 4, 128, 4, 4, 3, 1, 1}},
+    {"r50_stem", {16, 3, 224, 224, 64, 112, 112, 7, 2, 3}},
+    {"r50_64x56", {16, 64, 56, 56, 64, 56, 56, 3, 1, 1}},
+    {"r50_64x56up", {16, 64, 56, 56, 256, 56, 56, 1, 1, 0}},
+    {"r50_256x56dn", {16, 256, 56, 56, 64, 56, 56, 1, 1, 0}},
+    {"r50_128x56s2", {16, 128, 56, 56, 128, 28, 28, 3, 2, 1}},
+    {"r50_128x28", {16, 128, 28, 28, 128, 28, 28, 3, 1, 1}},
+    {"r50_128x28up", {16, 128, 28, 28, 512, 28, 28, 1, 1, 0}},
+    {"r50_512x28p2", {16, 512, 28, 28, 1024, 14, 14, 1, 2, 0}},
+    {"r50_256x14", {16, 256, 14, 14, 256, 14, 14, 3, 1, 1}},
+    {"r50_256x14up", {16, 256, 14, 14, 1024, 14, 14, 1, 1, 0}},
+    {"r50_512x7", {16, 512, 7, 7, 512, 7, 7, 3, 1, 1}},
+    {"r50_2048x7dn", {16, 2048, 7, 7, 512, 7, 7, 1, 1, 0}},
+};
+enum { LAYERS = sizeof layers / sizeof *layers };
+
+static void *array_of(size_t bytes)
+{
+    void *p = ck_alloc_array(bytes, 1);
+    if (!p)
+        exit(1);
+    ck_mem_large_pages(p, bytes);
+    return memset(p, 0, bytes);
+}
+
+static void bench(const struct layer *l, enum ck_tiles_pass pass, int repeat)
+{
+    struct ck_tiles_conv c;
+    const struct ck_tiles_shape *s = &l->s;
+    if (!ck_tiles_init(&c, s, pass)) {
+        printf("%-14s not available here\n", l->name);
+        return;
+    }
+    int64_t kernel = s->oc * s->ic * s->kernel * s->kernel;
+    float *weights = array_of((size_t)kernel * sizeof *weights);
+    void *packed = array_of(c.packed), *scratch = array_of(ck_tiles_scratch(&c, ck_threads()));
+    void *src = array_of((size_t)(s->n * c.sc * c.sh * c.sw) * 64);
+    void *dst = array_of((size_t)(s->n * c.dc * c.dh * c.dw) * 64);
+    double *sum = array_of((size_t)c.dc * 32 * sizeof *sum);
+    double *square = array_of((size_t)c.dc * 32 * sizeof *square);
+    struct ck_tiles_sums sums = {sum, square};
+    double best = 1e30, packing = 1e30;
+    for (int64_t i = 0; i < kernel; i++)
+        weights[i] = (float)((i * 2654435761u) >> 7 & 1023) / 512 - 1;
+    for (int i = 0; i <= repeat; i++) {
+        double start = ck_clock_seconds();
+        ck_tiles_pack(&c, weights, packed);
+        double packed_at = ck_clock_seconds();
+        ck_tiles_run(&c, src, packed, dst, NULL, pass == CK_TILES_FORWARD ? &sums : NULL,
+                     scratch);
+        double end = ck_clock_seconds();
+        packing = packed_at - start < packing ? packed_at - start : packing;
+        best = end - packed_at < best ? end - packed_at : best;
+    }
+    double flops = 2.0 * (double)(s->n * s->oh * s->ow) * (double)kernel;
+    printf("%-14s %-8s %9.0f us %8.0f GFLOP/s   packing %7.0f us   %lld images per chunk\n",
+           l->name, pass ? "data" : "forward", best * 1e6, flops / best * 1e-9, packing * 1e6,
+           (long long)c.group);
+    ck_free(weights);
+    ck_free(packed);
+    ck_free(scratch);
+    ck_free(src);
+    ck_free(dst);
+    ck_free(sum);
+    ck_free(square);
+}
+
+int main(int argc, char **argv)
+{
+    ck_set_threads(argc > 1 ? atoi(argv[1]) : 0);
+    int repeat = argc > 2 ? atoi(argv[2]) : 10;
+    printf("%s, %d threads\n", ck_tiles_how() ? ck_tiles_how() : "no bf16", ck_threads());
+    for (int i = 0; i < LAYERS; i++)
+        if (argc <= 3 || strstr(layers[i].name, argv[3]))
+            for (int pass = 0; pass < 2; pass++)
+                bench(&layers[i], (enum ck_tiles_pass)pass, repeat);
+    return 0;
+}

@@ -1,0 +1,55 @@
+/* kernels_conv_bf16.c - convolutions on AVX-512's products of bf16 pairs. */
+#include <immintrin.h>
+
+#include "kernels/kernels_conv_simd.h"
+
+static void nothing(void)
+{
+}
+
+/* Pixels whose sums are in registers, two vectors each. */
+enum { ROWS = 8 };
+
+INLINE __m512bh pair(const unsigned char *p)
+{
+    int32_t v;
+    memcpy(&v, p, sizeof v);
+    return (__m512bh)_mm512_set1_epi32(v);
+}
+
+/* sum [ROWS][32] = the products of ROWS pixels from `a`. */
+INLINE void multiply_rows(const struct ck_tile_panel *p, const unsigned char *a, float *sum)
+{
+    __m512 s[ROWS][2];
+    for (int r = 0; r < ROWS; r++)
+        s[r][0] = s[r][1] = _mm512_setzero_ps();
+    const uint16_t *b = p->b;
+    for (int64_t k = 0; k < p->steps; k++, b += 1024)
+        for (int i = 0; i < 16; i++) {
+            __m512bh b0 = (__m512bh)_mm512_load_si512(b + 32 * i);
+            __m512bh b1 = (__m512bh)_mm512_load_si512(b + 512 + 32 * i);
+#pragma GCC unroll 8
+            for (int r = 0; r < ROWS; r++) {
+                __m512bh x = pair(a + p->at[k] + r * p->pixel + 4 * i);
+                s[r][0] = _mm512_dpbf16_ps(s[r][0], x, b0);
+                s[r][1] = _mm512_dpbf16_ps(s[r][1], x, b1);
+            }
+        }
+    for (int r = 0; r < ROWS; r++) {
+        _mm512_store_ps(sum + 32 * r, s[r][0]);
+        _mm512_store_ps(sum + 32 * r + 16, s[r][1]);
+    }
+}
+
+static void panel(const struct ck_tile_panel *p)
+{
+    _Alignas(64) float sum[16 * CK_TILE_CHANNELS];
+    for (int64_t i = 0; i < p->tiles; i++) {
+        for (int r = 0; r < 16; r += ROWS)
+            multiply_rows(p, p->tile[i].a + r * p->pixel, sum + 32 * r);
+        finish(&p->tile[i], p->out, sum, p->moments);
+    }
+}
+
+const struct ck_tile_kernels ck_tile_kernels_bf16 = {"avx512_bf16", nothing, nothing, panel,
+                                                     pixels};
