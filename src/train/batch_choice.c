@@ -14,6 +14,7 @@
 #include "io/record.h"
 #include "nn/encoder.h"
 #include "nn/plan.h"
+#include "train/method.h"
 #include "train/monitor.h"
 #include "train/run_files.h"
 
@@ -52,12 +53,11 @@ static int64_t choose_batch(const struct ck_batch_facts *f)
     return clamp(clamp(b, least, f->images), 1, f->images);
 }
 
-/* Labels or centers of the current step need the whole batch in one part. */
 static int64_t max_parts(const struct ck_train_options *o, int64_t batch, int processes)
 {
-    int current = o->labels == CK_COUPLING_CURRENT || o->centers == CK_COUPLING_CURRENT;
+    const struct ck_method *m = ck_method_row(o);
     int64_t parts = batch / processes / MIN_PART;
-    return current || parts < 1 ? 1 : parts;
+    return parts < 1 || (m->whole_batch && m->whole_batch(o)) ? 1 : parts;
 }
 
 /* Doubles the parts until the batch fits in `room` bytes; *bytes is what it takes then. */

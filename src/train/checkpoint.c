@@ -107,6 +107,7 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
     CK_TRY(ck_encoder_save(&s->encoder, &state));
     CK_TRY(ck_optimizer_save(s->optimizer, &state));
     CK_TRY(ck_heads_save(&s->heads, &state));
+    CK_TRY(ck_method_save(s, &state));
     CK_TRY(ck_state_add(&state, "image_ids", CK_U64, 1, &n, s->data->set->id));
     CK_TRY(add_content(&state, s));
     CK_TRY(ck_state_add(&state, "feature_sum", CK_F64, 1, &(int64_t){s->dim}, s->feature_sum));
@@ -345,7 +346,7 @@ int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const 
         const struct ck_tensor *t = &all->tensor[i];
         if (strncmp(t->name, "momentum.", 9) == 0 || strncmp(t->name, "head", 4) == 0 ||
             strcmp(t->name, "image_ids") == 0 || strcmp(t->name, "image_content") == 0 ||
-            strcmp(t->name, "feature_sum") == 0)
+            strcmp(t->name, "feature_sum") == 0 || ck_method_owns(t->name))
             continue;
         CK_TRY(ck_state_add(&own, t->name, t->dtype, t->ndim, t->shape, t->data));
     }
@@ -372,6 +373,7 @@ static int load_parts(const struct ck_state *state, const char *path, struct ck_
     CK_RETURN_IF(load_sum(s, state, path));
     CK_RETURN_IF(ck_optimizer_load(s->optimizer, state));
     CK_RETURN_IF(ck_heads_load(&s->heads, state));
+    CK_RETURN_IF(ck_method_load(s, state));
     if (check_heads(s, at))
         return ck_fail_prefix(COKE_EFORMAT, "%s: ", path);
     /* Saved between the last step and the end of its epoch: the next batch is epoch + 1's. */

@@ -30,9 +30,11 @@ int64_t ck_training_steps(const struct ck_training *t)
 int ck_training_check_ranks(struct ck_training *t, const char *when)
 {
     struct ck_ranks *r = &t->s.ranks;
-    return r->size > 1 ? ck_agree_hash(r->group, ck_session_hash(&t->s), when,
-                                       "weights, centers or labels")
-                       : COKE_OK;
+    uint64_t hash;
+    if (r->size == 1)
+        return COKE_OK;
+    CK_RETURN_IF(ck_session_hash(&t->s, &hash));
+    return ck_agree_hash(r->group, hash, when, "weights, centers or labels");
 }
 
 /* ---- steps ---- */
@@ -121,7 +123,7 @@ static double feature_mean(const struct ck_session *s, int64_t images)
     return sqrt(sum);
 }
 
-/* Call before ck_heads_epoch_end, which resets the sums of the heads. */
+/* Call before the method's end of an epoch, which resets the sums of the heads. */
 static int fill_report(struct ck_training *t, struct ck_epoch_report *r)
 {
     const struct ck_session *s = &t->s;
@@ -225,7 +227,13 @@ static int publish(struct ck_training *t, struct ck_epoch_report *r)
     return COKE_OK;
 }
 
-/* Position and sums of a new epoch; ck_heads_epoch_end has reset those of the heads. */
+/* The method's end of an epoch, which all ranks reach. */
+static int end_method_epoch(struct ck_training *t)
+{
+    return t->s.method->end_epoch ? t->s.method->end_epoch(&t->s) : COKE_OK;
+}
+
+/* Position and sums of a new epoch; the method has reset those of the heads. */
 static void enter_next_epoch(struct ck_training *t, double last_loss)
 {
     t->at = (struct ck_position){
@@ -242,7 +250,7 @@ static int end_epoch(struct ck_training *t)
         return COKE_ENOMEM;
     CK_TRY(fill_report(t, r));
     CK_TRY(ck_events_epoch(&t->events, r, &t->s.heads, ck_training_steps(t)));
-    CK_TRY(ck_heads_epoch_end(&t->s.heads));
+    CK_TRY(end_method_epoch(t));
     if (t->monitor && (last || t->at.epoch % t->s.o.monitor == 0))
         CK_TRY(evaluate(t, r));
     CK_TRY(publish(t, r));
@@ -260,7 +268,7 @@ done:
 /* What the other ranks do at the end of an epoch. */
 static int follow_epoch(struct ck_training *t)
 {
-    CK_RETURN_IF(ck_heads_epoch_end(&t->s.heads));
+    CK_RETURN_IF(end_method_epoch(t));
     enter_next_epoch(t, 0);
     return COKE_OK;
 }
@@ -276,7 +284,8 @@ static int run_epoch(struct ck_training *t)
     t->epoch_talk = ck_group_stats(t->s.ranks.group);
     t->epoch_first = t->at.images;
     t->saver.epoch_seconds = 0;
-    ck_loss_set_alpha(t->s.loss, ck_train_alpha(&t->s.o, t->at.epoch));
+    if (t->s.method->begin_epoch)
+        t->s.method->begin_epoch(&t->s, t->at.epoch);
     while (t->at.step < t->s.steps)
         CK_RETURN_IF(run_step(t));
     snprintf(when, sizeof when, "epoch %lld", (long long)t->at.epoch);

@@ -81,22 +81,6 @@ static int make_buffers(struct ck_session *s)
     return s->pred && s->grad_pred ? COKE_OK : COKE_ENOMEM;
 }
 
-/* Sized for the largest part of a batch, which is all of this rank's images. */
-static int make_loss(struct ck_session *s)
-{
-    int64_t k[COKE_MAX_HEADS];
-    for (int i = 0; i < s->o.k.n; i++)
-        k[i] = s->o.k.v[i];
-    struct ck_loss_shape shape = {s->views, s->max_local, s->dim, s->o.k.n, k};
-    return ck_loss_new(&s->loss, &shape, &s->o.loss);
-}
-
-static enum ck_clusters_move choose_move(const struct ck_train_options *o)
-{
-    int current = o->labels == CK_COUPLING_CURRENT || o->centers == CK_COUPLING_CURRENT;
-    return current ? CK_MOVE_BEFORE_LOSS : CK_MOVE_AFTER_LOSS;
-}
-
 int ck_session_init(struct ck_session *s, struct coke_dataset *data,
                     const struct ck_train_options *o)
 {
@@ -119,14 +103,13 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     s->steps = ck_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
     s->large = s->views > 1 ? 2 : 1;
-    s->move = choose_move(o);
     CK_RETURN_IF(
         ck_schedule_init(&s->schedule, ck_train_rate(o), o->epochs, o->warmup, s->steps));
     CK_RETURN_IF(make_encoder(s));
     CK_RETURN_IF(ck_ranks_add_net(&s->ranks, &s->encoder.net));
-    CK_RETURN_IF(ck_heads_init(&s->heads, &s->o, data->set->n));
-    CK_RETURN_IF(make_loss(s));
-    return make_buffers(s);
+    CK_RETURN_IF(make_buffers(s));
+    s->method = ck_method_row(o);
+    return s->method->init(s);
 }
 
 /* Also after a failed ck_session_init: what was not built is NULL. The loader goes first, since
@@ -137,6 +120,8 @@ void ck_session_release(struct ck_session *s)
     for (int p = 0; p < CK_PLAN_SETS; p++)
         for (int v = 0; v < COKE_MAX_VIEWS; v++)
             ck_plan_free(s->plans[p].plan[v]);
+    if (s->method && s->method->release)
+        s->method->release(s);
     ck_loss_free(s->loss);
     ck_heads_release(&s->heads);
     ck_optimizer_free(s->optimizer);
@@ -164,7 +149,7 @@ int ck_session_read_content(struct ck_session *s)
     return s->content ? ck_content_hash(s->data->set, s->content) : COKE_ENOMEM;
 }
 
-uint64_t ck_session_hash(const struct ck_session *s)
+int ck_session_hash(const struct ck_session *s, uint64_t *out)
 {
     const struct ck_net *net = &s->encoder.net;
     uint64_t h = 0;
@@ -174,7 +159,8 @@ uint64_t ck_session_hash(const struct ck_session *s)
         h = ck_hash(net->buffer[i].value, (size_t)net->buffer[i].size * sizeof(float), h);
     for (int i = 0; i < s->heads.n; i++)
         h = ck_kmeans_hash(s->heads.head[i], h);
-    return h;
+    *out = h;
+    return ck_method_hash(s, out);
 }
 
 /* ---- plans ---- */

@@ -13,6 +13,7 @@
 #include "nn/plan.h"
 #include "nn/schedule.h"
 #include "train/heads.h"
+#include "train/method.h"
 #include "train/ranks.h"
 
 /* The encoder compiled for n images: one plan per view, because all views of a part are in
@@ -27,10 +28,6 @@ struct ck_plans {
  * ranks one size more of each. */
 enum { CK_PLAN_SETS = 4 };
 
-/* When a learning step moves the clusters. Labels or centers of the current step must exist
- * before the loss reads them; those of the last epoch are read first and then replaced. */
-enum ck_clusters_move { CK_MOVE_AFTER_LOSS, CK_MOVE_BEFORE_LOSS };
-
 struct ck_session {
     struct ck_train_options o;
     struct coke_dataset *data; /* borrowed: must outlive the session */
@@ -40,9 +37,10 @@ struct ck_session {
     int encoder_ready; /* encoder must be released */
     struct ck_optimizer *optimizer;
     struct ck_schedule schedule;
-    struct ck_heads heads;
-    enum ck_clusters_move move;
-    struct ck_loss *loss;
+    const struct ck_method *method;
+    void *own;             /* state of the method; its row releases it */
+    struct ck_heads heads; /* of methods with clusters, else empty */
+    struct ck_loss *loss;  /* of methods with clusters, else NULL */
     int views, large; /* large: the first one or two views, whose projections are clustered */
     int dim;
     int64_t max_batch; /* images of a batch of all ranks, at most */
@@ -53,7 +51,7 @@ struct ck_session {
     /* Buffers of a step. */
     float *proj, *pred;           /* [views][part][dim]; pred NULL = no predictor */
     float *grad_proj, *grad_pred; /* the same shapes */
-    float *projections;           /* [max_batch][dim] to cluster, of all ranks */
+    float *projections;           /* [max_batch][dim] one per image, of all ranks */
     int64_t *ids;                 /* [max_batch] images of the batch of all ranks */
     float *blank;        /* a zero image for ranks without images; NULL = one process */
     double *feature_sum; /* [dim] over this epoch; the loop resets it, checkpoints keep it */
@@ -80,8 +78,9 @@ int ck_session_read_content(struct ck_session *s);
 int ck_session_plans(struct ck_session *s, const struct coke_batch *b, int64_t n,
                      struct ck_plans **out);
 
-/* Hash of the weights, running statistics and clusterings, which must agree on all ranks. */
-uint64_t ck_session_hash(const struct ck_session *s);
+/* Hash of the weights, running statistics, clusterings and the method's state, which must agree
+ * on all ranks. */
+int ck_session_hash(const struct ck_session *s, uint64_t *out);
 
 /* step.c: runs one batch of the loader. Collective: every rank passes its part of the batch,
  * which may have no images. After a failure the session can only be released. */

@@ -6,6 +6,7 @@
 #include "nn/mlp.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
+#include "train/method.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,7 @@
     CK_OPT(type, OWN, field, name, def, min, max, choices, help)
 
 static const struct ck_option own[] = {
+    ROW(CK_OPT_CHOICE, method, "method", 0, 0, 0, "coke", "what the encoder learns by"),
     ROW(CK_OPT_CHOICE, eta_mode, "eta-mode", CK_ETA_MODE_SCALED, 0, 1, "scaled|shared",
         "eta of several heads: in proportion to their k, or the same for all as published"),
     ROW(CK_OPT_INT, epochs, "epochs", 101, 2, 1 << 19, NULL,
@@ -101,7 +103,10 @@ static const struct ck_option_override of_loader[] = {
 static const struct ck_option_override of_encoder[] = {
     {"seed", .drop = 1}, {"channels", .drop = 1}, {.name = NULL}};
 
-enum { PARTS = 9, ROWS = 96 };
+/* The choices are the rows of the table of methods; completed by join. */
+static struct ck_option_override of_own[] = {{"method", CK_NEW_BOUNDS(0, 0)}, {.name = NULL}};
+
+enum { PARTS = 9, ROWS = 128 };
 
 static struct ck_option_part parts[PARTS];
 static struct ck_option rows[ROWS];
@@ -110,12 +115,15 @@ static struct ck_option_table table;
 static void join(void)
 {
     static const struct ck_option_table own_table = CK_OPTION_TABLE(own, OWN);
+    of_own[0].choices = ck_method_choices();
+    for (const char *c = of_own[0].choices; *c; c++)
+        of_own[0].max += *c == '|';
     const struct ck_option_part all[PARTS] = {
         {ck_heads_option_table(), offsetof(OWN, k), of_heads},
         {ck_kmeans_option_table(), offsetof(OWN, kmeans), of_kmeans},
         {ck_loss_option_table(), offsetof(OWN, loss), NULL},
         {ck_optimizer_option_table(), offsetof(OWN, optimizer), of_optimizer},
-        {&own_table, 0, NULL},
+        {&own_table, 0, of_own},
         {ck_dataset_option_table(), offsetof(OWN, data), of_dataset},
         {ck_view_option_table(), offsetof(OWN, loader.view), NULL},
         {ck_loader_own_table(), offsetof(OWN, loader), of_loader},
@@ -151,38 +159,22 @@ int ck_train_option_is_free(const char *name)
 
 /* ---- checks ---- */
 
+int ck_train_views(const struct ck_train_options *o)
+{
+    int32_t r = o->loader.view.recipe;
+    return r == CK_RECIPE_SINGLE || r == CK_RECIPE_CIFAR_SINGLE ? 1 : 2;
+}
+
 static int check_modes(const struct ck_train_options *o)
 {
-    int views = o->loader.view.recipe == CK_RECIPE_SINGLE ||
-                        o->loader.view.recipe == CK_RECIPE_CIFAR_SINGLE
-                    ? 1
-                    : 2;
     if (o->loader.view.recipe >= CK_RECIPE_LINEAR)
         return ck_fail(COKE_EUSAGE, "recipe: linear, eval and none are not for training");
-    if (o->kmeans.stage >= 0 && views > 1)
-        return ck_fail(COKE_EUSAGE, "stage: the second stage needs one view (recipe single or "
-                                    "cifar-single)");
-    if (o->kmeans.stage >= o->epochs || o->kmeans.stage == 0)
-        return ck_fail(COKE_EUSAGE, "stage: epoch %lld is not within 1..%lld",
-                       (long long)o->kmeans.stage, (long long)o->epochs - 1);
-    if (o->accumulate > 1 &&
-        (o->labels == CK_COUPLING_CURRENT || o->centers == CK_COUPLING_CURRENT))
-        return ck_fail(COKE_EUSAGE,
-                       "accumulate: labels and centers of the current step are known only "
-                       "after the whole batch; use accumulate 1");
     if (o->loader.batch > 0 && o->accumulate > o->loader.batch)
         return ck_fail(COKE_EUSAGE, "accumulate: cannot split a batch of %lld into %lld parts",
                        (long long)o->loader.batch, (long long)o->accumulate);
     if (o->encoder.projector == CK_PROJECTOR_NONE)
         return ck_fail(COKE_EUSAGE,
                        "projector: training needs one (linear, mlp2, mlp2bn or mlp3)");
-    if (o->loss.beta > 0 && !o->encoder.predictor)
-        return ck_fail(COKE_EUSAGE,
-                       "beta %g weighs the predictor, and there is none: set beta 0",
-                       o->loss.beta);
-    if (o->loss.beta <= 0 && o->encoder.predictor)
-        return ck_fail(COKE_EUSAGE,
-                       "the predictor would learn nothing with beta 0: set no-predictor");
     return COKE_OK;
 }
 
@@ -190,9 +182,8 @@ int ck_train_options_check(const struct ck_train_options *o)
 {
     struct ck_schedule sched;
     CK_RETURN_IF(ck_options_check(ck_train_option_table(), o));
-    if (o->k.n < 1)
-        return ck_fail(COKE_EUSAGE, "missing number of clusters: set k=100 or k=10,20,50");
     CK_RETURN_IF(check_modes(o));
+    CK_RETURN_IF(ck_method_check(o));
     return ck_schedule_init(&sched, 1, o->epochs, o->warmup, 1);
 }
 

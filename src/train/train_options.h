@@ -12,6 +12,7 @@ enum ck_coupling { CK_COUPLING_LAST, CK_COUPLING_CURRENT };
 enum ck_eta_mode { CK_ETA_MODE_SCALED, CK_ETA_MODE_SHARED };
 
 struct ck_train_options {
+    int32_t method; /* row of the table of methods */
     struct ck_dataset_options data;
     struct ck_loader_options loader;
     struct ck_encoder_options encoder;
@@ -45,6 +46,8 @@ const char *ck_train_preset_about(int i);
 /* Sets the options that the preset names; the others stay. */
 int ck_train_preset(struct ck_train_options *options, const char *name);
 
+/* Views of an image, as far as the options tell: 1, or 2 and more. */
+int ck_train_views(const struct ck_train_options *o);
 /* Everything that can be wrong before a file is opened. */
 int ck_train_options_check(const struct ck_train_options *o);
 

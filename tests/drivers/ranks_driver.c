@@ -170,7 +170,8 @@ static void cluster(const struct coke_batch *b)
     }
     if (ck_ranks_gather(r, s.ids, sizeof *s.ids) ||
         ck_ranks_gather(r, s.projections, (size_t)s.dim * sizeof(float)) ||
-        ck_heads_update(&s.heads, s.projections, s.ids, r->total, 0, r->size > 1 ? &share : NULL))
+        ck_heads_update(&s.heads, s.projections, s.ids, r->total, 0,
+                        r->size > 1 ? &share : NULL))
         stop("cluster");
 }
 
@@ -221,7 +222,9 @@ int main(int argc, char **argv)
         if (ck_heads_epoch_end(&s.heads))
             stop("epoch");
     }
-    if (ck_agree_hash(s.ranks.group, ck_session_hash(&s), "the end", "weights or clusters"))
+    uint64_t hash;
+    if (ck_session_hash(&s, &hash) ||
+        ck_agree_hash(s.ranks.group, hash, "the end", "weights or clusters"))
         stop("hash");
     if (!trains)
         put_clusters();

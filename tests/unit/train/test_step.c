@@ -119,6 +119,13 @@ static void epoch_0_labels_all_images_and_changes_no_weights(void **state)
     }
 }
 
+static uint64_t hash_of(const struct ck_session *s)
+{
+    uint64_t hash = 0;
+    assert_ok(ck_session_hash(s, &hash));
+    return hash;
+}
+
 static void epoch_0_is_the_same_in_all_modes(void **state)
 {
     (void)state;
@@ -128,8 +135,8 @@ static void epoch_0_is_the_same_in_all_modes(void **state)
                                          m & 2 ? CK_COUPLING_CURRENT : CK_COUPLING_LAST, 1);
         struct ck_session s;
         begin(&s, &o);
-        first = m == 0 ? ck_session_hash(&s) : first;
-        assert_true(ck_session_hash(&s) == first);
+        first = m == 0 ? hash_of(&s) : first;
+        assert_true(hash_of(&s) == first);
         ck_session_release(&s);
     }
 }
@@ -176,12 +183,9 @@ static void modes_cluster_alike_and_learn_differently(void **state)
             assert_true(ck_kmeans_hash(s[m].heads.head[h], 0) ==
                         ck_kmeans_hash(s[0].heads.head[h], 0));
     }
-    assert_true(s[0].move == CK_MOVE_AFTER_LOSS);
-    for (int m = 1; m < 4; m++) {
-        assert_true(s[m].move == CK_MOVE_BEFORE_LOSS);
+    for (int m = 1; m < 4; m++)
         for (int other = 0; other < m; other++)
             assert_false(same_weights(&s[m], weights[other]));
-    }
     for (int m = 0; m < 4; m++) {
         free(weights[m]);
         ck_session_release(&s[m]);

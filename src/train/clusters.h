@@ -1,0 +1,23 @@
+/* clusters.h - what methods with clusters share: heads, and the loss that predicts their
+ * labels. */
+#ifndef CK_CLUSTERS_H
+#define CK_CLUSTERS_H
+
+#include "train/session.h"
+
+/* Builds s->heads and s->loss; the session releases both. */
+int ck_clusters_init(struct ck_session *s);
+/* The weight of the labels follows the epochs. */
+void ck_clusters_begin_epoch(struct ck_session *s, int64_t epoch);
+/* Labels of the last epoch become the targets of the loss. */
+int ck_clusters_read(struct ck_session *s, const struct coke_batch *b);
+/* Moves the clusters by the projections of the whole batch (s->projections, s->ids). Every rank
+ * assigns labels to its own images and moves the centers by all of them, so that all ranks keep
+ * the same clusters. current: these labels become the targets of the loss. Collective. */
+int ck_clusters_move(struct ck_session *s, int current);
+/* Adds the part's loss to sums [CK_SUMS]; gradients: also fills s->grad_proj and
+ * s->grad_pred. */
+int ck_clusters_loss(struct ck_session *s, struct ck_part part, int gradients, double *sums);
+int ck_clusters_end_epoch(struct ck_session *s);
+
+#endif
