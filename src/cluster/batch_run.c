@@ -42,6 +42,24 @@ static void assign_block(void *arg, int64_t chunk, int worker)
     }
 }
 
+/* Euclidean: squared distances in place of scores, of a block of routed rows. */
+struct routed {
+    const struct ck_batch *b;
+    int h;
+};
+
+static void square_block(void *arg, int64_t block, int worker)
+{
+    (void)worker;
+    const struct routed *q = arg;
+    const struct ck_row_batch *r = q->b->rows;
+    int64_t at = q->b->from + block * CK_ASSIGN_BLOCK, left = q->b->to - at;
+    int n = (int)(left < CK_ASSIGN_BLOCK ? left : CK_ASSIGN_BLOCK);
+    const struct coke_kmeans *km = q->b->head[q->h];
+    ck_kmeans_squares(km, r->x + at * km->ld, n, r->label + q->h * r->n + at,
+                      r->score + q->h * r->n + at);
+}
+
 /* A head of two levels: its rows are read and routed to groups, which meet many rows at once. */
 static void assign_routed(const struct ck_batch *b, int h)
 {
@@ -49,6 +67,9 @@ static void assign_routed(const struct ck_batch *b, int h)
     int64_t at = h * r->n + b->from;
     ck_tree_assign(b->head[h]->tree, r->x + b->from * b->head[h]->ld, b->to - b->from,
                    r->label + at, r->score ? r->score + at : NULL);
+    if (r->score && b->head[h]->o.metric == COKE_METRIC_EUCLIDEAN)
+        ck_parallel((b->to - b->from + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, square_block,
+                    &(struct routed){b, h});
 }
 
 /* A source that must be read in order runs on one thread; small batches get smaller blocks. */

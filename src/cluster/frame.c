@@ -179,6 +179,22 @@ double ck_frame_square(const struct ck_frame *f, const struct ck_kernels *kn, co
     return sum / (double)w;
 }
 
+double ck_frame_row_square(const struct ck_frame *f, const struct ck_kernels *kn,
+                           const float *x)
+{
+    if (!euclidean(f))
+        return 0;
+    double lift = (double)x[f->dim];
+    return lift > 0 ? ((double)kn->dot(x, x, f->ld) - lift * lift) / lift : 0;
+}
+
+void ck_frame_center_row(const struct ck_frame *f, const float *c, float *x)
+{
+    memcpy(x, c, (size_t)f->ld * sizeof *x);
+    if (euclidean(f))
+        x[f->dim] = 1;
+}
+
 int ck_frame_assigner(struct ck_assigner **out, const struct ck_frame *f,
                       const struct ck_kernels *kn, const float *center, int64_t k)
 {

@@ -68,6 +68,13 @@ void ck_frame_center_out(const struct ck_frame *f, const float *c, float *out);
 double ck_frame_square(const struct ck_frame *f, const struct ck_kernels *kn, const float *x,
                        const float *c);
 
+/* w |u (x - m)|^2 of an inner Euclidean row; cosine: 0. */
+double ck_frame_row_square(const struct ck_frame *f, const struct ck_kernels *kn,
+                           const float *x);
+/* An inner center c as a row x [ld] of weight 1: its score with another center is highest for the
+ * nearest. */
+void ck_frame_center_row(const struct ck_frame *f, const float *c, float *x);
+
 /* An assigner of inner centers [k][ld], which are borrowed. */
 int ck_frame_assigner(struct ck_assigner **out, const struct ck_frame *f,
                       const struct ck_kernels *kn, const float *center, int64_t k);

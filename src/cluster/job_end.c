@@ -184,6 +184,23 @@ static int polish(struct ck_job *j, int h)
     return COKE_OK;
 }
 
+/* Two levels: one assignment, which is most of the work, and its means. */
+static int polish_tree(struct ck_job *j, int h)
+{
+    struct coke_head_summary *s = &j->c->summary[h];
+    double weight;
+    int moved = 0;
+    ck_polish_announce(j, h);
+    CK_RETURN_IF(ck_job_finish_tree(j, h, has_bounds(j->c->head[h]), &weight));
+    if (ck_polish_rounds(j, h) == 0)
+        return COKE_OK;
+    CK_RETURN_IF(ck_polish_move(j, h, &j->fit[h], &moved));
+    s->polish++;
+    s->reads++;
+    s->settled = !moved;
+    return moved ? describe_moved(j, h, weight) : COKE_OK;
+}
+
 int ck_job_finish_head(struct ck_job *j, int h)
 {
     struct coke_kmeans *km = j->c->head[h];
@@ -193,13 +210,8 @@ int ck_job_finish_head(struct ck_job *j, int h)
         count_online(j->c, h);
     }
     ck_kmeans_round(km);
-    if (km->tree) {
-        CK_RETURN_IF(copy_centers(j, h));
-        CK_RETURN_IF(ck_job_finish_tree(j, h, has_bounds(km)));
-        return summarise(j, h);
-    }
-    j->c->summary[h].levels = 1;
-    CK_RETURN_IF(polish(j, h));
+    j->c->summary[h].levels = km->tree ? 2 : 1;
+    CK_RETURN_IF(km->tree ? polish_tree(j, h) : polish(j, h));
     CK_RETURN_IF(copy_centers(j, h));
     return summarise(j, h);
 }

@@ -94,7 +94,7 @@ int ck_job_most_levels(const struct ck_job *j);
 int ck_job_start_tree(struct ck_job *j, int h, uint64_t seed, float *center,
                       struct ck_tree **tree, double *gap);
 /* Of a head of two levels: final scan and repair, and what the summary has of them. */
-int ck_job_finish_tree(struct ck_job *j, int h, int bounded);
+int ck_job_finish_tree(struct ck_job *j, int h, int bounded, double *weight);
 
 /* ---- job_share.c ---- */
 

@@ -1,4 +1,5 @@
 /* job_levels.c - heads of two levels in a clustering: when, from where, and their end. */
+#include "cluster/distances.h"
 #include "cluster/job_internal.h"
 #include "cluster/tree_repair.h"
 #include "cluster/tree_start.h"
@@ -6,7 +7,6 @@
 #include "core/error.h"
 #include "core/mem.h"
 
-#include <math.h>
 #include <string.h>
 
 int ck_job_check_levels(const struct ck_job *j)
@@ -17,9 +17,6 @@ int ck_job_check_levels(const struct ck_job *j)
     if (in->rows->one_pass)
         return ck_fail(COKE_EUSAGE, "levels=2 reads the rows several times; %s is read once",
                        in->rows->name);
-    if (j->c->o.kmeans.metric != COKE_METRIC_COSINE)
-        return ck_fail(COKE_EUSAGE, "levels=2 compares by cosine only; metric=euclidean needs "
-                                    "levels=1");
     if (in->centers || in->model)
         return ck_fail(COKE_EUSAGE, "levels=2 numbers clusters by group, so that they cannot "
                                     "start from given centers; use levels=1");
@@ -33,8 +30,7 @@ int ck_job_levels(const struct ck_job *j, int h)
     const struct coke_cluster_input *in = j->input;
     if (j->from)
         return j->from->head[h]->tree ? 2 : 1;
-    if (in->rows->one_pass || in->centers || in->model ||
-        c->o.kmeans.metric != COKE_METRIC_COSINE)
+    if (in->rows->one_pass || in->centers || in->model)
         return 1;
     return ck_levels_choose((enum ck_levels)c->o.levels, j->usable, c->o.k.v[h], c->scan.ld);
 }
@@ -47,6 +43,24 @@ int ck_job_most_levels(const struct ck_job *j)
     return levels;
 }
 
+/* The tree of a fit on other rows, whose coordinates may differ, with leaves center [k][ld]. */
+static int take_tree(const struct ck_job *j, int h, const float *center, struct ck_tree **tree)
+{
+    const struct ck_tree *t = j->from->head[h]->tree;
+    const struct ck_scan *s = &j->c->scan;
+    int rc = COKE_OK;
+    float *group = ck_calloc_array((size_t)t->groups, (size_t)s->ld * sizeof *group);
+    if (!group)
+        return COKE_ENOMEM;
+    for (int64_t g = 0; g < t->groups; g++) {
+        ck_frame_center_out(t->frame, t->center + g * t->ld, group + g * s->ld);
+        ck_frame_center(&s->frame, s->kn, group + g * s->ld);
+    }
+    rc = ck_tree_new(tree, &s->frame, group, t->groups, t->first, center);
+    ck_free(group);
+    return rc;
+}
+
 int ck_job_start_tree(struct ck_job *j, int h, uint64_t seed, float *center,
                       struct ck_tree **tree, double *gap)
 {
@@ -54,9 +68,8 @@ int ck_job_start_tree(struct ck_job *j, int h, uint64_t seed, float *center,
     int64_t k = c->o.k.v[h];
     *gap = 0; /* duals of a fit do not move */
     if (j->from) {
-        const struct ck_tree *t = j->from->head[h]->tree;
         CK_RETURN_IF(ck_job_centers(j, h, (enum ck_init)c->o.init, seed, center));
-        return ck_tree_new(tree, t->center, t->groups, t->first, center, t->ld);
+        return take_tree(j, h, center, tree);
     }
     struct ck_tree_start s = {.scan = &c->scan,
                               .seed = seed,
@@ -84,13 +97,28 @@ static int keep_groups(struct coke_cluster *c, int h)
     if (!c->group_center[h] || !c->group_first[h])
         return COKE_ENOMEM;
     for (int64_t g = 0; g < t->groups; g++)
-        memcpy(c->group_center[h] + g * c->dim, t->center + g * t->ld,
-               (size_t)c->dim * sizeof **c->group_center);
+        ck_frame_center_out(t->frame, t->center + g * t->ld, c->group_center[h] + g * c->dim);
     memcpy(c->group_first[h], t->first, (groups + 1) * sizeof *t->first);
     return COKE_OK;
 }
 
-int ck_job_finish_tree(struct ck_job *j, int h, int bounded)
+/* Objectives and certificate, from the sums of the repair. */
+static int describe(struct ck_job *j, int h, const struct ck_tree_repair *r)
+{
+    double inertia = 0;
+    struct ck_repair sums = {.scan = r->scan,
+                             .weight = r->weight,
+                             .nearest = r->nearest,
+                             .primal = r->primal,
+                             .dual = r->dual};
+    if (r->scan->frame.metric == COKE_METRIC_EUCLIDEAN)
+        CK_RETURN_IF(ck_distances(&(struct ck_labelled){r->scan, r->labels, r->center},
+                                  &j->share, NULL, &inertia));
+    ck_summary_objectives(&j->c->summary[h], &sums, inertia);
+    return COKE_OK;
+}
+
+int ck_job_finish_tree(struct ck_job *j, int h, int bounded, double *weight)
 {
     struct coke_cluster *c = j->c;
     struct coke_kmeans *km = c->head[h];
@@ -112,8 +140,7 @@ int ck_job_finish_tree(struct ck_job *j, int h, int bounded)
         memcpy(r.price, km->average, (size_t)km->k * sizeof *r.price);
     ck_tree_reset(km->tree, km->prev);
     CK_RETURN_IF(ck_tree_repair_run(&r));
-    s->objective = r.nearest / r.weight;
-    s->labels_objective = r.primal / r.weight;
+    CK_RETURN_IF(describe(j, h, &r));
     if (!r.exact || j->from) { /* then the summary describes the returned labels */
         s->below_before_repair = r.below;
         s->above_before_repair = r.above;
@@ -121,14 +148,9 @@ int ck_job_finish_tree(struct ck_job *j, int h, int bounded)
     }
     s->not_nearest = r.not_nearest;
     s->repaired = r.exact;
-    s->primal = r.primal;
-    s->dual = r.dual;
-    s->gap = r.dual - r.primal;
     s->repair_bytes = r.bytes;
     s->reads += r.scans;
-    s->metric = c->o.kmeans.metric;
-    s->inertia = NAN;
-    s->levels = 2;
+    *weight = r.weight;
     s->groups = km->tree->groups;
     s->probes = km->tree->probes;
     s->beyond = r.beyond;

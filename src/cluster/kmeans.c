@@ -294,6 +294,7 @@ void ck_kmeans_set_tree(struct coke_kmeans *km, struct ck_tree *tree)
     ck_assigner_free(km->assigner);
     km->assigner = NULL;
     km->tree = tree;
+    tree->frame = &km->frame;
     ck_kmeans_point_assigner(km);
 }
 

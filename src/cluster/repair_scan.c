@@ -90,15 +90,6 @@ static int64_t cut_list(struct ck_repair_scan *p, int64_t id, int32_t label,
     return left;
 }
 
-/* Euclidean: w |u(x - m)|^2 of a row w (u(x - m), 1), see frame.h. */
-static double square_of(const struct ck_scan *s, const float *x)
-{
-    if (s->frame.metric != COKE_METRIC_EUCLIDEAN)
-        return 0;
-    double lift = (double)x[s->rows->dim];
-    return lift > 0 ? ((double)s->kn->dot(x, x, s->ld) - lift * lift) / lift : 0;
-}
-
 /* Labels one block of rows and separates those with a choice from those without. */
 static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
                        struct ck_repair_part *part, const int64_t *id, int n)
@@ -117,7 +108,8 @@ static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
             r->scores[id[i]] = score[i];
         part->primal += (double)score[i];
         part->weight += ck_scan_weight(r->scan, id[i]);
-        part->square += square_of(r->scan, w->x + (int64_t)i * r->scan->ld);
+        part->square +=
+            ck_frame_row_square(&r->scan->frame, r->scan->kn, w->x + (int64_t)i * r->scan->ld);
         if (!is_far(p, label[i]))
             part->nearest += (double)w->near.nearest[i];
         int64_t choices = at - first;

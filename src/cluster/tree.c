@@ -46,14 +46,15 @@ static int allocate(struct ck_tree *t)
                : COKE_ENOMEM;
 }
 
-int ck_tree_new(struct ck_tree **out, const float *center, int64_t groups, const int64_t *first,
-                const float *leaves, int ld)
+int ck_tree_new(struct ck_tree **out, const struct ck_frame *frame, const float *center,
+                int64_t groups, const int64_t *first, const float *leaves)
 {
-    int rc = COKE_ENOMEM;
+    int rc = COKE_ENOMEM, ld = frame->ld;
     struct ck_tree *t = ck_calloc_array(1, sizeof *t);
     if (!t)
         return COKE_ENOMEM;
     t->kn = ck_kernels();
+    t->frame = frame;
     t->ld = ld;
     t->groups = groups;
     t->k = first[groups];
@@ -63,8 +64,8 @@ int ck_tree_new(struct ck_tree **out, const float *center, int64_t groups, const
     memcpy(t->center, center, (size_t)groups * (size_t)ld * sizeof *center);
     pack_groups(t);
     for (int64_t g = 0; g < groups; g++)
-        CK_TRY(ck_assigner_new(&t->leaf[g], t->kn, leaves + first[g] * ld,
-                               first[g + 1] - first[g], ld));
+        CK_TRY(ck_frame_assigner(&t->leaf[g], frame, t->kn, leaves + first[g] * ld,
+                                 first[g + 1] - first[g]));
     *out = t;
     return COKE_OK;
 done:
@@ -219,7 +220,7 @@ void ck_tree_recenter(struct ck_tree *t, const float *leaves, const int64_t *cou
                 sum += (double)count[k] * (double)leaves[k * t->ld + j];
             c[j] = (float)(sum / (double)members);
         }
-        ck_normalize(t->kn, c, t->ld);
+        ck_frame_close(t->frame, t->kn, c);
     }
     pack_groups(t);
 }

@@ -1,5 +1,6 @@
 /* tree.h - rows to leaves by a search of two levels: the nearest groups by their centers, then
- * the exact argmax_k x.c_k + bias_k over all leaves of these groups, lowest index on ties.
+ * the exact argmax_k x.c_k + bias_k over all leaves of these groups, lowest index on ties. Rows
+ * and centers are inner ones (frame.h), so that the nearest groups are those by either metric.
  *
  * The candidates of a row are the leaves of its `probes` nearest groups. They depend on the row
  * and the group centers alone, not on biases, threads or instruction sets. Leaves are numbered by
@@ -8,7 +9,7 @@
 #ifndef CK_TREE_H
 #define CK_TREE_H
 
-#include "cluster/assign.h"
+#include "cluster/frame.h"
 
 #include <stdint.h>
 
@@ -41,6 +42,7 @@ struct ck_tree_pair {
 
 struct ck_tree {
     const struct ck_kernels *kn;
+    const struct ck_frame *frame; /* borrowed */
     int ld, probes;
     int64_t k, groups;
     int64_t *first;            /* [groups + 1] leaves of g: first[g] .. first[g + 1] - 1 */
@@ -60,10 +62,10 @@ struct ck_tree {
     int workers;
 };
 
-/* center [groups][ld] and first [groups + 1] are copied; leaves [k][ld] are borrowed, and read
- * until ck_tree_reset. Every group has at least one leaf. */
-int ck_tree_new(struct ck_tree **out, const float *center, int64_t groups, const int64_t *first,
-                const float *leaves, int ld);
+/* center [groups][ld] and first [groups + 1] are copied; frame is borrowed, and so are leaves
+ * [k][ld], which are read until ck_tree_reset. Every group has at least one leaf. */
+int ck_tree_new(struct ck_tree **out, const struct ck_frame *frame, const float *center,
+                int64_t groups, const int64_t *first, const float *leaves);
 void ck_tree_free(struct ck_tree *t);
 int64_t ck_tree_group_of(const struct ck_tree *t, int64_t leaf);
 
@@ -75,7 +77,7 @@ void ck_tree_choose(struct ck_tree *t);
 /* rise [k]: near lists include leaf k up to rise[k] beyond the margin; NULL = none. Borrowed;
  * applied by ck_tree_settle. */
 void ck_tree_widen(struct ck_tree *t, const float *rise);
-/* The center of each group becomes the mean direction of its leaves, weighted by count [k];
+/* The center of each group becomes the mean, or mean direction, of its leaves weighted by count [k];
  * groups without any keep theirs. */
 void ck_tree_recenter(struct ck_tree *t, const float *leaves, const int64_t *count);
 

@@ -86,7 +86,8 @@ static int64_t spare(const struct beyond *b, int64_t k, int give)
 static int find_partners(struct beyond *b, int64_t k, int64_t need, int give)
 {
     const struct ck_tree *t = b->r->tree;
-    const float *c = b->r->center + k * t->ld;
+    const float *c = b->x;
+    ck_frame_center_row(t->frame, b->r->center + k * t->ld, b->x);
     for (int64_t g = 0; g < t->groups; g++)
         b->group[g] = (struct similar){t->kn->dot(c, t->center + g * t->ld, t->ld), (int32_t)g};
     qsort(b->group, (size_t)t->groups, sizeof *b->group, by_similarity);

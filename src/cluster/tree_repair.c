@@ -11,8 +11,15 @@ enum {
     LARGE = 1 << 22,
 };
 
-/* Of the total similarity: prices that lose less than this are good enough. */
+/* Of the total: prices that lose less than this are good enough. */
 static const double ENOUGH = 2e-5;
+
+/* As ck_repair_total. */
+static double total(const struct ck_tree_repair *r)
+{
+    int euclidean = r->scan->frame.metric == COKE_METRIC_EUCLIDEAN;
+    return euclidean ? fmax(0, r->square / 2 - r->primal) : fabs(r->primal);
+}
 
 /* Only differences of prices matter to labels. Without upper bounds the lowest is 0. */
 static void make_prices_valid(struct ck_tree_repair *r)
@@ -56,7 +63,7 @@ static int find_prices(struct ck_tree_scan *s)
         CK_RETURN_IF(ck_tree_scan_choose_margin(s, arcs));
         CK_RETURN_IF(ck_tree_scan_run(s, 1));
         double now = slackness(r) + (double)s->margin * (double)violation(r);
-        if (now <= ENOUGH * fabs(r->primal) || scan == SCANS || (scan > 3 && now > 0.75 * last))
+        if (now <= ENOUGH * total(r) || scan == SCANS || (scan > 3 && now > 0.75 * last))
             return COKE_OK;
         last = now;
         CK_RETURN_IF(ck_tree_price_sweeps(s, SWEEPS));

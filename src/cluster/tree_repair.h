@@ -36,6 +36,7 @@ struct ck_tree_repair {
     int64_t beyond;                /* of these, to leaves beyond the row's candidates */
     int64_t not_nearest;    /* rows that are nearer to another candidate than to the label */
     double weight, nearest; /* weights; similarities to the nearest candidates */
+    double square;          /* Euclidean: the weighted squares of the rows, in inner units */
     double primal, dual;    /* dual: no assignment within the candidates has more; NAN if
                                     * not exact */
     double scans;
@@ -51,7 +52,7 @@ enum { CK_TREE_BATCH = 1 << 14 }; /* rows of a scan that are searched at a time 
 
 /* Sums over one batch, so that totals do not depend on threads or processes. */
 struct ck_tree_part {
-    double primal, value, nearest, weight;
+    double primal, value, nearest, weight, square;
     int64_t active, arcs, not_nearest;
 };
 

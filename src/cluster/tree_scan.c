@@ -124,6 +124,8 @@ static void sum_batch(struct ck_tree_scan *s, int64_t n, struct ck_tree_part *pa
         part->primal += score;
         part->value += score + (double)r->price[s->batch_label[i]];
         part->weight += ck_scan_weight(r->scan, s->batch_id[i]);
+        part->square +=
+            ck_frame_row_square(&r->scan->frame, r->scan->kn, s->x + i * r->scan->ld);
     }
 }
 
@@ -256,10 +258,11 @@ int ck_tree_scan_run(struct ck_tree_scan *s, int lists)
     ck_tree_settle(r->tree, r->price);
     CK_RETURN_IF(scan_batches(s, lists, r->scans > 0 ? "repair" : "final"));
     r->scans++;
-    r->primal = r->weight = 0;
+    r->primal = r->weight = r->square = 0;
     for (int64_t b = 0; b < s->batches; b++) {
         r->primal += s->part[b].primal;
         r->weight += s->part[b].weight;
+        r->square += s->part[b].square;
         value += s->part[b].value;
     }
     if (r->exact)

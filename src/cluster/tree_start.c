@@ -124,6 +124,9 @@ static int make_groups(const struct ck_tree_start *s, int64_t groups, struct cok
     o.kmeans.max_ratio = 2;
     o.max_epochs = GROUP_EPOCHS;
     o.repair = 0;
+    o.restarts = 1;
+    o.polish = 0;
+    o.kmeans.metric = s->scan->frame.metric;
     o.init = s->init;
     o.levels = CK_LEVELS_ONE;
     o.seed = (int64_t)(s->seed & 0xffffffff);
@@ -255,7 +258,7 @@ static int order_leaves(const struct picks *p, struct ck_tree_start *s, int64_t 
     struct ck_scan plain = *s->scan;
     int ld = s->scan->ld;
     int64_t kept = 0;
-    plain.weight = NULL; /* centers have unit length */
+    plain.weight = NULL;
     memset(first, 0, (size_t)(*groups + 1) * sizeof *first);
     for (int64_t i = 0; i < p->n; i++)
         first[p->group[i]] += p->taken[i];
@@ -265,9 +268,11 @@ static int order_leaves(const struct picks *p, struct ck_tree_start *s, int64_t 
         at += n;
     }
     for (int64_t i = 0; i < p->n; i++)
-        if (p->taken[i])
-            CK_RETURN_IF(
-                ck_scan_get(&plain, p->id + i, 1, s->center + first[p->group[i]]++ * ld));
+        if (p->taken[i]) {
+            float *c = s->center + first[p->group[i]]++ * ld;
+            CK_RETURN_IF(ck_scan_get(&plain, p->id + i, 1, c));
+            ck_frame_close(&plain.frame, plain.kn, c);
+        }
     for (int64_t g = 0, from = 0; g < *groups; from = first[g], g++)
         if (first[g] > from) { /* now the end of its leaves */
             memmove(center + kept * ld, center + g * ld, (size_t)ld * sizeof *center);
@@ -340,14 +345,16 @@ int ck_tree_start(struct ck_tree_start *s)
     if (!center || !first)
         CK_LEAVE(COKE_ENOMEM);
     CK_TRY(make_groups(s, groups, &c));
-    for (int64_t g = 0; g < groups; g++)
+    for (int64_t g = 0; g < groups; g++) {
         memcpy(center + g * ld, c->center[0] + g * c->dim, (size_t)c->dim * sizeof *center);
+        ck_frame_center(&s->scan->frame, s->scan->kn, center + g * ld);
+    }
     CK_TRY(picks_init(&p, s, groups));
     ck_tree_quotas(c->size[0], groups, s->k, p.quota, p.scratch);
-    CK_TRY(ck_assigner_new(&a, s->scan->kn, center, groups, ld));
+    CK_TRY(ck_frame_assigner(&a, &s->scan->frame, s->scan->kn, center, groups));
     CK_TRY(pick_leaves(&p, s, a));
     CK_TRY(order_leaves(&p, s, &groups, first, center));
-    CK_TRY(ck_tree_new(&s->tree, center, groups, first, s->center, ld));
+    CK_TRY(ck_tree_new(&s->tree, &s->scan->frame, center, groups, first, s->center));
     CK_TRY(measure_gap(s));
 done:
     if (rc) {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Rows of 2 and 1 bytes are converted block by block: private memory stays below 90 MB with files
-# of 200 and 100 MB.
+# of 200 and 100 MB, by cosine and by distance.
 (ulimit -d 90000 && coke --version >/dev/null 2>&1) || exit 77 # sanitizers need terabytes
 py <<'P'
 x = np.random.default_rng(1).integers(-100, 100, (400000, 256)).astype("i1")
@@ -10,7 +10,8 @@ with open("x.u8bin", "wb") as f:
     f.write(np.array(x.shape, "u4").tobytes() + x.tobytes())
 P
 ulimit -d 90000
-for how in "x.f16 --raw f16:256" "x.i8 --raw i8:256" "x.u8bin"; do
+for how in "x.f16 --raw f16:256" "x.i8 --raw i8:256" "x.u8bin" \
+    "x.f16 --raw f16:256 --metric euclidean" "x.i8 --raw i8:256 --metric euclidean --levels 2"; do
     rm -rf o
     # shellcheck disable=SC2086
     coke cluster $how -k 8 -o o -q --epochs 1 --threads 1 >/dev/null && echo "done"

@@ -9,32 +9,40 @@ import tempfile
 from test_exact import RELATIVE, best_total, make_rows, np, read_tensor, run_coke
 
 
-def candidates(x, out, dim, probes):
+def candidates(x, out, dim, probes, euclidean):
     """[n][k]: is the cluster in one of the row's nearest groups? From the model's groups."""
     model = f"{out}/model.safetensors"
     group = read_tensor(model, "group_centers", "f4").reshape(-1, dim).astype("f8")
     first = read_tensor(model, "group_first", "i8")
-    near = np.argsort(-(x @ group.T), axis=1, kind="stable")[:, :probes]
+    score = x @ group.T - (group**2).sum(1) / 2 * euclidean
+    near = np.argsort(-score, axis=1, kind="stable")[:, :probes]
     allowed = np.zeros((len(x), first[-1]), bool)
     for g in range(len(group)):
         allowed[(near == g).any(1), first[g] : first[g + 1]] = True
     return allowed, len(group)
 
 
-def check(coke, case, n, k, dim, ratio, max_ratio=0.0):
+def check(coke, case, n, k, dim, ratio, max_ratio=0.0, euclidean=False):
     with tempfile.TemporaryDirectory() as folder:
         rows = make_rows(n, dim, case)
-        options = ["-k", str(k), "--epochs", "2", "--levels", "2", "--ratio", str(ratio)]
+        options = ["-k", str(k), "--epochs", "2", "--levels", "2", "--polish", "0"]
+        options += ["--ratio", str(ratio)]
         least = np.full(k, int(ratio * n / k + 1e-9))
         most = np.full(k, n)
+        options += ["--metric", "euclidean"] if euclidean else []
         if max_ratio:
             options += ["--max-ratio", str(max_ratio)]
             most = np.full(k, int(np.ceil(max_ratio * n / k - 1e-9)))
         label, center, head, out = run_coke(coke, folder, rows, options)
         x = rows.astype("f8")
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
-        score = x @ center.astype("f8").T
-        allowed, groups = candidates(x, out, dim, head["probes"])
+        center = center.astype("f8")
+        if euclidean:
+            score = -((x[:, None] - center) ** 2).sum(2)
+        else:
+            x /= np.linalg.norm(x, axis=1, keepdims=True)
+            score = x @ center.T
+        allowed, groups = candidates(x, out, dim, head["probes"], euclidean)
+        sign = -1 if euclidean else 1  # the summary has squared distances
         assert head["levels"] == 2 and head["groups"] == groups
         assert head["certificate"]["covers"] == "candidates"
         size = np.bincount(label, minlength=k)
@@ -43,14 +51,14 @@ def check(coke, case, n, k, dim, ratio, max_ratio=0.0):
         beyond = head["certificate"]["beyond"]
         assert (~within).sum() <= beyond, (case, (~within).sum(), beyond)
         total = score[np.arange(n), label].sum()
-        primal, dual = head["certificate"]["primal"], head["certificate"]["dual"]
+        primal, dual = (sign * head["certificate"][name] for name in ("primal", "dual"))
         assert abs(total - primal) <= RELATIVE * n, (total, primal)
-        nearest = np.where(allowed, score, -2).max(1).mean()
+        nearest = sign * np.where(allowed, score, -1e3).max(1).mean()
         assert abs(nearest - head["objective"]) <= RELATIVE, (nearest, head["objective"])
         if beyond == 0:  # the lists alone are feasible: the certificate brackets their optimum
             best = best_total(np.where(allowed, score, -1e3), least, most)
             assert primal <= best + RELATIVE * n <= dual + 2 * RELATIVE * n, (primal, best, dual)
-            assert best - primal <= 2e-3 * best, (primal, best)
+            assert best - primal <= (5e-3 if euclidean else 2e-3) * abs(best), (primal, best)
         print(f"case {case}: primal {primal:.4f}, dual {dual:.4f}, {beyond} rows beyond")
         return beyond
 
@@ -63,8 +71,11 @@ def main():
         check(coke, 3, 400, 30, 6, 1.0),
         check(coke, 4, 500, 30, 8, 0.5, 1.5),
         check(coke, 5, 300, 50, 5, 0.0, 1.3),
+        check(coke, 6, 500, 40, 6, 0.4, euclidean=True),
+        check(coke, 7, 500, 30, 3, 0.4, 2, euclidean=True),
     ]
-    assert sum(b == 0 for b in beyond) >= 3, beyond
+    assert sum(b == 0 for b in beyond[:5]) >= 3, beyond
+    assert 0 in beyond[5:], beyond
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ enum { K = 200, GROUPS = 14, DIM = 19, LD = 32, N = 333 };
 
 static float leaf[K * LD], group[GROUPS * LD], row[(N + CK_TILE) * LD], bias[K];
 static int64_t first[GROUPS + 1];
+static const struct ck_frame frame = {.metric = COKE_METRIC_COSINE, .dim = DIM, .ld = LD};
 
 static void fill(float *x, int64_t n, uint64_t stream)
 {
@@ -76,7 +77,7 @@ static int32_t best_of(const struct ck_tree *t, const float *x, float *value)
 static struct ck_tree *make(void)
 {
     struct ck_tree *t = NULL;
-    assert_ok(ck_tree_new(&t, group, GROUPS, first, leaf, LD));
+    assert_ok(ck_tree_new(&t, &frame, group, GROUPS, first, leaf));
     assert_ok(ck_tree_reserve(t, N));
     ck_tree_settle(t, bias);
     ck_tree_route(t, 0, row, N);
