@@ -1,10 +1,14 @@
 /* bench_tiles.c - bf16 convolutions on tiles, shape by shape of the networks of bench_step:
- * microseconds and GFLOP/s. bench_tiles [THREADS [REPEAT [NAME]]] */
+ * microseconds and GFLOP/s; the gradient of the weights also against oneDNN's in f32 and our
+ * Winograd's. bench_tiles [THREADS [REPEAT [NAME]]] */
 #include "core/clock.h"
 #include "core/mem.h"
 #include "core/workers.h"
-#include "kernels/conv_tiles.h"
+#include "kernels/conv_tiles_weights.h"
+#include "kernels/winograd.h"
+#include "nn/dnn.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,14 +96,121 @@ static void bench(const struct layer *l, enum ck_tiles_pass pass, int repeat)
     ck_free(square);
 }
 
+/* ---- the gradient of the weights ---- */
+
+enum { TILES, DIRECT, WINOGRAD, WAYS };
+
+/* f32 arrays serve bf16 as well; blocks of 16 channels need no more room than those of 32. */
+struct weights_bench {
+    struct ck_tiles_shape s;
+    struct ck_tiles_gradient g;
+    struct ck_wino_shape wino; /* n = 0: no such convolution */
+    struct ck_dnn_op *op;      /* NULL: the same */
+    float *x, *dy, *dw;
+    void *scratch;
+};
+
+static int64_t room(int64_t n, int64_t channels, int64_t pixels)
+{
+    return n * ((channels + 31) / 32 * 32) * pixels;
+}
+
+static size_t direct_new(struct weights_bench *b)
+{
+    const struct ck_tiles_shape *s = &b->s;
+    struct ck_conv_shape c = {s->n,  s->ic, s->ih,     s->iw,     s->oc,
+                              s->oh, s->ow, s->kernel, s->stride, s->pad};
+    const int64_t in[] = {s->n, s->ic, s->ih, s->iw}, out[] = {s->n, s->oc, s->oh, s->ow};
+    struct ck_format *src = NULL, *dst = NULL;
+    if (ck_format_image(&src, CK_F32, in, s->ic < 16 ? CK_PLAIN : CK_BLOCKED) ||
+        ck_format_image(&dst, CK_F32, out, CK_BLOCKED) ||
+        ck_dnn_conv_new(&b->op, &c, CK_CONV_WEIGHTS, CK_F32, src, dst, 0))
+        b->op = NULL;
+    ck_format_free(src);
+    ck_format_free(dst);
+    return b->op ? ck_dnn_op_scratch(b->op) : 0;
+}
+
+static int weights_new(struct weights_bench *b)
+{
+    const struct ck_tiles_shape *s = &b->s;
+    if (!ck_tiles_gradient_init(&b->g, s))
+        return 0;
+    size_t scratch = ck_tiles_gradient_scratch(&b->g, ck_threads()), other = direct_new(b);
+    scratch = other > scratch ? other : scratch;
+    if (s->kernel == 3 && s->stride == 1 && s->ic >= 16 && ck_wino_is_fast()) {
+        b->wino = (struct ck_wino_shape){s->n, s->ic, s->oc, s->ih, s->iw};
+        other = ck_wino_scratch(&b->wino, CK_WINO_WEIGHTS, ck_threads());
+        scratch = other > scratch ? other : scratch;
+    }
+    b->x = array_of((size_t)room(s->n, s->ic, s->ih * s->iw) * sizeof(float));
+    b->dy = array_of((size_t)room(s->n, s->oc, s->oh * s->ow) * sizeof(float));
+    b->dw =
+        array_of((size_t)room(s->kernel * s->kernel, s->ic, room(1, s->oc, 1)) * sizeof(float));
+    b->scratch = array_of(scratch);
+    return 1;
+}
+
+static void weights_free(struct weights_bench *b)
+{
+    ck_dnn_op_free(b->op);
+    ck_free(b->x);
+    ck_free(b->dy);
+    ck_free(b->dw);
+    ck_free(b->scratch);
+}
+
+static void run_weights(struct weights_bench *b, int way)
+{
+    void *arg[CK_DNN_ARGS] = {b->x, b->dw, b->dy};
+    if (way == TILES)
+        ck_tiles_gradient_run(&b->g, b->x, b->dy, 0, b->dw, b->scratch);
+    else if (way == WINOGRAD && b->wino.n)
+        ck_wino_weights(&b->wino, b->x, b->dy, 0, b->dw, b->scratch);
+    else if (way == DIRECT && b->op && ck_dnn_op_run(b->op, arg, b->scratch))
+        exit(1);
+}
+
+/* The ratio of the faster other's time to that of tiles; 0 = not available. */
+static double bench_weights(const struct layer *l, int repeat)
+{
+    struct weights_bench b = {.s = l->s};
+    const struct ck_tiles_shape *s = &l->s;
+    double best[WAYS] = {INFINITY, INFINITY, INFINITY};
+    if (!weights_new(&b))
+        return 0;
+    for (int i = 0; i <= repeat; i++)
+        for (int way = 0; way < WAYS; way++) {
+            double start = ck_clock_seconds();
+            run_weights(&b, way);
+            double seconds = ck_clock_seconds() - start;
+            best[way] = i ? fmin(best[way], seconds) : INFINITY;
+        }
+    best[DIRECT] = b.op ? best[DIRECT] : INFINITY;
+    best[WINOGRAD] = b.wino.n ? best[WINOGRAD] : INFINITY;
+    double flops = 2.0 * (double)(s->n * s->oh * s->ow) * (double)(s->oc * s->ic) *
+                   (double)(s->kernel * s->kernel);
+    printf("%-14s weights  %9.0f us %8.0f GFLOP/s   f32: oneDNN %6.0f, Winograd %6.0f\n",
+           l->name, best[TILES] * 1e6, flops / best[TILES] * 1e-9, flops / best[DIRECT] * 1e-9,
+           flops / best[WINOGRAD] * 1e-9);
+    weights_free(&b);
+    return fmin(best[DIRECT], best[WINOGRAD]) / best[TILES];
+}
+
 int main(int argc, char **argv)
 {
     ck_set_threads(argc > 1 ? atoi(argv[1]) : 0);
     int repeat = argc > 2 ? atoi(argv[2]) : 10;
     printf("%s, %d threads\n", ck_tiles_how() ? ck_tiles_how() : "no bf16", ck_threads());
+    double ratio[LAYERS] = {0};
     for (int i = 0; i < LAYERS; i++)
-        if (argc <= 3 || strstr(layers[i].name, argv[3]))
+        if (argc <= 3 || strstr(layers[i].name, argv[3])) {
             for (int pass = 0; pass < 2; pass++)
                 bench(&layers[i], (enum ck_tiles_pass)pass, repeat);
+            ratio[i] = bench_weights(&layers[i], repeat);
+        }
+    for (int i = 0; i < LAYERS; i++)
+        if (ratio[i] > 0)
+            printf("ratio tiles_%s_weights %.2f\n", layers[i].name, ratio[i]);
     return 0;
 }
