@@ -1,4 +1,6 @@
 /* kernels_wgrad_amx.c - the gradient of the weights on the matrix unit. */
+#include <immintrin.h>
+
 #include "kernels/amx_tiles.h"
 #include "kernels/kernels_wgrad_simd.h"
 #include "kernels/kernels_wgrad_body.h"

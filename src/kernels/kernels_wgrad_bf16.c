@@ -1,4 +1,6 @@
 /* kernels_wgrad_bf16.c - the gradient of the weights on AVX-512's products of bf16 pairs. */
+#include <immintrin.h>
+
 #include "kernels/kernels_wgrad_simd.h"
 
 #include <string.h>

@@ -1,8 +1,6 @@
 /* kernels_wgrad_simd.h - packing for the gradient of the weights on AVX-512. Included by
- * kernels_wgrad_amx.c and kernels_wgrad_bf16.c. */
+ * kernels_wgrad_amx.c and kernels_wgrad_bf16.c, after <immintrin.h>. */
 #include "kernels/kernels_wgrad.h"
-
-#include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
