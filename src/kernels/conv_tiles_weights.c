@@ -20,6 +20,7 @@ enum {
     BUNDLE_IMAGES = 16,
     PARTS = 8,
     PART_SUMS = 160 * 1024,         /* largest number of sums that parts have */
+    PART_STEPS = 24,                /* fewest per part */
     GROUP_BYTES = 5 << 18,          /* of what should stay in the second-level cache */
     ITEM_LINES = 4,                 /* blocks of lines per item, without parts */
     BLOCK_SUMS = 4 * CK_WGRAD_SUMS, /* per tap */
@@ -163,7 +164,8 @@ int ck_tiles_gradient_init(struct ck_tiles_gradient *g, const struct ck_tiles_sh
     set_channels(g);
     set_rows(g);
     set_bundles(g);
-    g->parts = g->stem || sums_of(g) <= PART_SUMS ? smaller(PARTS, g->bundles) : 0;
+    int many = g->bundles * g->steps >= PARTS * PART_STEPS && sums_of(g) <= PART_SUMS;
+    g->parts = g->stem || many ? smaller(PARTS, g->bundles) : 0;
     int64_t kept = g->parts ? g->column_blocks : 1;
     int64_t bytes = 2 * (g->line_blocks * line_size(g) + kept * g->views * 2 * column_size(g));
     int64_t most = larger(1, GROUP_BYTES / bytes);
@@ -436,6 +438,81 @@ static void pack_chunk(void *arg, int64_t chunk, int worker)
         pack_columns(r, r->first + at, at, i - g->line_blocks, &p);
 }
 
+/* ---- the result ---- */
+
+/* Where column `c` of tap `tap` and line `line` is in dw; -1 = padding. */
+static int64_t place_of(const struct ck_tiles_gradient *g, int64_t line, int64_t tap, int64_t c)
+{
+    const struct ck_tiles_shape *s = &g->s;
+    int64_t window = s->kernel * s->kernel;
+    if (g->swapped)
+        return c < s->oc ? c * s->ic + line : -1;
+    int64_t kx = c / STEM_CHANNELS, channel = c % STEM_CHANNELS;
+    return channel < s->ic && kx < s->kernel
+               ? (line * s->ic + channel) * window + tap * s->kernel + kx
+               : -1;
+}
+
+/* Swapped operands and stems: moves 16 sums of a line to their places in dw. */
+static void scatter(const struct run *r, const float *sum, int64_t line, int64_t tap, int64_t c)
+{
+    for (int i = 0; i < 16; i++) {
+        int64_t to = place_of(r->g, line, tap, c + i);
+        if (to >= 0)
+            r->dw[to] = r->accumulate ? r->dw[to] + sum[i] : sum[i];
+    }
+}
+
+/* Usually the sums of a line are consecutive in dw, the taps of a column side by side; `n`
+ * columns are in use. Tiles are `stride` floats apart, of each tap `halves`. */
+static void move_line(const struct run *r, const float *sum, int64_t stride, int halves,
+                      int64_t n, float *dw)
+{
+    float out[CK_TILE_CHANNELS * CK_TILES_TAPS];
+    int64_t taps = r->g->taps;
+    for (int64_t tap = 0; tap < taps; tap++)
+        for (int half = 0; half < halves; half++, sum += stride)
+            for (int i = 0; i < 16; i++)
+                out[(half * 16 + i) * taps + tap] = sum[i];
+    if (!r->accumulate)
+        memcpy(dw, out, (size_t)(n * taps) * sizeof *dw);
+    for (int64_t i = 0; r->accumulate && i < n * taps; i++)
+        dw[i] += out[i];
+}
+
+/* Adds the parts in their order and moves a block of lines and columns to dw. */
+static void finish(const struct run *r, int64_t line, int64_t column)
+{
+    const struct ck_tiles_gradient *g = r->g;
+    float *sum = sums_at(r, 0, line, column);
+    int lines = tiles_of(g->lines, line), halves = tiles_of(g->columns, column);
+    int64_t tiles = g->taps * halves, stride = lines * CK_WGRAD_SUMS;
+    for (int64_t part = 1; part < g->parts; part++) {
+        const float *other = sums_at(r, part, line, column);
+        for (int64_t i = 0; i < tiles * stride; i++)
+            sum[i] += other[i];
+    }
+    int64_t first = line * CK_TILE_CHANNELS, c = column * CK_TILE_CHANNELS;
+    int64_t used = smaller(CK_TILE_CHANNELS, g->lines - first);
+    int64_t n = smaller(CK_TILE_CHANNELS, g->columns - c);
+    for (int64_t i = 0; i < used; i++) {
+        const float *from = sum + i * 16;
+        if (!g->swapped && !g->stem)
+            move_line(r, from, stride, halves, n,
+                      r->dw + ((first + i) * g->s.ic + c) * g->taps);
+        else
+            for (int64_t at = 0; at < tiles; at++)
+                scatter(r, from + at * stride, first + i, at / halves, c + at % halves * 16);
+    }
+}
+
+static void finish_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const struct run *r = arg;
+    finish(r, chunk / r->g->column_blocks, chunk % r->g->column_blocks);
+}
+
 static int64_t items_per_column(const struct ck_tiles_gradient *g)
 {
     return divide_up(g->line_blocks, ITEM_LINES);
@@ -450,61 +527,14 @@ static void multiply_chunk(void *arg, int64_t chunk, int worker)
     int64_t column = chunk / items_per_column(g);
     int64_t from = chunk % items_per_column(g) * ITEM_LINES;
     int64_t to = smaller(from + ITEM_LINES, g->line_blocks);
+    int last = r->first + r->bundles == g->bundles;
     r->kn->begin();
-    for (int64_t i = from; i < to; i++)
+    for (int64_t i = from; i < to; i++) {
         multiply(r, &p, i, column, r->bundles, r->first > 0, sums_at(r, 0, i, column));
+        if (last)
+            finish(r, i, column);
+    }
     r->kn->end();
-}
-
-/* ---- the result ---- */
-
-/* Where column `c` of tap `tap` and line `line` is in dw; -1 = padding. */
-static int64_t place_of(const struct ck_tiles_gradient *g, int64_t line, int64_t tap, int64_t c)
-{
-    const struct ck_tiles_shape *s = &g->s;
-    int64_t window = s->kernel * s->kernel;
-    if (g->swapped)
-        return c < s->oc ? c * s->ic + line : -1;
-    if (!g->stem)
-        return c < s->ic ? (line * s->ic + c) * window + tap : -1;
-    int64_t kx = c / STEM_CHANNELS, channel = c % STEM_CHANNELS;
-    return channel < s->ic && kx < s->kernel
-               ? (line * s->ic + channel) * window + tap * s->kernel + kx
-               : -1;
-}
-
-/* Moves the sums of a line of one tile to dw. */
-static void move_line(const struct run *r, const float *sum, int64_t line, int64_t tap,
-                      int64_t c)
-{
-    const struct ck_tiles_gradient *g = r->g;
-    for (int i = 0; i < 16; i++) {
-        int64_t to = place_of(g, line, tap, c + i);
-        if (to >= 0)
-            r->dw[to] = r->accumulate ? r->dw[to] + sum[i] : sum[i];
-    }
-}
-
-/* Adds the parts in their order and moves a block of lines and columns to dw. */
-static void finish_chunk(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    const struct run *r = arg;
-    const struct ck_tiles_gradient *g = r->g;
-    int64_t line = chunk / g->column_blocks, column = chunk % g->column_blocks;
-    float *sum = sums_at(r, 0, line, column);
-    for (int64_t part = 1; part < g->parts; part++) {
-        const float *other = sums_at(r, part, line, column);
-        for (int64_t i = 0; i < g->taps * BLOCK_SUMS; i++)
-            sum[i] += other[i];
-    }
-    int lines = tiles_of(g->lines, line), halves = tiles_of(g->columns, column);
-    int64_t used = smaller(CK_TILE_CHANNELS, g->lines - line * CK_TILE_CHANNELS);
-    for (int64_t i = 0; i < used; i++)
-        for (int64_t at = 0; at < g->taps * halves; at++)
-            move_line(r, sum + ((at * lines + i / 16) * 16 + i % 16) * 16,
-                      line * CK_TILE_CHANNELS + i, at / halves,
-                      column * CK_TILE_CHANNELS + at % halves * 16);
 }
 
 static const struct ck_wgrad_kernels *kernels(void)
@@ -535,12 +565,13 @@ void ck_tiles_gradient_run(const struct ck_tiles_gradient *g, const void *x, con
     r.sum = (float *)(void *)(at + r.layout.tables);
     r.scratch = at + r.layout.tables + r.layout.sums;
     fill_tables(&r);
-    if (g->parts)
+    if (g->parts) {
         ck_parallel(g->parts, run_part, &r);
+        ck_parallel(g->line_blocks * g->column_blocks, finish_chunk, &r);
+    }
     for (r.first = 0; !g->parts && r.first < g->bundles; r.first += g->group) {
         r.bundles = smaller(g->group, g->bundles - r.first);
         ck_parallel(r.bundles * (g->line_blocks + g->column_blocks), pack_chunk, &r);
         ck_parallel(g->column_blocks * items_per_column(g), multiply_chunk, &r);
     }
-    ck_parallel(g->line_blocks * g->column_blocks, finish_chunk, &r);
 }

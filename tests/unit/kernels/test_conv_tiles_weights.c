@@ -27,6 +27,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 /* Several groups, with parts and without; too slow for the emulation. */
 static const struct ck_tiles_shape large_shapes[] = {
     {70, 160, 8, 8, 160, 8, 8, 3, 1, 1},
+    {70, 40, 16, 16, 48, 16, 16, 3, 1, 1},
     {18, 96, 16, 16, 64, 8, 8, 3, 2, 1},
     {19, 448, 14, 14, 416, 14, 14, 1, 1, 0},
 };
