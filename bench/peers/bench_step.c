@@ -70,7 +70,7 @@ static int set_up_loss(struct run *r, int dim)
 {
     static const int64_t k = 1000;
     struct ck_loss_options o = ck_loss_options_default();
-    struct ck_loss_shape shape = {1, r->n, dim, 1, &k};
+    struct ck_loss_shape shape = {1, 1, r->n, dim, 1, &k};
     float *length = malloc((size_t)k * sizeof *length);
     o.beta = 0;
     r->centers = malloc((size_t)(k * dim) * sizeof *r->centers);

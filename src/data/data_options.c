@@ -68,6 +68,8 @@ static const struct ck_option view_rows[] = {
         "auto|single|double|multi|cifar-single|cifar|cifar-small|linear|eval|none",
         "augmentation of the images; auto: cifar up to 64 pixels, else double"),
     ROW(CK_OPT_INT, size, "size", 0, 0, 4096, "auto", "side of the views; auto: the recipe's"),
+    ROW(CK_OPT_INT, views, "views", 0, 0, COKE_MAX_VIEWS, "auto",
+        "equal views of an image, which take turns with the recipe's; auto: as many as it has"),
     ROW(CK_OPT_INT, small_views, "small-views", 0, 0, COKE_MAX_VIEWS - 2, "auto",
         "small views of recipe multi; auto: 6"),
     ROW(CK_OPT_INT, small_size, "small-size", 0, 0, 4096, "auto",

@@ -63,6 +63,7 @@ enum ck_recipe_kind {
 struct ck_view_options {
     int32_t recipe;      /* enum ck_recipe_kind */
     int64_t size;        /* side of the (large) views; 0 = the recipe's */
+    int64_t views;       /* equal views of an image; 0 = the recipe's */
     int64_t small_views; /* of multi */
     int64_t small_size;
     double min_scale; /* minimum fraction of the area in a crop; 0 = the recipe's */

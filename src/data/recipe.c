@@ -184,13 +184,18 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_
     if (o->small_views > 0 && !recipes[recipe].small)
         return ck_fail(COKE_EUSAGE, "small-views: recipe %s has no small views; use multi",
                        recipes[recipe].name);
+    if (o->views > 0 && (recipes[recipe].small || recipe >= CK_RECIPE_EVAL))
+        return ck_fail(COKE_EUSAGE, "views: the views of recipe %s cannot be repeated",
+                       recipes[recipe].name);
     r->name = recipes[recipe].name;
     r->channels = d->channels;
     r->background = d->background;
     r->seed = (uint64_t)o->seed;
     r->exact = o->decode;
-    for (; r->views < recipes[recipe].large; r->views++) {
-        r->view[r->views] = views[recipes[recipe].view[r->views]];
+    /* More views than the recipe has repeat its views in turn. */
+    r->large = o->views ? (int32_t)o->views : recipes[recipe].large;
+    for (; r->views < r->large; r->views++) {
+        r->view[r->views] = views[recipes[recipe].view[r->views % recipes[recipe].large]];
         set_view(&r->view[r->views], o, o->size);
     }
     int64_t small_views = o->small_views ? o->small_views : SMALL_VIEWS;

@@ -12,6 +12,7 @@ enum { CK_MAX_CHANNELS = 64 };
 struct ck_recipe {
     const char *name;
     int32_t views, channels;
+    int32_t large; /* the first views; the others are small crops */
     struct ck_view view[COKE_MAX_VIEWS];
     float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS];
     struct ck_background background;

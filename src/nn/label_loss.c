@@ -11,7 +11,9 @@ int ck_label_loss_new(struct coke_loss **out, const struct ck_loss_setup *o)
         return ck_fail(COKE_EUSAGE, "k: the numbers of centers are missing");
     for (int h = 0; h < o->k.n; h++)
         k[h] = o->k.v[h];
-    struct ck_loss_shape shape = {(int)o->views, o->batch, (int)o->dim, o->k.n, k};
+    int views = (int)o->views;
+    struct ck_loss_shape shape = {views, views < 2 ? views : 2, o->batch, (int)o->dim, o->k.n,
+                                  k};
     struct coke_loss *l = ck_calloc_array(1, sizeof *l);
     if (!l)
         return COKE_ENOMEM;

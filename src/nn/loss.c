@@ -17,7 +17,6 @@
 enum {
     ROWS = CK_SOFT_ROWS,
     CHUNK = 128, /* centers at a time: their scores with a block fit the L1 cache */
-    LARGE = 2,   /* views whose softmax contributes to the targets */
 };
 
 enum output { PROJ, PRED };
@@ -32,10 +31,10 @@ struct soft {
 
 /* One worker's memory for a block of images. */
 struct scratch {
-    float *xt;                /* [dim][48] */
-    float *s;                 /* [CHUNK][48] scores, then their exponentials */
-    double *target;           /* [dim] mean center of a row's target */
-    struct soft large[LARGE]; /* proj of the large views, for the targets */
+    float *xt;          /* [dim][48] */
+    float *s;           /* [CHUNK][48] scores, then their exponentials */
+    double *target;     /* [dim] mean center of a row's target */
+    struct soft *large; /* [large] proj of the large views, for the targets */
     struct soft now;
 };
 
@@ -47,7 +46,8 @@ struct ck_loss {
     const struct ck_softmax *kn;
     int workers;
     struct scratch *scratch; /* [workers] */
-    float *floats;           /* their floats ... */
+    struct soft *softs;      /* their softmaxes, [workers][large] ... */
+    float *floats;           /* ... floats ... */
     double *doubles;         /* ... and doubles, [workers][dim] */
     double *loss;            /* [blocks][heads] sums over the images */
     int64_t *hits;           /* [blocks][heads] */
@@ -88,18 +88,22 @@ static float *cut(float **from, int64_t n)
     return p;
 }
 
-static int64_t scratch_floats(int dim)
+static int64_t scratch_floats(const struct ck_loss_shape *s)
 {
-    return (int64_t)ROWS * dim * (1 + LARGE + 1) + ROWS * CHUNK;
+    return (int64_t)ROWS * s->dim * (1 + s->large + 1) + ROWS * CHUNK;
 }
 
-static void set_scratch(struct scratch *w, float *at, double *target, int dim)
+/* Gives worker i its part of the memory. */
+static void set_scratch(struct ck_loss *l, int i)
 {
-    int64_t block = (int64_t)ROWS * dim;
-    w->target = target;
+    struct scratch *w = &l->scratch[i];
+    int64_t block = (int64_t)ROWS * l->shape.dim;
+    float *at = l->floats + i * scratch_floats(&l->shape);
+    w->target = l->doubles + (int64_t)i * l->shape.dim;
+    w->large = l->softs + (int64_t)i * l->shape.large;
     w->xt = cut(&at, block);
     w->s = cut(&at, ROWS * CHUNK);
-    for (int v = 0; v < LARGE; v++)
+    for (int v = 0; v < l->shape.large; v++)
         w->large[v].e = cut(&at, block);
     w->now.e = cut(&at, block);
 }
@@ -125,20 +129,20 @@ int ck_loss_new(struct ck_loss **out, const struct ck_loss_shape *shape,
     l->kn = ck_softmax();
     l->workers = ck_threads();
     l->bytes = sizeof *l;
-    int64_t cells = blocks_of(shape->max_n) * shape->heads, each = scratch_floats(shape->dim);
+    int64_t cells = blocks_of(shape->max_n) * shape->heads;
     l->k = take(l, shape->heads, sizeof *l->k);
     l->scratch = take(l, l->workers, sizeof *l->scratch);
-    l->floats = take(l, l->workers * each, sizeof *l->floats);
+    l->softs = take(l, (int64_t)l->workers * shape->large, sizeof *l->softs);
+    l->floats = take(l, l->workers * scratch_floats(shape), sizeof *l->floats);
     l->doubles = take(l, l->workers * shape->dim, sizeof *l->doubles);
     l->loss = take(l, cells, sizeof *l->loss);
     l->hits = take(l, cells, sizeof *l->hits);
-    if (!l->k || !l->scratch || !l->floats || !l->doubles || !l->loss || !l->hits)
+    if (!l->k || !l->scratch || !l->softs || !l->floats || !l->doubles || !l->loss || !l->hits)
         CK_LEAVE(COKE_ENOMEM);
     memcpy(l->k, shape->k, (size_t)shape->heads * sizeof *l->k);
     l->shape.k = l->k;
     for (int i = 0; i < l->workers; i++)
-        set_scratch(&l->scratch[i], l->floats + i * each, l->doubles + (int64_t)i * shape->dim,
-                    shape->dim);
+        set_scratch(l, i);
     *out = l;
     l = NULL;
 done:
@@ -157,6 +161,7 @@ void ck_loss_free(struct ck_loss *l)
         return;
     ck_free(l->k);
     ck_free(l->scratch);
+    ck_free(l->softs);
     ck_free(l->floats);
     ck_free(l->doubles);
     ck_free(l->loss);
@@ -244,18 +249,24 @@ static double own_target(const struct block *b, int64_t r, double *target)
     return total;
 }
 
-/* Adds q to the target of view v: alpha for the label, the rest from the other large view, or
- * for a small view half from each. */
+/* Adds q to the target of view v: alpha for the label, the rest in equal parts from the large
+ * views other than v. */
 static double blend_target(const struct block *b, int v, int64_t r, double *target)
 {
     double total = own_target(b, r, target), alpha = b->st->l->o.alpha;
     if (!b->st->uses_q)
         return total;
-    const struct soft *q1 = &b->w->large[v == 0], *q2 = &b->w->large[v != 1];
-    double w1 = (1 - alpha) / 2 / q1->sum[r], w2 = (1 - alpha) / 2 / q2->sum[r];
-    for (int64_t j = 0; j < b->st->l->shape.dim; j++)
-        target[j] = alpha * target[j] + w1 * (double)q1->e[j * ROWS + r] +
-                    w2 * (double)q2->e[j * ROWS + r];
+    int large = b->st->l->shape.large, dim = b->st->l->shape.dim;
+    for (int j = 0; j < dim; j++)
+        target[j] *= alpha;
+    for (int u = 0; u < large; u++) {
+        if (u == v)
+            continue;
+        const struct soft *q = &b->w->large[u];
+        double weight = (1 - alpha) / (v < large ? large - 1 : large) / q->sum[r];
+        for (int64_t j = 0; j < dim; j++)
+            target[j] += weight * (double)q->e[j * ROWS + r];
+    }
     return alpha * total + (1 - alpha);
 }
 
@@ -281,14 +292,14 @@ static void add_gradient(const struct block *b, const struct soft *z, int64_t r,
 
 /* ---- views, heads, blocks ---- */
 
-/* Weight of an output in the loss of a head. */
+/* Weight of an output in the loss of a head: equal for all large views, and for all small
+ * ones. */
 static double weight_of(const struct step *st, int v, enum output o)
 {
-    int small = st->l->shape.views - LARGE;
-    double view = small < 0    ? 1
-                  : small == 0 ? 0.5
-                  : v < LARGE  ? st->l->o.large_weight / LARGE
-                               : (1 - st->l->o.large_weight) / small;
+    const struct ck_loss_shape *shape = &st->l->shape;
+    int small = shape->views - shape->large;
+    double large = small == 0 ? 1 : st->l->o.large_weight;
+    double view = v < shape->large ? large / shape->large : (1 - large) / small;
     return view * (o == PRED ? st->beta : 1 - st->beta);
 }
 
@@ -315,7 +326,8 @@ static void run_view(struct block *b, int v, enum output o)
             memset(grad, 0, (size_t)(b->n * dim) * sizeof *grad);
         return;
     }
-    struct soft *z = st->uses_q && o == PROJ && v < LARGE ? &b->w->large[v] : &b->w->now;
+    struct soft *z =
+        st->uses_q && o == PROJ && v < l->shape.large ? &b->w->large[v] : &b->w->now;
     if (z == &b->w->now)
         soften(b, x, grad != NULL, z);
     for (int64_t r = 0; r < b->n; r++) {
@@ -335,7 +347,7 @@ static void run_head(struct block *b)
 {
     const struct step *st = b->st;
     find_labels(b);
-    for (int v = 0; st->uses_q && v < LARGE; v++)
+    for (int v = 0; st->uses_q && v < st->l->shape.large; v++)
         soften(b, st->in->proj + place(b, v), 1, &b->w->large[v]);
     for (int v = 0; v < st->l->shape.views; v++) {
         run_view(b, v, PROJ);

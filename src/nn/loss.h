@@ -14,7 +14,8 @@
 #include "nn/nn_options.h"
 
 struct ck_loss_shape {
-    int views;     /* 1; 2; or 2 large ones, then the small ones */
+    int views;     /* of an image: the large ones first, then the small ones */
+    int large;     /* views whose softmax contributes to the targets of the others */
     int64_t max_n; /* maximum images in a batch */
     int dim;
     int heads;

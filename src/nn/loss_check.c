@@ -28,6 +28,9 @@ int ck_loss_check_setup(const struct ck_loss_shape *shape, const struct ck_loss_
         return ck_fail(COKE_EUSAGE,
                        "invalid loss: %d views, %d dimensions, %d heads and %lld images",
                        shape->views, shape->dim, shape->heads, (long long)shape->max_n);
+    if (shape->large < (shape->views > 1 ? 2 : 1) || shape->large > shape->views)
+        return ck_fail(COKE_EUSAGE, "invalid loss: %d large views of %d", shape->large,
+                       shape->views);
     for (int h = 0; h < shape->heads; h++)
         if (shape->k[h] < 1 || shape->k[h] > INT32_MAX)
             return ck_fail(COKE_EUSAGE, "head %d: invalid number of centers: %lld", h,

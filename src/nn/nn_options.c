@@ -136,7 +136,8 @@ static const struct ck_option loss_rows[] = {
     ROW(CK_OPT_FLOAT, temperature, "temperature", 0.1, 1e-3, 10, NULL,
         "temperature of the loss"),
     ROW(CK_OPT_FLOAT, alpha, "alpha", 0.2, 0, 1, NULL,
-        "weight of the label in the target; 1 - alpha is for the other view's prediction"),
+        "weight of the label in the target; 1 - alpha is for the prediction of the other "
+        "views"),
     ROW(CK_OPT_FLOAT, beta, "beta", 0.5, 0, 1, NULL,
         "weight of the predictor's loss; 1 - beta is for the projector's"),
     ROW(CK_OPT_FLOAT, large_weight, "large-weight", 0.5, 0, 1, NULL,

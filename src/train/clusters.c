@@ -9,7 +9,7 @@ int ck_clusters_init(struct ck_session *s)
     int64_t k[COKE_MAX_HEADS];
     for (int i = 0; i < s->o.k.n; i++)
         k[i] = s->o.k.v[i];
-    struct ck_loss_shape shape = {s->views, s->max_local, s->dim, s->o.k.n, k};
+    struct ck_loss_shape shape = {s->views, s->large, s->max_local, s->dim, s->o.k.n, k};
     CK_RETURN_IF(ck_heads_init(&s->heads, &s->o, s->data->set->n));
     return ck_loss_new(&s->loss, &shape, &s->o.loss);
 }

@@ -102,7 +102,7 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     CK_RETURN_IF(ck_loader_new(&s->loader, data, &s->o.loader));
     s->steps = ck_loader_steps(s->loader);
     s->views = ck_loader_recipe(s->loader)->views;
-    s->large = s->views > 1 ? 2 : 1;
+    s->large = ck_loader_recipe(s->loader)->large;
     CK_RETURN_IF(
         ck_schedule_init(&s->schedule, ck_train_rate(o), o->epochs, o->warmup, s->steps));
     CK_RETURN_IF(make_encoder(s));

@@ -41,7 +41,7 @@ struct ck_session {
     void *own;             /* state of the method; its row releases it */
     struct ck_heads heads; /* of methods with clusters, else empty */
     struct ck_loss *loss;  /* of methods with clusters, else NULL */
-    int views, large; /* large: the first one or two views, whose projections are clustered */
+    int views, large;      /* large: the first ones, whose projections are clustered */
     int dim;
     int64_t max_batch; /* images of a batch of all ranks, at most */
     int64_t max_local; /* images of this process's part of a batch, at most */

@@ -34,13 +34,17 @@ static int64_t image_floats(const struct coke_batch *b, int v)
     return (int64_t)b->channels * b->width[v] * b->height[v];
 }
 
-/* One projection per image: that of the large view, or the mean over both. */
+/* One projection per image: the mean over the large views, not normalized again. */
 static void take_projections(struct ck_session *s, struct ck_part part)
 {
     float *to = s->projections + (s->ranks.first + part.from) * s->dim;
-    const float *a = s->proj, *b = s->proj + part.n * s->dim;
-    for (int64_t i = 0; i < part.n * s->dim; i++)
-        to[i] = s->large == 1 ? a[i] : 0.5f * (a[i] + b[i]);
+    int64_t n = part.n * s->dim;
+    memcpy(to, s->proj, (size_t)n * sizeof *to);
+    for (int v = 1; v < s->large; v++)
+        for (int64_t i = 0; i < n; i++)
+            to[i] += s->proj[v * n + i];
+    for (int64_t i = 0; i < n && s->large > 1; i++)
+        to[i] /= (float)s->large;
 }
 
 /* Runs the encoder forward, once per view: unit vectors in s->proj, s->pred [views][n][dim],

@@ -162,6 +162,8 @@ int ck_train_option_is_free(const char *name)
 int ck_train_views(const struct ck_train_options *o)
 {
     int32_t r = o->loader.view.recipe;
+    if (o->loader.view.views > 0)
+        return (int)o->loader.view.views;
     return r == CK_RECIPE_SINGLE || r == CK_RECIPE_CIFAR_SINGLE ? 1 : 2;
 }
 

@@ -46,7 +46,7 @@ const char *ck_train_preset_about(int i);
 /* Sets the options that the preset names; the others stay. */
 int ck_train_preset(struct ck_train_options *options, const char *name);
 
-/* Views of an image, as far as the options tell: 1, or 2 and more. */
+/* Large views of an image. */
 int ck_train_views(const struct ck_train_options *o);
 /* Everything that can be wrong before a file is opened. */
 int ck_train_options_check(const struct ck_train_options *o);

@@ -164,8 +164,12 @@ static int run(struct replay *p)
 {
     struct ck_loss *loss = NULL;
     struct ck_loss_options o = options_of(p->c);
-    struct ck_loss_shape shape = {
-        .views = p->views, .max_n = p->n, .dim = p->dim, .heads = p->heads, .k = p->k};
+    struct ck_loss_shape shape = {.views = p->views,
+                                  .large = p->views < 2 ? p->views : 2,
+                                  .max_n = p->n,
+                                  .dim = p->dim,
+                                  .heads = p->heads,
+                                  .k = p->k};
     struct ck_loss_input in = {.n = p->n,
                                .proj = p->unit[0],
                                .pred = p->unit[1],

@@ -412,7 +412,7 @@ static int heads_loss(struct heads *h, float *grad_proj, float *grad_pred)
     struct ck_loss_options o = ck_loss_options_default();
     o.temperature = golden_number(c, "T", 0);
     o.beta = golden_number(c, "beta", 0);
-    struct ck_loss_shape shape = {1, h->p.n, (int)h->dim, heads, k};
+    struct ck_loss_shape shape = {1, 1, h->p.n, (int)h->dim, heads, k};
     struct ck_loss_input in = {h->p.n, ck_plan_vector(h->plan, h->proj),
                                ck_plan_vector(h->plan, h->pred), (const float *const *)centers,
                                targets};

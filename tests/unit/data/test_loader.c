@@ -511,6 +511,11 @@ static void options_that_cannot_be_are_refused(void **state)
     assert_fails(coke_loader_new(&l, d, AS(loader, &o)), COKE_EUSAGE,
                  "small-views: recipe cifar has no small views");
     o = plain_options();
+    o.view.recipe = CK_RECIPE_MULTI;
+    o.view.views = 3;
+    assert_fails(coke_loader_new(&l, d, AS(loader, &o)), COKE_EUSAGE,
+                 "views: the views of recipe multi cannot be repeated");
+    o = plain_options();
     o.view.recipe = 99;
     assert_fails(coke_loader_new(&l, d, AS(loader, &o)), COKE_EUSAGE, "recipe");
     coke_dataset_free(d);

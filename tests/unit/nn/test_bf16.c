@@ -155,7 +155,7 @@ static void start(struct training *t, int precision)
     struct ck_optimizer_options q = ck_optimizer_options_default();
     struct ck_loss_options lo = ck_loss_options_default();
     int64_t k = K;
-    struct ck_loss_shape shape = {1, BATCH, DIM, 1, &k};
+    struct ck_loss_shape shape = {1, 1, BATCH, DIM, 1, &k};
     o.stem = CK_STEM_CIFAR, o.width = 0.25, o.hidden = 32, o.dim = DIM;
     p.batch = BATCH, p.height = p.width = SIZE, p.precision = precision;
     q.kind = CK_SGD, q.weight_decay = 1e-4;

@@ -5,7 +5,7 @@
 #include "core/workers.h"
 #include "nn/loss.h"
 
-enum { MAX_HEADS = 3, LARGE = 2, SLOTS = 3 };
+enum { MAX_HEADS = 3, SLOTS = 3 };
 
 struct problem {
     const char *name;
@@ -13,6 +13,7 @@ struct problem {
     int64_t n, k[MAX_HEADS];
     int soft, no_pred;
     struct ck_loss_options o;
+    int large;   /* 0: two, or all views if there are fewer */
     float *x[2]; /* proj, pred [views][n][dim] */
     float *centers[MAX_HEADS];
     struct ck_targets targets[MAX_HEADS];
@@ -36,6 +37,18 @@ static const struct problem problems[] = {
     {"2 + 1 views, unequal", 3, 8, 2, 4, {7, 12}, 0, 0, .o = {0.1, 0.35, 0.3, 0.7}},
     {"2 + 2 views, large only", 4, 8, 1, 4, {7}, 0, 0, .o = {0.1, 0.35, 0.5, 1}},
     {"2 + 2 views, small only", 4, 8, 1, 4, {7}, 0, 0, .o = {0.1, 0.35, 0.5, 0}},
+    {"three equal views", 3, 8, 2, 5, {7, 12}, 0, 0, .o = {0.05, 0.2, 0.5, 0.5}, .large = 3},
+    {"five equal views, soft targets",
+     5,
+     7,
+     1,
+     4,
+     {9},
+     1,
+     0,
+     .o = {0.1, 0.6, 0.3, 0.5},
+     .large = 5},
+    {"3 + 2 views", 5, 8, 1, 4, {7}, 0, 1, .o = {0.1, 0.3, 0.5, 0.7}, .large = 3},
     {"one center", 2, 4, 1, 3, {1}, 0, 0, .o = {0.1, 0.2, 0.5, 0.5}},
     {"one dimension", 1, 1, 1, 3, {2}, 0, 0, .o = {0.5, 0.2, 0.5, 0.5}},
 };
@@ -69,6 +82,8 @@ static void make_targets(struct problem *p, int h)
 
 static struct problem make(struct problem p)
 {
+    if (p.large == 0)
+        p.large = p.views < 2 ? p.views : 2;
     for (int o = 0; o < 2; o++)
         p.x[o] = test_vectors(p.views * p.n, p.dim, 0, 0, 11 + (uint64_t)o);
     for (int h = 0; h < p.heads; h++) {
@@ -91,8 +106,12 @@ static void destroy(struct problem *p)
 
 static struct ck_loss_shape shape_of(const struct problem *p)
 {
-    return (struct ck_loss_shape){
-        .views = p->views, .max_n = p->n, .dim = p->dim, .heads = p->heads, .k = p->k};
+    return (struct ck_loss_shape){.views = p->views,
+                                  .large = p->large,
+                                  .max_n = p->n,
+                                  .dim = p->dim,
+                                  .heads = p->heads,
+                                  .k = p->k};
 }
 
 static struct ck_loss_input input_of(const struct problem *p)
@@ -200,10 +219,9 @@ static void slow_target(const struct problem *p, int h, int v, int64_t i, double
     for (int64_t s = i * t->slots; s < (i + 1) * t->slots; s++)
         if (!t->weight || t->weight[s] > 0)
             target[t->label[s]] += alpha * (t->weight ? (double)t->weight[s] : 1);
-    if (p->views > 1 && v < LARGE)
-        slow_add_q(p, h, 1 - v, i, 1 - alpha, target);
-    for (int q = 0; v >= LARGE && q < LARGE; q++)
-        slow_add_q(p, h, q, i, (1 - alpha) / LARGE, target);
+    for (int q = 0; p->views > 1 && q < p->large; q++)
+        if (q != v)
+            slow_add_q(p, h, q, i, (1 - alpha) / (p->large - (v < p->large)), target);
 }
 
 /* Cross-entropy of x in the place of output o of view v, image i. */
@@ -221,11 +239,11 @@ static double slow_cross_entropy(const struct problem *p, int h, const double *x
 static double slow_weight(const struct problem *p, int o, int v)
 {
     double beta = p->no_pred ? 0 : p->o.beta, output = o ? beta : 1 - beta;
-    if (p->views <= LARGE)
+    if (p->views == p->large)
         return output / p->views;
-    if (v < LARGE)
-        return output * p->o.large_weight / LARGE;
-    return output * (1 - p->o.large_weight) / (p->views - LARGE);
+    if (v < p->large)
+        return output * p->o.large_weight / p->large;
+    return output * (1 - p->o.large_weight) / (p->views - p->large);
 }
 
 static double slow_head_loss(const struct problem *p, int h)
@@ -556,7 +574,8 @@ static void impossible_options_are_refused_in_words(void **state)
 {
     (void)state;
     const int64_t k[2] = {5, 0};
-    const struct ck_loss_shape s = {.views = 1, .max_n = 4, .dim = 3, .heads = 1, .k = k};
+    const struct ck_loss_shape s = {
+        .views = 1, .large = 1, .max_n = 4, .dim = 3, .heads = 1, .k = k};
     const double bad[] = {0, -1, (double)NAN, 1e-50};
     for (int i = 0; i < 4; i++) {
         struct ck_loss_options o = ck_loss_options_default();
@@ -575,6 +594,9 @@ static void impossible_options_are_refused_in_words(void **state)
     struct ck_loss_shape t = s;
     t.views = 0;
     refuse_setup(good, t, "invalid loss: 0 views");
+    t = s;
+    t.large = 2;
+    refuse_setup(good, t, "invalid loss: 2 large views of 1");
     t = s;
     t.heads = 2;
     refuse_setup(good, t, "head 1: invalid number of centers: 0");

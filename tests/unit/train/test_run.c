@@ -174,6 +174,10 @@ static void every_mode_resumes_with_the_same_bytes(void **state)
     o.loader.view.size = 12;
     assert_resumes("multi", &o);
     o = tiny();
+    o.loader.view.recipe = CK_RECIPE_CIFAR;
+    o.loader.view.views = 3;
+    assert_resumes("three-views", &o);
+    o = tiny();
     o.labels = o.centers = CK_COUPLING_CURRENT;
     assert_resumes("current", &o);
     o = tiny();
