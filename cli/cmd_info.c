@@ -7,13 +7,31 @@ static const struct arg args[] = {
     ARG_JSON,
 };
 
+/* The program itself: what it runs on here. */
+static int describe_program(int json)
+{
+    if (!json) {
+        talk_program(stdout);
+        printf("threads %d\n", coke_threads());
+        return COKE_OK;
+    }
+    struct coke_json *j = coke_json_open(stdout, COKE_JSON_STYLE_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_text(j, "version", coke_version());
+    coke_json_put_text(j, "isa", coke_isa());
+    coke_json_put_text(j, "amx", coke_amx_missing() ? coke_amx_missing() : "in use");
+    coke_json_put_int(j, "threads", coke_threads());
+    coke_json_end(j);
+    return coke_json_close(j) ? talk_fail_library(COKE_EIO) : COKE_OK;
+}
+
 /* With --json: one object, or a list for several files. It is written by hand because the
  * library prints each object itself. */
 static int run(struct args *a, int n, const char *const *paths)
 {
     int worst = COKE_OK, json = args_flag(a, "json");
     if (n == 0)
-        return talk_fail(COKE_EUSAGE, "missing file; 'coke info --help' has examples");
+        return describe_program(json);
     if (json && n > 1)
         printf("[\n");
     for (int i = 0; i < n; i++) {
@@ -35,15 +53,18 @@ static int run(struct args *a, int n, const char *const *paths)
 
 const struct command cmd_info = {
     .name = "info",
-    .usage = "FILE|RUN... [--json]",
+    .usage = "[FILE|RUN...] [--json]",
     .summary = "describe a run, a model or a file of rows",
-    .about = "Files of rows are .npy, .npz, .fvecs, .bvecs, .fbin, .f16bin, .u8bin, .i8bin, "
-             "safetensors and HDF5. Prints type, shape and statistics of the values; of a "
-             "model also the number and "
-             "sizes of its clusters and whether its checksums match; of a run folder its data, "
-             "progress, encoder, heads, last metrics and options. Several files with --json "
-             "give a list, in which an unreadable file is null.",
-    .examples = "coke info x.npy\ttype, shape, norms, NaN\n"
+    .about =
+        "Files of rows are .npy, .npz, .fvecs, .bvecs, .fbin, .f16bin, .u8bin, .i8bin, "
+        "safetensors and HDF5. Prints type, shape and statistics of the values; of a "
+        "model also the number and "
+        "sizes of its clusters and whether its checksums match; of a run folder its data, "
+        "progress, encoder, heads, last metrics and options. Several files with --json "
+        "give a list, in which an unreadable file is null. Without a file: the version, the "
+        "instruction set in use and why it is not AMX, and the number of threads.",
+    .examples = "coke info\tthe instruction set in use here\n"
+                "coke info x.npy\ttype, shape, norms, NaN\n"
                 "coke info x.h5\tthe data sets of an HDF5 file; x.h5:/train: one of them\n"
                 "coke info out/model.safetensors --json\ttensors and metadata of a model\n"
                 "coke info run\thow far a training is, and with which options",

@@ -163,7 +163,7 @@ static int run(int argc, const char *const *argv)
     }
     const char *name = argv[1];
     if (strcmp(name, "--version") == 0) {
-        printf("coke %s\n", coke_version());
+        talk_program(stdout);
         return COKE_OK;
     }
     if (asks_for_help(name))

@@ -80,3 +80,10 @@ const char *talk_count(double count, char *out, size_t size)
         snprintf(out, size, "%.2fM", count / 1e6);
     return out;
 }
+
+void talk_program(FILE *to)
+{
+    const char *missing = coke_amx_missing();
+    fprintf(to, "coke %s\ninstruction set %s%s%s\n", coke_version(), coke_isa(),
+            missing ? "; not AMX: " : "", missing ? missing : "");
+}

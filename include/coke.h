@@ -93,7 +93,10 @@ COKE_API void coke_text_clean(const char *text, char *out, size_t size);
 COKE_CHECKED int coke_catch_sigbus(void);
 COKE_API const char *coke_version(void); /* "0.1.0" */
 COKE_API int coke_version_number(void);  /* as COKE_VERSION_NUMBER */
-COKE_API const char *coke_isa(void);     /* instruction set in use: ref, avx2, avx512, vnni */
+/* Instruction set in use: ref, avx2, avx512, vnni, amx; amx-emulated for tests. */
+COKE_API const char *coke_isa(void);
+/* Why the matrix unit (AMX) is not in use, as part of a sentence; NULL if it is. */
+COKE_API const char *coke_amx_missing(void);
 /* 0 = all cores that the process may use, by its affinity mask and the CPU quota of its cgroup
  * (container), or OMP_NUM_THREADS; at most COKE_MAX_THREADS. */
 COKE_API int coke_set_threads(int n);

@@ -6,6 +6,7 @@
 #include "core/workers.h"
 #include "dist/cores.h"
 #include "dist/group.h"
+#include "kernels/amx.h"
 #include "kernels/kernels.h"
 
 /* Per thread: the message of the last call that failed on this thread. */
@@ -41,6 +42,11 @@ int coke_version_number(void)
 const char *coke_isa(void)
 {
     return ck_isa();
+}
+
+const char *coke_amx_missing(void)
+{
+    return ck_amx_missing();
 }
 
 int coke_set_threads(int n)

@@ -25,21 +25,9 @@
 #include <string.h>
 
 enum {
-    ROUNDED_BYTES = 64 << 10, /* room for a block's rounded rows */
-    WIDEST = ROUNDED_BYTES / CK_TILE,
+    ROUNDED_BYTES = WIDEST * CK_SCREEN_ROWS, /* room for a block's rounded rows */
     GROUPS = 64, /* sets of panels; one bound per lane and set is kept */
 };
-
-/* Compiles to one instruction, unlike fmaxf, because NaN need not be handled. */
-static float larger(float a, float b)
-{
-    return a > b ? a : b;
-}
-
-static struct ck_screen_panel *panel_at(const struct ck_assigner *a, int64_t p)
-{
-    return (struct ck_screen_panel *)(void *)(a->screen + (size_t)p * a->panel_bytes);
-}
 
 int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const float *center,
                     int64_t k, int ld)
@@ -63,12 +51,12 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
         ck_calloc_array((size_t)a->panels * (size_t)kn->panel, (size_t)ld * sizeof(float));
     if (!a->bias || !a->raised || !a->dense)
         goto done;
-    if (kn->screen_tile && ld <= WIDEST) {
+    if (kn->screen && ld <= WIDEST) {
         a->path = CK_PATH_SCREEN;
         a->screen_panels = (k + CK_SCREEN_PANEL - 1) / CK_SCREEN_PANEL;
         a->group = (int)((a->screen_panels + GROUPS - 1) / GROUPS);
-        a->panel_bytes = sizeof(struct ck_screen_panel) + (size_t)ld * CK_SCREEN_PANEL;
-        a->panel_bytes = (a->panel_bytes + 63) / 64 * 64;
+        a->panel_bytes =
+            sizeof(struct ck_screen_panel) + (size_t)row_bytes(ld) * CK_SCREEN_PANEL;
         a->screen = ck_calloc_array((size_t)a->screen_panels, a->panel_bytes);
         a->reference = ck_calloc_array((size_t)ld, sizeof *a->reference);
         a->reference_dot = ck_calloc_array((size_t)k, sizeof *a->reference_dot);
@@ -123,132 +111,6 @@ struct ck_assign_stats ck_assigner_stats(const struct ck_assigner *a)
     return (struct ck_assign_stats){.path = a->path == CK_PATH_SCREEN ? "screen" : "dense",
                                     .rows = atomic_load(&a->path_rows[CK_PATH_SCREEN]),
                                     .candidates = atomic_load(&a->candidates)};
-}
-
-/* ---- packing the centers ---- */
-
-static void set_dense(struct ck_assigner *a, int64_t k)
-{
-    int width = a->kn->panel;
-    float *panel = a->dense + (k / width) * (int64_t)width * a->ld;
-    ck_panel_set(panel, width, (int)(k % width), a->center + k * a->ld, a->ld);
-}
-
-/* v [ld] without the lift: v itself or, if the lift is among the rounded columns, a copy. */
-static const float *without_lift(const struct ck_assigner *a, const float *v,
-                                 float copy[WIDEST])
-{
-    if (a->lift < 0 || a->lift >= a->width)
-        return v;
-    memcpy(copy, v, (size_t)a->width * sizeof *copy);
-    copy[a->lift] = 0;
-    return copy;
-}
-
-static void set_screen(struct ck_assigner *a, int64_t k)
-{
-    float copy[WIDEST];
-    const float *c = without_lift(a, a->center + k * a->ld, copy);
-    struct ck_screen_panel *panel = panel_at(a, k / CK_SCREEN_PANEL);
-    int column = (int)(k % CK_SCREEN_PANEL);
-    ck_screen_panel_set(a->kn, panel, column, c, a->reference, a->width);
-    panel->lift[column] = a->lift >= 0 ? a->center[k * a->ld + a->lift] : 0;
-    a->reference_dot[k] = a->kn->dot(a->reference, c, a->width) - a->reference_square;
-    a->length[k] = sqrtf(a->kn->dot(c, c, a->width));
-}
-
-/* m, the mean of all centers. Summed in double on one thread: the same bits for any team. It
- * need not follow the centers when they move: the bounds hold for any m, only less tightly. */
-static void choose_reference(struct ck_assigner *a)
-{
-    for (int j = 0; j < a->width; j++) {
-        double sum = 0;
-        for (int64_t k = 0; k < a->k; k++)
-            sum += (double)a->center[k * a->ld + j];
-        a->reference[j] = j == a->lift ? 0 : (float)(sum / (double)a->k);
-    }
-    a->reference_square = a->kn->dot(a->reference, a->reference, a->ld);
-    a->reference_length = sqrtf(a->reference_square);
-}
-
-enum { PACK_CHUNK = 64 };
-
-static void pack_chunk(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    struct ck_assigner *a = arg;
-    int64_t end = (chunk + 1) * PACK_CHUNK < a->k ? (chunk + 1) * PACK_CHUNK : a->k;
-    for (int64_t k = chunk * PACK_CHUNK; k < end; k++)
-        if (a->path == CK_PATH_SCREEN)
-            set_screen(a, k);
-        else
-            set_dense(a, k);
-}
-
-/* Packs all centers for the path in use. Columns of the last dense panel beyond k are zeros. */
-static void pack_all(struct ck_assigner *a)
-{
-    if (a->path == CK_PATH_SCREEN)
-        choose_reference(a);
-    else
-        memset(a->dense + (a->panels - 1) * a->kn->panel * (int64_t)a->ld, 0,
-               (size_t)a->kn->panel * (size_t)a->ld * sizeof *a->dense);
-    ck_parallel((a->k + PACK_CHUNK - 1) / PACK_CHUNK, pack_chunk, a);
-    a->valid[a->path] = 1;
-}
-
-void ck_assigner_reset(struct ck_assigner *a, const float *center)
-{
-    a->center = center;
-    a->valid[CK_PATH_DENSE] = a->valid[CK_PATH_SCREEN] = 0;
-}
-
-void ck_assigner_update(struct ck_assigner *a, int64_t k)
-{
-    if (a->valid[CK_PATH_SCREEN])
-        set_screen(a, k);
-    if (a->valid[CK_PATH_DENSE])
-        set_dense(a, k);
-}
-
-/* Biases of the panels, and the largest lengths and biases for slack_of(). O(k). */
-static void settle_screen(struct ck_assigner *a)
-{
-    a->bias_size = a->center_length = a->center_lift = 0;
-    for (int64_t p = 0; p < a->screen_panels; p++) {
-        struct ck_screen_panel *panel = panel_at(a, p);
-        for (int c = 0; c < CK_SCREEN_PANEL; c++) {
-            int64_t k = p * CK_SCREEN_PANEL + c;
-            if (k >= a->k) {
-                panel->bias[c] = -INFINITY;
-                continue;
-            }
-            panel->bias[c] = a->raised[k] + a->reference_dot[k];
-            float size = larger(fabsf(a->bias[k]), fabsf(a->raised[k]));
-            a->bias_size = larger(a->bias_size, size + fabsf(a->reference_dot[k]));
-            a->center_length = larger(a->center_length, a->length[k]);
-            a->center_lift = larger(a->center_lift, fabsf(panel->lift[c]));
-        }
-    }
-}
-
-void ck_assigner_settle(struct ck_assigner *a, const float *bias)
-{
-    if (!a->valid[a->path])
-        pack_all(a);
-    a->lowest = INFINITY;
-    a->most_more = 0;
-    for (int64_t k = a->k; k < a->panels * a->kn->panel; k++)
-        a->bias[k] = a->raised[k] = -INFINITY;
-    for (int64_t k = 0; k < a->k; k++) {
-        float more = a->more ? a->more[k] : 0;
-        a->bias[k] = bias ? bias[k] : 0;
-        a->raised[k] = a->bias[k] + (a->rise ? a->rise[k] : 0);
-        a->lowest = a->bias[k] < a->lowest ? a->bias[k] : a->lowest;
-        a->most_more = larger(a->most_more, more);
-    }
-    if (a->path == CK_PATH_SCREEN)
-        settle_screen(a);
 }
 
 /* ---- one block of rows ---- */
@@ -431,9 +293,26 @@ static float score_lane(struct block *b, int row, int index)
     return score[3];
 }
 
-/* From the bounds top [n] of a row to its label. The highest bound is scored first: its score
- * is often the best, and excludes most of the others. */
-static void settle_row(struct block *b, int row, const float *top, int n, float norm,
+/* Requests a vector from farther caches: as much of it as is worth the instructions. */
+static void prefetch(const float *v, int ld)
+{
+    enum { LINE = 64 / sizeof(float), LINES = 16 };
+    for (int j = 0; j < ld && j < LINE * LINES; j += LINE)
+        __builtin_prefetch(v + j);
+}
+
+/* The centers behind one maximum, if these are few. */
+static void prefetch_lane(const struct ck_assigner *a, int index)
+{
+    int64_t k = (int64_t)(index / CK_SCREEN_LANES) * CK_SCREEN_PANEL + index % CK_SCREEN_LANES;
+    for (int v = 0; v < 3 && a->group == 1; v++, k += CK_SCREEN_LANES)
+        if (k < a->k)
+            prefetch(a->center + k * a->ld, a->ld);
+}
+
+/* From the bounds top [n] of a row to its label. The highest bound, at `peak`, is scored first:
+ * its score is often the best, and excludes most of the others. */
+static void settle_row(struct block *b, int row, const float *top, int n, int peak, float norm,
                        float lift)
 {
     struct ck_assigner *a = b->a;
@@ -444,7 +323,6 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
             score_now(b, row, k);
         return;
     }
-    int peak = a->kn->peak(top, n);
     float offset = score_lane(b, row, peak) + slack;
     float limit = limit_of(b, row, offset);
     int hits = a->kn->reach(top, n, limit, index);
@@ -469,39 +347,87 @@ static void settle_row(struct block *b, int row, const float *top, int n, float 
             score_lane(b, row, i);
 }
 
+/* The rounded rows of a block; the last tile is filled with copies of the first row. */
+struct rounded {
+    int n; /* a multiple of CK_TILE */
+    uint8_t q[ROUNDED_BYTES] __attribute__((aligned(64)));
+    float scale[CK_ASSIGN_BLOCK], norm[CK_ASSIGN_BLOCK], lift[CK_ASSIGN_BLOCK];
+    float length[CK_ASSIGN_BLOCK / CK_TILE], residue[CK_ASSIGN_BLOCK / CK_TILE];
+};
+
+static const float *row_of(const struct block *b, int r)
+{
+    return b->x + (int64_t)(r < b->n ? r : 0) * b->a->ld;
+}
+
+/* The range that the rows r, r + 1, ... of a tile of the matrix unit are rounded with; 0 if each
+ * has its own. With one scale the unit's results need less arithmetic, but rows of a smaller
+ * range have larger errors. */
+static float common_range(const struct block *b, const struct rounded *q, int r)
+{
+    struct ck_assigner *a = b->a;
+    float copy[WIDEST], most = 0, least = INFINITY;
+    if (a->lift >= 0)
+        return 0;
+    for (int i = r; i < r + a->kn->unit_rows && i < q->n; i++) {
+        float range =
+            a->kn->range8(without_lift(a, row_of(b, i), copy), a->reference, a->width);
+        most = larger(most, range);
+        least = range < least ? range : least;
+    }
+    return most < 2 * least ? most : 0;
+}
+
+static void round_rows(const struct block *b, struct rounded *q)
+{
+    struct ck_assigner *a = b->a;
+    float copy[WIDEST], range = 0;
+    q->n = (b->n + CK_TILE - 1) / CK_TILE * CK_TILE;
+    for (int r = 0; r < q->n; r++) {
+        const float *x = row_of(b, r);
+        float *length = &q->length[r / CK_TILE], *residue = &q->residue[r / CK_TILE];
+        if (a->kn->unit_rows && r % a->kn->unit_rows == 0)
+            range = common_range(b, q, r);
+        struct ck_rounded y =
+            a->kn->round8(without_lift(a, x, copy), a->reference, a->width, range,
+                          !a->kn->unit_rows, 4, q->q + (int64_t)r * row_bytes(a->width));
+        q->scale[r] = y.scale;
+        q->norm[r] = y.norm;
+        q->lift[r] = a->lift >= 0 ? x[a->lift] : 0;
+        *length = r % CK_TILE ? larger(*length, y.length) : y.length;
+        *residue = r % CK_TILE ? larger(*residue, y.residue) : y.residue;
+    }
+}
+
 static void screen_block(struct block *b)
 {
     struct ck_assigner *a = b->a;
-    enum { TILES = CK_ASSIGN_BLOCK / CK_TILE };
+    struct rounded q;
+    float top[CK_ASSIGN_BLOCK * (GROUPS + 2) * CK_SCREEN_LANES] __attribute__((aligned(64)));
     int n = (int)((a->screen_panels + a->group - 1) / a->group) * CK_SCREEN_LANES;
-    int stride =
-        n + CK_SCREEN_LANES; /* not a power of two, which would collide in a few cache sets */
-    uint8_t xq[ROUNDED_BYTES] __attribute__((aligned(64)));
-    float top[CK_ASSIGN_BLOCK * (GROUPS + 1) * CK_SCREEN_LANES] __attribute__((aligned(64)));
-    float copy[WIDEST], scale[CK_ASSIGN_BLOCK], norm[CK_ASSIGN_BLOCK], lift[CK_ASSIGN_BLOCK];
-    struct ck_screen_rows tile[TILES] = {{0}};
-    for (int r = 0; r < (b->n + CK_TILE - 1) / CK_TILE * CK_TILE; r++) {
-        const float *x = b->x + (int64_t)(r < b->n ? r : 0) * a->ld; /* fills the last tile */
-        struct ck_screen_rows *t = &tile[r / CK_TILE];
-        struct ck_rounded q = a->kn->round8(without_lift(a, x, copy), a->reference, a->width, 1,
-                                            4, xq + (int64_t)r * a->width);
-        scale[r] = q.scale;
-        norm[r] = q.norm;
-        lift[r] = a->lift >= 0 ? x[a->lift] : 0;
-        t->length = larger(t->length, q.length);
-        t->residue = larger(t->residue, q.residue);
+    /* A multiple of 2 KiB would put all rows into a few sets of the caches. */
+    int stride = n + CK_SCREEN_LANES * (1 + ((n / CK_SCREEN_LANES + 1) % 32 == 0));
+    round_rows(b, &q);
+    struct ck_screen_panels panels = {.first = a->screen,
+                                      .bytes = a->panel_bytes,
+                                      .n = a->screen_panels,
+                                      .group = a->group,
+                                      .ld = a->width};
+    struct ck_screen_rows rows = {.q = q.q,
+                                  .stride = row_bytes(a->width),
+                                  .n = q.n,
+                                  .scale = q.scale,
+                                  .lift = q.lift,
+                                  .length = q.length,
+                                  .residue = q.residue};
+    a->kn->screen(&panels, &rows, top, stride);
+    int peak[CK_ASSIGN_BLOCK];
+    for (int r = 0; r < b->n; r++) {
+        peak[r] = a->kn->peak(top + r * stride, n);
+        prefetch_lane(a, peak[r]);
     }
-    for (int t = 0; t < (b->n + CK_TILE - 1) / CK_TILE; t++) {
-        tile[t].q = xq + (int64_t)t * CK_TILE * a->width;
-        tile[t].scale = scale + t * CK_TILE;
-        tile[t].lift = lift + t * CK_TILE;
-    }
-    for (int64_t p = 0; p < a->screen_panels; p++)
-        for (int t = 0; t < b->n; t += CK_TILE)
-            a->kn->screen_tile(panel_at(a, p), &tile[t / CK_TILE], a->width, p % a->group == 0,
-                               top + t * stride + p / a->group * CK_SCREEN_LANES, stride);
     for (int r = 0; r < b->n; r++)
-        settle_row(b, r, top + r * stride, n, norm[r], lift[r]);
+        settle_row(b, r, top + r * stride, n, peak[r], q.norm[r], q.lift[r]);
 }
 
 /* ---- blocks and teams ---- */
@@ -576,8 +502,8 @@ static int run_rows(struct ck_assigner *a, const float *x, int n, float margin, 
                     float *score, struct ck_near_list *near)
 {
     int limit = CK_ASSIGN_BLOCK;
-    if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / a->width < limit)
-        limit = ROUNDED_BYTES / a->width / CK_TILE * CK_TILE;
+    if (a->path == CK_PATH_SCREEN && ROUNDED_BYTES / row_bytes(a->width) < limit)
+        limit = CK_SCREEN_ROWS;
     float nearest[CK_ASSIGN_BLOCK];
     for (int r = 0; r < n; r += limit) {
         int64_t start = near ? near->n : 0;

@@ -1,4 +1,4 @@
-/* assign_internal.h - the struct behind ck_assigner, between assign.c and assign_choose.c. */
+/* assign_internal.h - the struct behind ck_assigner, shared by the assign*.c. */
 #ifndef CK_ASSIGN_INTERNAL_H
 #define CK_ASSIGN_INTERNAL_H
 
@@ -6,6 +6,12 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
+
+enum {
+    WIDEST = 8192, /* columns that screening can round */
+    STEP = 64,     /* rounded rows are padded to a multiple of this */
+};
 
 struct ck_assigner {
     const struct ck_kernels *kn;
@@ -40,5 +46,32 @@ struct ck_assigner {
     int64_t next_probe;                                /* in rows */
     int64_t mark_rows[3], mark_ns[3], mark_candidates; /* as they were at the last choice */
 };
+
+/* Compiles to one instruction, unlike fmaxf, because NaN need not be handled. */
+static inline float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static inline int row_bytes(int width)
+{
+    return (width + STEP - 1) / STEP * STEP;
+}
+
+static inline struct ck_screen_panel *panel_at(const struct ck_assigner *a, int64_t p)
+{
+    return (struct ck_screen_panel *)(void *)(a->screen + (size_t)p * a->panel_bytes);
+}
+
+/* v [ld] without the lift: v itself or, if the lift is among the rounded columns, a copy. */
+static inline const float *without_lift(const struct ck_assigner *a, const float *v,
+                                        float copy[WIDEST])
+{
+    if (a->lift < 0 || a->lift >= a->width)
+        return v;
+    memcpy(copy, v, (size_t)a->width * sizeof *copy);
+    copy[a->lift] = 0;
+    return copy;
+}
 
 #endif

@@ -1,9 +1,9 @@
 /* amx.c - whether this process may use the matrix unit, and the state of its emulation. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
+#include "kernels/kernels.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 _Thread_local struct ck_emulated_tiles ck_emulated_tiles;
@@ -89,10 +89,16 @@ const char *ck_amx_obstacle(void)
 
 enum ck_amx ck_amx(void)
 {
-    const char *wanted = getenv("COKE_ISA");
-    if (wanted && strcmp(wanted, "amx-emulated") == 0)
-        return CK_AMX_EMULATED;
-    if (wanted && *wanted && strcmp(wanted, "amx") != 0)
-        return CK_AMX_NONE;
-    return ck_amx_obstacle() ? CK_AMX_NONE : CK_AMX_UNIT;
+    const char *isa = ck_isa();
+    if (strcmp(isa, "amx") == 0)
+        return CK_AMX_UNIT;
+    return strcmp(isa, "amx-emulated") == 0 ? CK_AMX_EMULATED : CK_AMX_NONE;
+}
+
+const char *ck_amx_missing(void)
+{
+    if (ck_amx() == CK_AMX_UNIT)
+        return NULL;
+    const char *obstacle = ck_amx_obstacle();
+    return obstacle ? obstacle : "COKE_ISA chooses another instruction set";
 }

@@ -11,13 +11,16 @@ enum ck_amx {
     CK_AMX_UNIT,
 };
 
-/* What kernels on tiles are to use in this process. Asks the system for permission on the first
- * call, from any thread; the answer holds for all threads and for children of fork(). */
+/* What kernels on tiles are to use in this process: as the version of ck_kernels(). */
 enum ck_amx ck_amx(void);
 
 /* Why this process cannot use the unit, as part of a sentence; NULL if it can. Static storage.
- * Does not depend on COKE_ISA. */
+ * Does not depend on COKE_ISA. Asks the system for permission on the first call, from any thread;
+ * the answer holds for all threads and for children of fork(). */
 const char *ck_amx_obstacle(void);
+
+/* Why this process does not use the unit, as part of a sentence; NULL if it does. */
+const char *ck_amx_missing(void);
 
 /* Whether CPUID leaf 0x1D, which states the size of tiles, is hidden although the CPU has the
  * unit, as in some virtual machines. Palette 1 is 8 tiles of 16 rows x 64 bytes nevertheless, but

@@ -91,21 +91,27 @@ static inline void ck_tile_bf16(int d, int a, int b)
         }
 }
 
-/* Wraps around as the unit does. */
+/* Wraps around as the unit does. Columns and groups beyond the tiles' sizes are zero. */
 #define CK_EMULATED_BYTES(name, left, right)                                                   \
     static inline void name(int d, int a, int b)                                               \
     {                                                                                          \
+        enum { GROUP = 4, COLUMNS = CK_TILE_BYTES / GROUP };                                   \
         struct ck_emulated_tiles *t = &ck_emulated_tiles;                                      \
         ck_emulated_check(d, a, b);                                                            \
-        for (int m = 0; m < t->config.rows[d]; m++)                                            \
-            for (int k = 0; k < t->config.rows[b]; k++)                                        \
-                for (int n = 0; n < t->config.bytes[d] / 4; n++) {                             \
-                    int32_t sum = 0;                                                           \
-                    for (int i = 0; i < 4; i++)                                                \
-                        sum += t->row[a][m].left[4 * k + i] * t->row[b][k].right[4 * n + i];   \
-                    t->row[d][m].i32[n] =                                                      \
-                        (int32_t)((uint32_t)t->row[d][m].i32[n] + (uint32_t)sum);              \
-                }                                                                              \
+        for (int k = 0; k < t->config.rows[b]; k++) {                                          \
+            int32_t y[GROUP][COLUMNS];                                                         \
+            for (int n = 0; n < CK_TILE_BYTES; n++)                                            \
+                y[n % GROUP][n / GROUP] = t->row[b][k].right[n];                               \
+            for (int m = 0; m < t->config.rows[d]; m++) {                                      \
+                int32_t x[GROUP], *sum = t->row[d][m].i32;                                     \
+                for (int i = 0; i < GROUP; i++)                                                \
+                    x[i] = t->row[a][m].left[GROUP * k + i];                                   \
+                for (int n = 0; n < COLUMNS; n++)                                              \
+                    sum[n] = (int32_t)((uint32_t)sum[n] +                                      \
+                                       (uint32_t)(x[0] * y[0][n] + x[1] * y[1][n] +            \
+                                                  x[2] * y[2][n] + x[3] * y[3][n]));           \
+            }                                                                                  \
+        }                                                                                      \
     }
 
 CK_EMULATED_BYTES(ck_tile_u8s8, byte, signed_byte)

@@ -1,13 +1,14 @@
 /* kernels.c - selects the version of the kernels, and holds the parts common to all. */
 #include "kernels/kernels.h"
 #include "core/error.h"
+#include "kernels/amx.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSIONS = 4 };
+enum { VERSIONS = 6 };
 
 static const struct ck_kernels *available[VERSIONS + 1];
 static const struct ck_kernels *chosen;
@@ -21,6 +22,8 @@ static void choose(void)
         return;
     int n = 0;
     available[n++] = &ck_kernels_ref;
+    available[n++] = &ck_kernels_amx_emulated;
+    const struct ck_kernels *best = &ck_kernels_ref;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -28,11 +31,14 @@ static void choose(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
         available[n++] = &ck_kernels_avx512;
-        if (__builtin_cpu_supports("avx512vnni"))
+        if (__builtin_cpu_supports("avx512vnni")) {
             available[n++] = &ck_kernels_vnni;
+            if (!ck_amx_obstacle())
+                available[n++] = &ck_kernels_amx;
+        }
     }
+    best = n > 2 ? available[n - 1] : best;
 #endif
-    const struct ck_kernels *best = available[n - 1];
     const char *wanted = getenv("COKE_ISA");
     for (int i = 0; i < n && wanted; i++)
         if (strcmp(available[i]->name, wanted) == 0)
@@ -61,6 +67,23 @@ const struct ck_kernels *ck_kernels_named(const char *name)
     return NULL;
 }
 
+const struct ck_kernels *ck_kernels_f32(const struct ck_kernels *kn)
+{
+#if defined(__x86_64__)
+    if (kn == &ck_kernels_amx_emulated) {
+        const struct ck_kernels *wide = ck_kernels_named("avx512"),
+                                *avx2 = ck_kernels_named("avx2");
+        return wide ? wide : avx2 ? avx2 : &ck_kernels_ref;
+    }
+    if (kn == &ck_kernels_vnni || kn == &ck_kernels_amx)
+        return &ck_kernels_avx512;
+#else
+    if (kn == &ck_kernels_amx_emulated)
+        return &ck_kernels_ref;
+#endif
+    return kn;
+}
+
 const char *ck_isa(void)
 {
     return ck_kernels()->name;
@@ -80,8 +103,8 @@ void ck_panel_set(float *panel, int width, int column, const float *c, int ld)
 void ck_screen_panel_set(const struct ck_kernels *kn, struct ck_screen_panel *panel, int column,
                          const float *c, const float *reference, int ld)
 {
-    struct ck_rounded r =
-        kn->round8(c, reference, ld, 0, 4 * CK_SCREEN_PANEL, (uint8_t *)panel->q + 4 * column);
+    struct ck_rounded r = kn->round8(c, reference, ld, 0, 0, 4 * CK_SCREEN_PANEL,
+                                     (uint8_t *)panel->q + 4 * column);
     panel->start[column] = -128 * r.sum;
     panel->scale[column] = r.scale;
     panel->residue[column] = r.residue;

@@ -8,6 +8,7 @@
 #ifndef CK_KERNELS_H
 #define CK_KERNELS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Order in which the fast versions compute the lanes, and how many pending partial sums each
@@ -26,9 +27,11 @@ enum {
     CK_PAD = 16,       /* vectors are padded to a multiple of this many floats */
     CK_LANES = 8,      /* partial sums of a score */
     CK_TILE = 8,       /* rows per tile */
+    CK_PANEL_REF = 8,  /* panel of the reference */
     CK_PANEL_MAX = 48, /* largest panel of any version, in centers */
     CK_SCREEN_PANEL = 48,
     CK_SCREEN_LANES = 16,
+    CK_SCREEN_ROWS = 32, /* rows per step of any version's screening */
 };
 
 static inline int ck_padded(int dim)
@@ -57,12 +60,24 @@ struct ck_rounded {
     int32_t sum;   /* of the q */
 };
 
-/* A tile of CK_TILE quantized rows. All scores of row r are raised by lift[r] times the lift of
- * the center: a column that is not quantized. */
+/* All panels of the centers. */
+struct ck_screen_panels {
+    const char *first; /* aligned to 64 bytes */
+    size_t bytes;      /* from one panel to the next, with q [ld/4] padded with zeros to whole
+                          groups of 16 */
+    int64_t n;
+    int group; /* panels whose maxima are joined */
+    int ld;
+};
+
+/* Quantized rows. All scores of row r are raised by lift[r] times the lift of the center: a
+ * column that is not quantized. */
 struct ck_screen_rows {
-    const uint8_t *q;          /* [8][ld] */
-    const float *scale, *lift; /* [8] */
-    float length, residue;     /* the largest of the rows */
+    const uint8_t *q; /* [n][stride], readable up to a multiple of CK_SCREEN_ROWS rows */
+    int64_t stride;   /* in bytes, a multiple of 64, at least ld */
+    int n;
+    const float *scale, *lift;     /* [n] */
+    const float *length, *residue; /* [n / CK_TILE]: the largest of each CK_TILE rows */
 };
 
 /* One version of the kernels: constant, shared by all threads. Every function is pure and
@@ -90,17 +105,24 @@ struct ck_kernels {
 
     /* The functions below are NULL if the instruction set has no fast 8-bit product. */
 
-    /* Quantizes v [ld]. Groups of four numbers are stored at q, q + stride, ...; with 128 added
-     * if `offset` (rows), plain otherwise (centers). */
-    struct ck_rounded (*round8)(const float *v, const float *reference, int ld, int offset,
-                                int64_t stride, uint8_t *q);
+    /* Rows of a tile of the matrix unit, which are quantized with one scale if theirs are
+     * similar, and not offset; 0 = no such tiles. */
+    int unit_rows;
 
-    /* Upper bounds on the scores of a tile of rows with one screening panel: estimate +
-     * rows->residue * norm + rows->length * residue. Keeps only the maxima over the columns l,
-     * l + 16, l + 32, at top + row * stride [16]; unless `fresh`, also over the values already
-     * there. */
-    void (*screen_tile)(const struct ck_screen_panel *panel, const struct ck_screen_rows *rows,
-                        int ld, int fresh, float *top, int64_t stride);
+    /* The largest |v[j] - reference[j]|. */
+    float (*range8)(const float *v, const float *reference, int ld);
+
+    /* Quantizes v [ld], with a scale that suits numbers up to `least`, or larger ones if v has
+     * them. Groups of four numbers are stored at q, q + stride, ...; with 128 added if `offset`,
+     * plain otherwise. */
+    struct ck_rounded (*round8)(const float *v, const float *reference, int ld, float least,
+                                int offset, int64_t stride, uint8_t *q);
+
+    /* Upper bounds on the scores of rows with all panels: estimate + residue of the rows * norm
+     * + length of the rows * residue. Keeps only the maxima over the columns l, l + 16, l + 32 of
+     * the panels of a group, at top + row * stride + group * 16 [16]. */
+    void (*screen)(const struct ck_screen_panels *panels, const struct ck_screen_rows *rows,
+                   float *top, int64_t stride);
     /* Index of a maximum of top [n], and the indices of all >= limit (returns their number); n
      * is a multiple of 16. */
     int (*peak)(const float *top, int n);
@@ -131,15 +153,38 @@ extern const struct ck_kernels ck_kernels_ref;
 extern const struct ck_kernels ck_kernels_avx2;
 extern const struct ck_kernels ck_kernels_avx512;
 extern const struct ck_kernels ck_kernels_vnni;
+extern const struct ck_kernels ck_kernels_amx;
+extern const struct ck_kernels ck_kernels_amx_emulated;
 
-/* AVX-512 functions that the VNNI version reuses. */
+/* The version whose f32 arithmetic goes with kn where kn adds nothing: reference, AVX2 or
+ * AVX-512, of the emulation the best that this CPU supports. NULL for NULL. */
+const struct ck_kernels *ck_kernels_f32(const struct ck_kernels *kn);
+
+/* Panel p of all. */
+static inline const struct ck_screen_panel *ck_screen_panel_at(const struct ck_screen_panels *s,
+                                                               int64_t p)
+{
+    return (const struct ck_screen_panel *)(const void *)(s->first + (size_t)p * s->bytes);
+}
+
+/* AVX-512 functions that the VNNI and AMX versions reuse, and VNNI's that AMX reuses. */
 float ck_dot_avx512(const float *x, const float *c, int ld);
 void ck_dot4_avx512(const float *x, const float *const c[4], int ld, float out[4]);
 unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float *x, int ld,
                               const float *limit, uint64_t *hits, float *out);
 void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale);
 void ck_restore_avx512(const int64_t *sum, int ld, double unit, float *x);
+float ck_range8_vnni(const float *v, const float *reference, int ld);
+struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld, float least,
+                                 int offset, int64_t stride, uint8_t *q);
+int ck_peak_vnni(const float *top, int n);
+int ck_reach_vnni(const float *top, int n, float limit, int32_t *index);
 /* Used by versions that have nothing faster. */
+float ck_dot_ref(const float *x, const float *c, int ld);
+void ck_dot4_ref(const float *x, const float *const c[4], int ld, float out[4]);
+unsigned ck_dense_tile_ref(const float *panel, const float *bias, const float *x, int ld,
+                           const float *limit, uint64_t *hits, float *out);
+void ck_accumulate_ref(int64_t *sum, const float *x, int ld, float scale);
 void ck_restore_ref(const int64_t *sum, int ld, double unit, float *x);
 
 #endif

@@ -32,12 +32,21 @@ static inline void store4x4(uint8_t *q, int64_t stride, __m128i v)
     *(quad *)(void *)(q + 3 * stride) = _mm_extract_epi32(v, 3);
 }
 
+float ck_range8_vnni(const float *v, const float *reference, int ld)
+{
+    __m512 top = _mm512_setzero_ps();
+    for (int j = 0; j < ld; j += 16)
+        top = _mm512_max_ps(top, _mm512_abs_ps(_mm512_sub_ps(_mm512_loadu_ps(v + j),
+                                                             _mm512_loadu_ps(reference + j))));
+    return _mm512_reduce_max_ps(top);
+}
+
 /* Two sweeps: the range and the norm first, then the quantized numbers and their error.
  * `inverse` is 0 for a vector that is (nearly) the reference itself, which avoids infinity. */
-static struct ck_rounded round8(const float *v, const float *reference, int ld, int offset,
-                                int64_t stride, uint8_t *q)
+struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld, float least,
+                                 int offset, int64_t stride, uint8_t *q)
 {
-    __m512 top = _mm512_setzero_ps(), norm2 = _mm512_setzero_ps();
+    __m512 top = _mm512_set1_ps(least), norm2 = _mm512_setzero_ps();
     for (int j = 0; j < ld; j += 16) {
         __m512 y = _mm512_sub_ps(_mm512_loadu_ps(v + j), _mm512_loadu_ps(reference + j));
         top = _mm512_max_ps(top, _mm512_abs_ps(y));
@@ -75,14 +84,14 @@ static struct ck_rounded round8(const float *v, const float *reference, int ld, 
 #define STEP(r)                                                                                \
     {                                                                                          \
         __m512i b =                                                                            \
-            _mm512_set1_epi32(*(const quad *)(const void *)(xq + r * (int64_t)ld + j));        \
+            _mm512_set1_epi32(*(const quad *)(const void *)(xq + r * rows->stride + j));       \
         dot4(&a##r##0, b, c0);                                                                 \
         dot4(&a##r##1, b, c1);                                                                 \
         dot4(&a##r##2, b, c2);                                                                 \
     }
 #define FINISH(r)                                                                              \
-    finish_row(p, bound, (__m512i[VECS]){a##r##0, a##r##1, a##r##2}, rows->scale[r],           \
-               rows->lift[r], fresh, top + r * stride);
+    finish_row(p, bound, (__m512i[VECS]){a##r##0, a##r##1, a##r##2}, rows->scale[at + r],      \
+               rows->lift[at + r], fresh, top + r * stride);
 
 /* acc += 4 products u8 * s8 in each of 16 lanes. With the intrinsic, gcc 12 copies every
  * accumulator to the stack inside the loop. */
@@ -116,10 +125,12 @@ finish_row(const struct ck_screen_panel *p, const __m512 bound[VECS], const __m5
     _mm512_storeu_ps(top, most);
 }
 
-static void screen_tile(const struct ck_screen_panel *p, const struct ck_screen_rows *rows,
-                        int ld, int fresh, float *top, int64_t stride)
+/* Rows at .. at + 7 with one panel. Unless `fresh`, the maxima are also over the values at top. */
+static void screen_tile(const struct ck_screen_panel *p, int ld,
+                        const struct ck_screen_rows *rows, int at, int fresh, float *top,
+                        int64_t stride)
 {
-    const uint8_t *xq = rows->q;
+    const uint8_t *xq = rows->q + at * rows->stride;
     __m512i start0 = _mm512_loadu_si512(p->start), start1 = _mm512_loadu_si512(p->start + 16),
             start2 = _mm512_loadu_si512(p->start + 32);
     EACH_ROW(START)
@@ -129,25 +140,44 @@ static void screen_tile(const struct ck_screen_panel *p, const struct ck_screen_
                 c2 = _mm512_loadu_si512(q + 128);
         EACH_ROW(STEP)
     }
-    __m512 bound[VECS];
+    __m512 bound[VECS], residue = _mm512_set1_ps(rows->residue[at / CK_TILE]),
+                        length = _mm512_set1_ps(rows->length[at / CK_TILE]);
     for (int v = 0; v < VECS; v++) {
-        bound[v] =
-            _mm512_fmadd_ps(_mm512_set1_ps(rows->residue), _mm512_loadu_ps(p->norm + v * 16),
-                            _mm512_loadu_ps(p->bias + v * 16));
-        bound[v] = _mm512_fmadd_ps(_mm512_set1_ps(rows->length),
-                                   _mm512_loadu_ps(p->residue + v * 16), bound[v]);
+        bound[v] = _mm512_fmadd_ps(residue, _mm512_loadu_ps(p->norm + v * 16),
+                                   _mm512_loadu_ps(p->bias + v * 16));
+        bound[v] = _mm512_fmadd_ps(length, _mm512_loadu_ps(p->residue + v * 16), bound[v]);
     }
     EACH_ROW(FINISH)
 }
 
-/* Finds the maximum, then the first position that holds it. */
-static int peak(const float *top, int n)
+/* All rows with one panel after another: a panel stays in the nearest cache. */
+static void screen(const struct ck_screen_panels *panels, const struct ck_screen_rows *rows,
+                   float *top, int64_t stride)
 {
-    __m512 most = _mm512_loadu_ps(top);
-    for (int i = 16; i < n; i += 16)
+    for (int64_t p = 0; p < panels->n; p++)
+        for (int at = 0; at < rows->n; at += CK_TILE)
+            screen_tile(ck_screen_panel_at(panels, p), panels->ld, rows, at,
+                        p % panels->group == 0,
+                        top + at * stride + p / panels->group * CK_SCREEN_LANES, stride);
+}
+
+/* Finds the maximum, then the first position that holds it. Four maxima at a time hide the
+ * latency. */
+int ck_peak_vnni(const float *top, int n)
+{
+    __m512 most = _mm512_loadu_ps(top), m1 = most, m2 = most, m3 = most;
+    int i = 16;
+    for (; i + 48 < n; i += 64) {
         most = _mm512_max_ps(most, _mm512_loadu_ps(top + i));
+        m1 = _mm512_max_ps(m1, _mm512_loadu_ps(top + i + 16));
+        m2 = _mm512_max_ps(m2, _mm512_loadu_ps(top + i + 32));
+        m3 = _mm512_max_ps(m3, _mm512_loadu_ps(top + i + 48));
+    }
+    for (; i < n; i += 16)
+        most = _mm512_max_ps(most, _mm512_loadu_ps(top + i));
+    most = _mm512_max_ps(_mm512_max_ps(most, m1), _mm512_max_ps(m2, m3));
     __m512 all = _mm512_set1_ps(_mm512_reduce_max_ps(most));
-    for (int i = 0; i < n; i += 16) {
+    for (i = 0; i < n; i += 16) {
         unsigned hit = _mm512_cmp_ps_mask(_mm512_loadu_ps(top + i), all, _CMP_GE_OQ);
         if (hit)
             return i + __builtin_ctz(hit);
@@ -155,14 +185,26 @@ static int peak(const float *top, int n)
     return 0;
 }
 
-static int reach(const float *top, int n, float limit, int32_t *index)
+static inline unsigned at_least(const float *top, __m512 limit)
+{
+    return _mm512_cmp_ps_mask(_mm512_loadu_ps(top), limit, _CMP_GE_OQ);
+}
+
+/* Most vectors have no hit: four share a branch. */
+int ck_reach_vnni(const float *top, int n, float limit, int32_t *index)
 {
     __m512 threshold = _mm512_set1_ps(limit);
     int count = 0;
-    for (int i = 0; i < n; i += 16) {
-        unsigned hit = _mm512_cmp_ps_mask(_mm512_loadu_ps(top + i), threshold, _CMP_GE_OQ);
+    for (int i = 0; i < n; i += 64) {
+        uint64_t hit = at_least(top + i, threshold);
+        if (i + 16 < n)
+            hit |= (uint64_t)at_least(top + i + 16, threshold) << 16;
+        if (i + 32 < n)
+            hit |= (uint64_t)at_least(top + i + 32, threshold) << 32;
+        if (i + 48 < n)
+            hit |= (uint64_t)at_least(top + i + 48, threshold) << 48;
         for (; hit; hit &= hit - 1)
-            index[count++] = i + __builtin_ctz(hit);
+            index[count++] = i + __builtin_ctzll(hit);
     }
     return count;
 }
@@ -174,7 +216,8 @@ const struct ck_kernels ck_kernels_vnni = {.name = "vnni",
                                            .dense_tile = ck_dense_tile_avx512,
                                            .accumulate = ck_accumulate_avx512,
                                            .restore = ck_restore_avx512,
-                                           .round8 = round8,
-                                           .screen_tile = screen_tile,
-                                           .peak = peak,
-                                           .reach = reach};
+                                           .range8 = ck_range8_vnni,
+                                           .round8 = ck_round8_vnni,
+                                           .screen = screen,
+                                           .peak = ck_peak_vnni,
+                                           .reach = ck_reach_vnni};

@@ -10,11 +10,11 @@
 /* Not synchronised: tests and benchmarks set it while no other thread computes. */
 static const struct ck_layer_kernels *forced;
 
-/* VNNI adds nothing for layers, so it shares the AVX-512 version. */
 static const struct ck_layer_kernels *version_for(const struct ck_kernels *k)
 {
+    k = ck_kernels_f32(k);
 #if defined(__x86_64__)
-    if (k == &ck_kernels_avx512 || k == &ck_kernels_vnni)
+    if (k == &ck_kernels_avx512)
         return &ck_layer_kernels_avx512;
     if (k == &ck_kernels_avx2)
         return &ck_layer_kernels_avx2;

@@ -6,8 +6,9 @@
 
 static const struct ck_pixels *version_for(const struct ck_kernels *k)
 {
+    k = ck_kernels_f32(k);
 #if defined(__x86_64__)
-    if (k == &ck_kernels_avx512 || k == &ck_kernels_vnni)
+    if (k == &ck_kernels_avx512)
         return &ck_pixels_avx512;
     if (k == &ck_kernels_avx2)
         return &ck_pixels_avx2;

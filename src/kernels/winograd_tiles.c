@@ -7,11 +7,11 @@ enum { BLOCK = CK_WINO_BLOCK, IN = CK_WINO_IN, OUT = CK_WINO_OUT };
 /* Not synchronised: tests and benchmarks set it while no other thread computes. */
 static const struct ck_wino_kernels *forced;
 
-/* VNNI adds nothing for f32 products, so it shares the AVX-512 version. */
 static const struct ck_wino_kernels *version_for(const struct ck_kernels *k)
 {
+    k = ck_kernels_f32(k);
 #if defined(__x86_64__)
-    if (k == &ck_kernels_avx512 || k == &ck_kernels_vnni)
+    if (k == &ck_kernels_avx512)
         return &ck_wino_kernels_avx512;
     if (k == &ck_kernels_avx2)
         return &ck_wino_kernels_avx2;

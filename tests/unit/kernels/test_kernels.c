@@ -182,9 +182,9 @@ static void check_rounded(const struct ck_kernels *kn, const float *v, const flo
                           int kind)
 {
     uint8_t *row = test_array((size_t)ld, 1), *center = test_array((size_t)ld * 48, 1);
-    struct ck_rounded a = kn->round8(v, m, ld, 1, 4, row);
-    struct ck_rounded b = kn->round8(v, m, ld, 0, 4 * 48, center);
-    double rest2 = 0, length2 = 0, norm2 = 0;
+    struct ck_rounded a = kn->round8(v, m, ld, 0, 1, 4, row);
+    struct ck_rounded b = kn->round8(v, m, ld, 0, 0, 4 * 48, center);
+    double rest2 = 0, length2 = 0, norm2 = 0, range = 0;
     int32_t sum = 0;
     for (int j = 0; j < ld; j++) {
         int q = row[j] - 128, same = (int8_t)center[j / 4 * 4 * 48 + j % 4];
@@ -194,11 +194,15 @@ static void check_rounded(const struct ck_kernels *kn, const float *v, const flo
         rest2 += (y - approx) * (y - approx);
         length2 += approx * approx;
         norm2 += y * y;
+        range = fmax(range, fabs(y));
         sum += q;
     }
     assert_int_equal(a.sum, sum);
     assert_int_equal(b.sum, sum);
     assert_true(a.scale == b.scale && a.norm == b.norm);
+    assert_true((double)kn->range8(v, m, ld) == range);
+    assert_true(kn->round8(v, m, ld, (float)range * 2, 1, 4, row).scale ==
+                (float)range * 2 / 127);
     if ((double)a.residue < sqrt(rest2) || (double)a.norm < sqrt(norm2) ||
         (double)a.length < sqrt(length2))
         fail_msg("kind %d, ld %d: rest %g stated %g, norm %g stated %g, length %g stated %g",
@@ -230,58 +234,137 @@ static void rounded_vectors_lie_within_the_stated_lengths(void **state)
             }
 }
 
+enum { ROWS = 40, CENTERS = 2 * CK_SCREEN_PANEL - 5, WIDE = 208, WIDE_BYTES = 256 };
+
+/* Vectors of one comparison of bounds with scores, and what versions make of them. */
+struct screening {
+    int dim, ld;
+    float x[ROWS * WIDE], c[CENTERS * WIDE], m[WIDE], center_lift[CENTERS];
+    uint8_t xq[64 * WIDE_BYTES];
+    float scale[ROWS], lift[ROWS], length[ROWS / CK_TILE], residue[ROWS / CK_TILE];
+    char panel[2 * (sizeof(struct ck_screen_panel) + WIDE_BYTES * CK_SCREEN_PANEL)]
+        __attribute__((aligned(64)));
+    float top[ROWS * 32];
+};
+
+/* shape 0: m = 0; 1: usual; 2: centers near m; 3: large numbers. */
+static void draw_screening(struct screening *s, int trial, int shape)
+{
+    fill(s->m, s->dim, s->ld, shape == 0 ? 2 : 0, (uint64_t)trial);
+    for (int k = 0; k < CENTERS; k++) {
+        float *c = s->c + k * s->ld;
+        fill(c, s->dim, s->ld, shape == 3 ? 5 : 0, (uint64_t)(trial * 100 + k));
+        for (int j = 0; j < s->ld && shape == 2; j++)
+            c[j] = s->m[j] + 1e-4f * c[j];
+        s->center_lift[k] = trial % 2 ? (float)(k % 7) - 3.5f : 0;
+    }
+    for (int r = 0; r < ROWS; r++) {
+        fill(s->x + r * s->ld, s->dim, s->ld, r == 7 ? 2 : 0, (uint64_t)(trial * 1000 + r));
+        s->lift[r] = trial % 2 ? 1 + 0.1f * (float)r : 0;
+    }
+}
+
+/* Packs rows and centers and computes the bounds. `least` gives all rows one scale. */
+static void screen(struct screening *s, const struct ck_kernels *kn, float least, int group)
+{
+    int stride = (s->ld + 63) / 64 * 64;
+    struct ck_screen_panels panels = {.first = s->panel,
+                                      .n = 2,
+                                      .group = group,
+                                      .ld = s->ld,
+                                      .bytes = sizeof(struct ck_screen_panel) +
+                                               (size_t)stride * CK_SCREEN_PANEL};
+    struct ck_screen_rows rows = {.q = s->xq,
+                                  .stride = stride,
+                                  .n = ROWS,
+                                  .scale = s->scale,
+                                  .lift = s->lift,
+                                  .length = s->length,
+                                  .residue = s->residue};
+    memset(s->panel, 0, sizeof s->panel);
+    memset(s->length, 0, sizeof s->length);
+    memset(s->residue, 0, sizeof s->residue);
+    for (int k = 0; k < 2 * CK_SCREEN_PANEL; k++) {
+        struct ck_screen_panel *p =
+            (void *)(s->panel + (size_t)(k / CK_SCREEN_PANEL) * panels.bytes);
+        int column = k % CK_SCREEN_PANEL;
+        p->bias[column] = k == 5 || k >= CENTERS ? -INFINITY : 0;
+        if (k >= CENTERS)
+            continue;
+        ck_screen_panel_set(kn, p, column, s->c + k * s->ld, s->m, s->ld);
+        p->lift[column] = s->center_lift[k];
+    }
+    for (int r = 0; r < ROWS; r++) {
+        struct ck_rounded q = kn->round8(s->x + r * s->ld, s->m, s->ld, least, !kn->unit_rows,
+                                         4, s->xq + r * stride);
+        s->scale[r] = q.scale;
+        s->length[r / CK_TILE] = fmaxf(s->length[r / CK_TILE], q.length);
+        s->residue[r / CK_TILE] = fmaxf(s->residue[r / CK_TILE], q.residue);
+    }
+    kn->screen(&panels, &rows, s->top, 32);
+}
+
+static void check_bounds(const struct screening *s, const char *name, int group)
+{
+    for (int r = 0; r < ROWS; r++)
+        for (int k = 0; k < CENTERS; k++) {
+            double exact = (double)s->lift[r] * (double)s->center_lift[k], size = fabs(exact);
+            for (int j = 0; j < s->ld; j++) {
+                double y = (double)s->x[r * s->ld + j] - (double)s->m[j];
+                double z = (double)s->c[k * s->ld + j] - (double)s->m[j];
+                exact += y * z;
+                size += fabs(y * z);
+            }
+            int at = r * 32 + k / CK_SCREEN_PANEL / group * 16 + k % CK_SCREEN_PANEL % 16;
+            if (k != 5 && (double)s->top[at] < exact - 3e-6 * (1 + size))
+                fail_msg("%s: ld %d, row %d, center %d: %g < %g", name, s->ld, r, k,
+                         (double)s->top[at], exact);
+        }
+}
+
 /* The bound that screening relies on is never below the f32 score. */
 static void screening_bound_is_above_every_score(void **state)
 {
     (void)state;
-    enum { LD = 48, PANEL_BYTES = sizeof(struct ck_screen_panel) + LD * CK_SCREEN_PANEL };
-    for (const struct ck_kernels *const *kn = ck_kernels_all(); *kn; kn++) {
-        if (!(*kn)->screen_tile)
-            continue;
-        struct ck_screen_panel *panel = aligned_alloc(64, (PANEL_BYTES + 63) / 64 * 64);
-        float *c = test_array(CK_SCREEN_PANEL * LD, sizeof *c);
-        for (int trial = 0; trial < 200; trial++) {
-            int shape = trial % 4;
-            float x[CK_TILE * LD], m[LD], scale[CK_TILE], lift[CK_TILE], top[CK_TILE * 16];
-            uint8_t xq[CK_TILE * LD];
-            struct ck_screen_rows rows = {.q = xq, .scale = scale, .lift = lift};
-            memset(panel, 0, PANEL_BYTES);
-            fill(m, 41, LD, shape == 0 ? 2 : 0, (uint64_t)trial);
-            for (int k = 0; k < CK_SCREEN_PANEL; k++) {
-                fill(c + k * LD, 41, LD, shape == 3 ? 5 : 0, (uint64_t)(trial * 100 + k));
-                for (int j = 0; j < LD && shape == 2; j++) /* all near m */
-                    c[k * LD + j] = m[j] + 1e-4f * c[k * LD + j];
-                ck_screen_panel_set(*kn, panel, k, c + k * LD, m, LD);
-                panel->bias[k] = k == 5 ? -INFINITY : 0;
-                panel->lift[k] = trial % 2 ? (float)(k % 7) - 3.5f : 0;
-            }
-            for (int r = 0; r < CK_TILE; r++) {
-                fill(x + r * LD, 41, LD, r == 7 ? 2 : 0, (uint64_t)(trial * 1000 + r));
-                struct ck_rounded q = (*kn)->round8(x + r * LD, m, LD, 1, 4, xq + r * LD);
-                scale[r] = q.scale;
-                lift[r] = 1 + 0.1f * (float)r;
-                rows.length = fmaxf(rows.length, q.length);
-                rows.residue = fmaxf(rows.residue, q.residue);
-            }
-            (*kn)->screen_tile(panel, &rows, LD, 1, top, 16);
-            for (int r = 0; r < CK_TILE; r++)
-                for (int k = 0; k < CK_SCREEN_PANEL; k++) {
-                    double exact = (double)lift[r] * (double)panel->lift[k];
-                    double size = fabs(exact);
-                    for (int j = 0; j < LD; j++) {
-                        double y = (double)x[r * LD + j] - (double)m[j];
-                        double z = (double)c[k * LD + j] - (double)m[j];
-                        exact += y * z;
-                        size += fabs(y * z);
-                    }
-                    if (k != 5 && (double)top[r * 16 + k % 16] < exact - 3e-6 * (1 + size))
-                        fail_msg("%s: trial %d, row %d, center %d: %g < %g", (*kn)->name, trial,
-                                 r, k, (double)top[r * 16 + k % 16], exact);
-                }
+    const int dims[] = {41, 100, 128, 200}; /* one, two and more steps of the matrix unit */
+    struct screening *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+    assert_non_null(s);
+    for (const struct ck_kernels *const *kn = ck_kernels_all(); *kn; kn++)
+        for (int trial = 0; trial < 48 && (*kn)->screen; trial++) {
+            int group = 1 + trial % 3 % 2;
+            s->dim = dims[trial / 2 % 4];
+            s->ld = ck_padded(s->dim);
+            draw_screening(s, trial, trial / 8 % 4);
+            screen(s, *kn, trial % 4 < 2 ? 4 : 0, group);
+            check_bounds(s, (*kn)->name, group);
         }
-        free(panel);
-        free(c);
+    free(s);
+}
+
+/* The matrix unit and its emulation round the same way, but for the last bits of lengths. */
+static void the_unit_and_its_emulation_give_the_same_bounds(void **state)
+{
+    (void)state;
+    struct screening *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+    float *want = test_array(ROWS * 32, sizeof *want);
+    const struct ck_kernels *first = ck_kernels_named("amx-emulated");
+    for (int trial = 0; trial < 8; trial++) {
+        s->dim = trial % 2 ? 130 : 64;
+        s->ld = ck_padded(s->dim);
+        for (const struct ck_kernels *const *kn = ck_kernels_all(); *kn; kn++) {
+            if (!(*kn)->unit_rows)
+                continue;
+            draw_screening(s, 2 * trial, 1);
+            screen(s, *kn, trial % 4 < 2 ? 4 : 0, 1);
+            if (*kn == first)
+                memcpy(want, s->top, sizeof s->top);
+            for (int i = 0; i < ROWS * 32; i++)
+                if (want[i] > -INFINITY)
+                    assert_close((double)s->top[i], (double)want[i], 3e-4);
+        }
     }
+    free(want);
+    free(s);
 }
 
 static void peak_and_reach_find_what_is_there(void **state)
@@ -323,6 +406,7 @@ int main(void)
         cmocka_unit_test(normalize_gives_unit_length_or_leaves_alone),
         cmocka_unit_test(rounded_vectors_lie_within_the_stated_lengths),
         cmocka_unit_test(screening_bound_is_above_every_score),
+        cmocka_unit_test(the_unit_and_its_emulation_give_the_same_bounds),
         cmocka_unit_test(peak_and_reach_find_what_is_there),
         cmocka_unit_test(versions_are_found_by_name),
     };
