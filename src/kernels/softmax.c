@@ -4,23 +4,26 @@
 
 #include <string.h>
 
-const struct ck_softmax *ck_softmax_named(const char *name)
+static const struct ck_softmax *version_for(const struct ck_kernels *k)
 {
-    if (!ck_kernels_named(name))
-        return NULL;
+    k = ck_kernels_f32(k);
 #if defined(__x86_64__)
-    if (strcmp(name, "avx2") == 0)
-        return &ck_softmax_avx2;
-    if (strcmp(name, "avx512") == 0 || strcmp(name, "vnni") == 0)
+    if (k == &ck_kernels_avx512)
         return &ck_softmax_avx512;
+    if (k == &ck_kernels_avx2)
+        return &ck_softmax_avx2;
 #endif
-    return &ck_softmax_ref;
+    return k ? &ck_softmax_ref : NULL;
 }
 
-/* Compares names on every call: callers fetch the table once and keep it. */
+const struct ck_softmax *ck_softmax_named(const char *name)
+{
+    return version_for(ck_kernels_named(name));
+}
+
 const struct ck_softmax *ck_softmax(void)
 {
-    return ck_softmax_named(ck_kernels()->name);
+    return version_for(ck_kernels());
 }
 
 void ck_soft_block(const float *x, int64_t rows, int dim, float *xt)

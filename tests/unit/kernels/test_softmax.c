@@ -5,7 +5,7 @@
 
 enum { ROWS = CK_SOFT_ROWS };
 
-static const char *const names[] = {"ref", "avx2", "avx512", "vnni"};
+static const char *const names[] = {"ref", "avx2", "avx512", "vnni", "amx"};
 
 static void fill(float *x, int64_t n, uint64_t seed, float size)
 {
@@ -78,7 +78,7 @@ static void versions_give_the_same_bits(void **state)
     (void)state;
     const int64_t counts[] = {1, 2, 7, 8, 9, 16, 31, 128};
     const int dims[] = {1, 3, 4, 7, 8, 9, 16, 33, 128};
-    for (int v = 0; v < 4; v++)
+    for (int v = 0; v < 5; v++)
         for (int i = 0; i < 8 && ck_softmax_named(names[v]); i++)
             for (int j = 0; j < 9; j++) {
                 compare_all(names[v], counts[i], dims[j], 1 / sqrtf((float)dims[j]), 20);
@@ -129,7 +129,7 @@ static void exp_of_extremes(void **state)
     (void)state;
     float x[ROWS] = {0, -0.0f, -INFINITY, -1e38f, -88, CK_EXP_MIN, -1e-40f}, y[ROWS];
     x[7] = nextafterf(CK_EXP_MIN, -INFINITY);
-    for (int v = 0; v < 4; v++) {
+    for (int v = 0; v < 5; v++) {
         const struct ck_softmax *kn = ck_softmax_named(names[v]);
         if (!kn)
             continue;
