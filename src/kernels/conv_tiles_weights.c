@@ -138,6 +138,12 @@ static void set_channels(struct ck_tiles_gradient *g)
     g->compact = g->stem ? s->ih * stem_pitch(s) * STEM_BYTES : 0;
 }
 
+/* Tiles in use of a block of `channels` in all. */
+static int tiles_of(int64_t channels, int64_t block)
+{
+    return channels - block * CK_TILE_CHANNELS > CK_TILE_CHANNELS / 2 ? 2 : 1;
+}
+
 /* Elements of a bundle: of a block of lines; of half a block of columns in one view. */
 static int64_t line_size(const struct ck_tiles_gradient *g)
 {
@@ -166,8 +172,10 @@ int ck_tiles_gradient_init(struct ck_tiles_gradient *g, const struct ck_tiles_sh
     set_bundles(g);
     int many = g->bundles * g->steps >= PARTS * PART_STEPS && sums_of(g) <= PART_SUMS;
     g->parts = g->stem || many ? smaller(PARTS, g->bundles) : 0;
-    int64_t kept = g->parts ? g->column_blocks : 1;
-    int64_t bytes = 2 * (g->line_blocks * line_size(g) + kept * g->views * 2 * column_size(g));
+    /* Parts use all blocks again and again; items one of columns, and one of lines for all taps. */
+    int64_t columns = g->parts ? g->column_blocks : 1;
+    int64_t lines = g->parts || g->taps == 1 ? g->line_blocks : 2;
+    int64_t bytes = 2 * (lines * line_size(g) + columns * g->views * 2 * column_size(g));
     int64_t most = larger(1, GROUP_BYTES / bytes);
     int64_t bundles = g->parts ? divide_up(g->bundles, g->parts) : g->bundles;
     g->group = divide_up(bundles, divide_up(bundles, most));
@@ -176,11 +184,18 @@ int ck_tiles_gradient_init(struct ck_tiles_gradient *g, const struct ck_tiles_sh
 
 /* ---- scratch ---- */
 
-/* Offsets in bytes, each part aligned to 64. */
+/* Bytes, multiples of 64. */
 struct layout {
     int64_t tables, sums;           /* of the run */
     int64_t lines, columns, images; /* of a worker, or shared without parts */
+    int64_t own;                    /* of a worker: sums of a block, if there is one group */
 };
+
+/* Without parts and with one group the sums of a block are complete at once. */
+static int is_single(const struct ck_tiles_gradient *g)
+{
+    return !g->parts && g->group == g->bundles;
+}
 
 static int64_t table_size(const struct ck_tiles_gradient *g)
 {
@@ -191,17 +206,18 @@ static struct layout layout_of(const struct ck_tiles_gradient *g)
 {
     return (struct layout){
         .tables = aligned(2 * table_size(g) * (int64_t)sizeof(int32_t)),
-        .sums = larger(g->parts, 1) * sums_of(g) * (int64_t)sizeof(float),
+        .sums = is_single(g) ? 0 : larger(g->parts, 1) * sums_of(g) * (int64_t)sizeof(float),
         .lines = g->group * g->line_blocks * line_size(g) * 2,
         .columns = g->group * g->column_blocks * g->views * 2 * column_size(g) * 2,
         .images = aligned(g->images * g->compact),
+        .own = is_single(g) ? g->taps * BLOCK_SUMS * (int64_t)sizeof(float) : 0,
     };
 }
 
 size_t ck_tiles_gradient_scratch(const struct ck_tiles_gradient *g, int threads)
 {
     struct layout l = layout_of(g);
-    return (size_t)(l.tables + l.sums +
+    return (size_t)(l.tables + l.sums + threads * l.own +
                     (g->parts ? threads : 1) * (l.lines + l.columns + l.images));
 }
 
@@ -319,7 +335,8 @@ static void pack_lines(const struct run *r, int64_t bundle, int64_t at, int64_t 
     const struct ck_tiles_gradient *g = r->g;
     struct ck_wgrad_pixels p =
         g->swapped ? x_pixels(r, bundle, 0, block, to) : dy_pixels(r, bundle, block);
-    r->kn->lines(&p, to->lines + (block * g->group + at) * line_size(g));
+    r->kn->lines(&p, tiles_of(g->lines, block),
+                 to->lines + (block * g->group + at) * line_size(g));
 }
 
 static void pack_columns(const struct run *r, int64_t bundle, int64_t at, int64_t block,
@@ -329,8 +346,9 @@ static void pack_columns(const struct run *r, int64_t bundle, int64_t at, int64_
     for (int64_t v = 0; v < g->views; v++) {
         struct ck_wgrad_pixels p =
             g->swapped ? dy_pixels(r, bundle, block) : x_pixels(r, bundle, v, block, to);
+        uint16_t *high = columns_at(g, to, block, v, 1) + at * column_size(g);
         r->kn->pairs(&p, columns_at(g, to, block, v, 0) + at * column_size(g),
-                     columns_at(g, to, block, v, 1) + at * column_size(g));
+                     tiles_of(g->columns, block) == 2 ? high : NULL);
     }
 }
 
@@ -351,12 +369,6 @@ static void compact_images(const struct run *r, int64_t bundle, unsigned char *o
 }
 
 /* ---- products ---- */
-
-/* Tiles in use of a block of `channels` in all. */
-static int tiles_of(int64_t channels, int64_t block)
-{
-    return channels - block * CK_TILE_CHANNELS > CK_TILE_CHANNELS / 2 ? 2 : 1;
-}
 
 static float *sums_at(const struct run *r, int64_t part, int64_t line, int64_t column)
 {
@@ -453,11 +465,14 @@ static int64_t place_of(const struct ck_tiles_gradient *g, int64_t line, int64_t
                : -1;
 }
 
-/* Swapped operands and stems: moves 16 sums of a line to their places in dw. */
-static void scatter(const struct run *r, const float *sum, int64_t line, int64_t tap, int64_t c)
+/* Swapped operands and stems: moves 16 sums of a line, of one half of the columns from `c`, to
+ * their places in dw. */
+static void scatter(const struct run *r, const float *sum, int64_t line, int64_t tap, int64_t c,
+                    int half)
 {
+    int halves = tiles_of(r->g->columns, c / CK_TILE_CHANNELS);
     for (int i = 0; i < 16; i++) {
-        int64_t to = place_of(r->g, line, tap, c + i);
+        int64_t to = place_of(r->g, line, tap, c + ck_wgrad_channel(halves, half, i));
         if (to >= 0)
             r->dw[to] = r->accumulate ? r->dw[to] + sum[i] : sum[i];
     }
@@ -473,7 +488,7 @@ static void move_line(const struct run *r, const float *sum, int64_t stride, int
     for (int64_t tap = 0; tap < taps; tap++)
         for (int half = 0; half < halves; half++, sum += stride)
             for (int i = 0; i < 16; i++)
-                out[(half * 16 + i) * taps + tap] = sum[i];
+                out[ck_wgrad_channel(halves, half, i) * taps + tap] = sum[i];
     if (!r->accumulate)
         memcpy(dw, out, (size_t)(n * taps) * sizeof *dw);
     for (int64_t i = 0; r->accumulate && i < n * taps; i++)
@@ -481,10 +496,9 @@ static void move_line(const struct run *r, const float *sum, int64_t stride, int
 }
 
 /* Adds the parts in their order and moves a block of lines and columns to dw. */
-static void finish(const struct run *r, int64_t line, int64_t column)
+static void finish(const struct run *r, int64_t line, int64_t column, float *sum)
 {
     const struct ck_tiles_gradient *g = r->g;
-    float *sum = sums_at(r, 0, line, column);
     int lines = tiles_of(g->lines, line), halves = tiles_of(g->columns, column);
     int64_t tiles = g->taps * halves, stride = lines * CK_WGRAD_SUMS;
     for (int64_t part = 1; part < g->parts; part++) {
@@ -502,7 +516,7 @@ static void finish(const struct run *r, int64_t line, int64_t column)
                       r->dw + ((first + i) * g->s.ic + c) * g->taps);
         else
             for (int64_t at = 0; at < tiles; at++)
-                scatter(r, from + at * stride, first + i, at / halves, c + at % halves * 16);
+                scatter(r, from + at * stride, first + i, at / halves, c, (int)(at % halves));
     }
 }
 
@@ -510,7 +524,8 @@ static void finish_chunk(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
     const struct run *r = arg;
-    finish(r, chunk / r->g->column_blocks, chunk % r->g->column_blocks);
+    int64_t line = chunk / r->g->column_blocks, column = chunk % r->g->column_blocks;
+    finish(r, line, column, sums_at(r, 0, line, column));
 }
 
 static int64_t items_per_column(const struct ck_tiles_gradient *g)
@@ -520,19 +535,20 @@ static int64_t items_per_column(const struct ck_tiles_gradient *g)
 
 static void multiply_chunk(void *arg, int64_t chunk, int worker)
 {
-    (void)worker;
     const struct run *r = arg;
     const struct ck_tiles_gradient *g = r->g;
-    struct packed p = packed_of(r, 0);
+    struct packed p = packed_of(r, 0), beyond = packed_of(r, 1);
+    float *own = (float *)(void *)beyond.lines + worker * g->taps * BLOCK_SUMS;
     int64_t column = chunk / items_per_column(g);
     int64_t from = chunk % items_per_column(g) * ITEM_LINES;
     int64_t to = smaller(from + ITEM_LINES, g->line_blocks);
     int last = r->first + r->bundles == g->bundles;
     r->kn->begin();
     for (int64_t i = from; i < to; i++) {
-        multiply(r, &p, i, column, r->bundles, r->first > 0, sums_at(r, 0, i, column));
+        float *sum = is_single(g) ? own : sums_at(r, 0, i, column);
+        multiply(r, &p, i, column, r->bundles, r->first > 0, sum);
         if (last)
-            finish(r, i, column);
+            finish(r, i, column, sum);
     }
     r->kn->end();
 }

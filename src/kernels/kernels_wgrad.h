@@ -30,16 +30,25 @@ struct ck_wgrad_kernels {
     /* Before and after the panels of a worker's item. */
     void (*begin)(void);
     void (*end)(void);
-    /* low, high [n / 2][16][2]: the halves of the channels of pairs of pixels; n even. */
+    /* low, high [n / 2][16][2]: pairs of pixels, the channels in the order of ck_wgrad_channel;
+     * n even. Without `high` only the first 16 channels. */
     void (*pairs)(const struct ck_wgrad_pixels *p, uint16_t *low, uint16_t *high);
-    /* out [n / 32][2][16][32]: 32 pixels of each channel; n a multiple of 32. */
-    void (*lines)(const struct ck_wgrad_pixels *p, uint16_t *out);
+    /* out [n / 32][2][16][32]: 32 pixels of each channel; n a multiple of 32. Fills only the
+     * first of each two tiles if `tiles` is 1. */
+    void (*lines)(const struct ck_wgrad_pixels *p, int tiles, uint16_t *out);
     void (*panel)(const struct ck_wgrad_panel *p);
 };
 
 extern const struct ck_wgrad_kernels ck_wgrad_kernels_amx;
 extern const struct ck_wgrad_kernels ck_wgrad_kernels_bf16;
 extern const struct ck_wgrad_kernels ck_wgrad_kernels_emulated;
+
+/* The channel of a block that column i of a tile has, where `halves` tiles are in use: an order in
+ * which AVX-512 interleaves vectors at once. */
+static inline int64_t ck_wgrad_channel(int halves, int half, int i)
+{
+    return halves == 1 ? i : i / 4 * 8 + half * 4 + i % 4;
+}
 
 /* A pixel outside the image. */
 static const unsigned char ck_wgrad_zero[64] __attribute__((aligned(64)));

@@ -5,7 +5,7 @@
 #include "kernels/kernels_wgrad.h"
 #include "kernels/kernels_wgrad_body.h"
 
-static uint16_t channel(const struct ck_wgrad_pixels *p, int64_t i, int c)
+static uint16_t channel(const struct ck_wgrad_pixels *p, int64_t i, int64_t c)
 {
     uint16_t v;
     memcpy(&v, ck_wgrad_pixel(p, i) + 2 * c, sizeof v);
@@ -16,15 +16,17 @@ static void pairs(const struct ck_wgrad_pixels *p, uint16_t *low, uint16_t *high
 {
     for (int64_t i = 0; i < p->n; i++)
         for (int c = 0; c < 16; c++) {
-            low[(i / 2 * 16 + c) * 2 + i % 2] = channel(p, i, c);
-            high[(i / 2 * 16 + c) * 2 + i % 2] = channel(p, i, c + 16);
+            int64_t at = (i / 2 * 16 + c) * 2 + i % 2;
+            low[at] = channel(p, i, ck_wgrad_channel(high ? 2 : 1, 0, c));
+            if (high)
+                high[at] = channel(p, i, ck_wgrad_channel(2, 1, c));
         }
 }
 
-static void lines(const struct ck_wgrad_pixels *p, uint16_t *out)
+static void lines(const struct ck_wgrad_pixels *p, int tiles, uint16_t *out)
 {
     for (int64_t i = 0; i < p->n; i++)
-        for (int c = 0; c < 32; c++)
+        for (int c = 0; c < 16 * tiles; c++)
             out[(i / 32 * 32 + c) * 32 + i % 32] = channel(p, i, c);
 }
 

@@ -4,18 +4,31 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-static void pairs(const struct ck_wgrad_pixels *p, uint16_t *low, uint16_t *high)
+/* Words 0..15 of two vectors in turn. */
+static void pairs_of_16(const struct ck_wgrad_pixels *p, uint16_t *low)
 {
-    /* Words 0..15 of two vectors in turn; 16..31 in the other half. */
-    const __m512i first =
+    const __m512i order =
         _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7,
                          38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
-    const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
+    for (int64_t i = 0; i < p->n; i += 2, low += 32) {
+        __m256i u = _mm256_loadu_si256((const void *)ck_wgrad_pixel(p, i));
+        __m256i v = _mm256_loadu_si256((const void *)ck_wgrad_pixel(p, i + 1));
+        _mm512_store_si512(low, _mm512_permutex2var_epi16(_mm512_castsi256_si512(u), order,
+                                                          _mm512_castsi256_si512(v)));
+    }
+}
+
+static void pairs(const struct ck_wgrad_pixels *p, uint16_t *low, uint16_t *high)
+{
+    if (!high) {
+        pairs_of_16(p, low);
+        return;
+    }
     for (int64_t i = 0; i < p->n; i += 2, low += 32, high += 32) {
         __m512i u = _mm512_loadu_si512(ck_wgrad_pixel(p, i));
         __m512i v = _mm512_loadu_si512(ck_wgrad_pixel(p, i + 1));
-        _mm512_store_si512(low, _mm512_permutex2var_epi16(u, first, v));
-        _mm512_store_si512(high, _mm512_permutex2var_epi16(u, second, v));
+        _mm512_store_si512(low, _mm512_unpacklo_epi16(u, v));
+        _mm512_store_si512(high, _mm512_unpackhi_epi16(u, v));
     }
 }
 
@@ -53,13 +66,19 @@ INLINE void lines_of_8(const unsigned char *const px[32], int at, uint16_t *out)
     }
 }
 
-static void lines(const struct ck_wgrad_pixels *p, uint16_t *out)
+/* Pixels to prefetch: their pieces are read in an order that the hardware does not foresee. */
+enum { AHEAD = 64 };
+
+static void lines(const struct ck_wgrad_pixels *p, int tiles, uint16_t *out)
 {
     for (int64_t i = 0; i < p->n; i += 32, out += 2 * CK_WGRAD_TILE) {
         const unsigned char *px[32];
-        for (int j = 0; j < 32; j++)
+        for (int j = 0; j < 32; j++) {
             px[j] = ck_wgrad_pixel(p, i + j);
-        for (int c = 0; c < 4; c++)
+            if (i + j + AHEAD < p->n)
+                _mm_prefetch((const char *)ck_wgrad_pixel(p, i + j + AHEAD), _MM_HINT_T0);
+        }
+        for (int c = 0; c < 2 * tiles; c++)
             lines_of_8(px, 16 * c, out + 256 * c);
     }
 }
