@@ -297,17 +297,36 @@ static int read_environment(struct args *a)
     return COKE_OK;
 }
 
+/* The names are literals in the commands, so a wrong one fails in the first test. */
+static const struct arg_row *row_of(const struct args *a, const char *name)
+{
+    int i = find(a, name, strlen(name));
+    assert(i >= 0);
+    return &a->row[i];
+}
+
 /* For options that only some commands have. */
 static const char *text_if_any(struct args *a, const char *name)
 {
     return args_has(a, name) ? args_text(a, name) : NULL;
 }
 
+/* The preset that the words name: that of --preset, else the one that a method is named after. */
+static const char *preset_of(struct args *a, char *method, size_t size)
+{
+    const char *preset = text_if_any(a, "preset");
+    if (preset || !args_has(a, "method") ||
+        coke_options_get(row_of(a, "method")->set, "method", method, size))
+        return preset;
+    return args_number(a, "method") > 0 ? method : NULL;
+}
+
 /* Starts over from the defaults and applies preset and file. They were found by a first parse,
  * which may already have set other options; hence the new objects. */
 static int read_defaults(struct args *a)
 {
-    const char *preset = a->cmd->preset ? text_if_any(a, "preset") : NULL;
+    char method[32];
+    const char *preset = a->cmd->preset ? preset_of(a, method, sizeof method) : NULL;
     const char *config = text_if_any(a, "config");
     struct args fresh;
     int rc = args_init(&fresh, a->cmd);
@@ -346,14 +365,6 @@ int args_parse(struct args *a, const char **operand, int argc, const char *const
 int args_has(const struct args *a, const char *name)
 {
     return find(a, name, strlen(name)) >= 0;
-}
-
-/* The names are literals in the commands, so a wrong one fails in the first test. */
-static const struct arg_row *row_of(const struct args *a, const char *name)
-{
-    int i = find(a, name, strlen(name));
-    assert(i >= 0);
-    return &a->row[i];
 }
 
 int64_t args_number(const struct args *a, const char *name)

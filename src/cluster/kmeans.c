@@ -675,7 +675,7 @@ int ck_kmeans_epoch_end(struct coke_kmeans *km)
 {
     if (ck_kmeans_second_stage(km))
         blend_centers(km);
-    else if (km->o.update != CK_UPDATE_FIXED)
+    else
         end_first_stage(km);
     if (km->tree)
         ck_tree_recenter(km->tree, km->prev, km->count);

@@ -12,7 +12,7 @@ enum ck_update {
     CK_UPDATE_RUNNING, /* the authors' way: renormalised running mean */
     CK_UPDATE_MEAN,    /* exact mean of the epoch so far (Eq. 11) */
     CK_UPDATE_EPOCH,   /* moved once, at the end of the epoch (Eq. 10) */
-    CK_UPDATE_FIXED    /* never moved: online assignment to given centers */
+    CK_UPDATE_FIXED    /* not moved by rows: online assignment to given centers */
 };
 
 struct ck_kmeans_options {

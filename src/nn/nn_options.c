@@ -15,8 +15,9 @@
 static const struct ck_option encoder_rows[] = {
     ROW(CK_OPT_CHOICE, arch, "arch", CK_RESNET18, 0, CK_RESNET50, "resnet18|resnet34|resnet50",
         "network architecture"),
-    ROW(CK_OPT_CHOICE, stem, "stem", CK_STEM_IMAGENET, 0, CK_STEM_CIFAR, "imagenet|cifar",
-        "first layers: 7x7 stride 2 and max pool, or 3x3 for small images"),
+    ROW(CK_OPT_CHOICE, stem, "stem", CK_STEM_IMAGENET, 0, CK_STEM_STL, "imagenet|cifar|stl",
+        "first layers: 7x7 stride 2 and max pool; cifar: 3x3 for small images; stl: 3x3 and "
+        "max pool 2x2"),
     ROW(CK_OPT_FLOAT, width, "width", 1, 0.015625, 16, NULL,
         "factor on the channels of all layers"),
     ROW(CK_OPT_INT, channels, "channels", 3, 1, 1024, NULL, "channels of the images"),

@@ -57,12 +57,12 @@ static int add_block(struct ck_net *net, const char *block, int in, int64_t plan
 /* Names the output of the stem "maxpool" even without a pooling, so that taps have one name. */
 static int add_stem(struct ck_net *net, const struct ck_resnet_options *o, int64_t planes)
 {
-    int cifar = o->stem == CK_STEM_CIFAR;
+    int large = o->stem == CK_STEM_IMAGENET;
     int x = ck_net_input(net, o->channels);
-    x = ck_net_conv(net, "conv1", x, planes, cifar ? 3 : 7, cifar ? 1 : 2, cifar ? 1 : 3);
+    x = ck_net_conv(net, "conv1", x, planes, large ? 7 : 3, large ? 2 : 1, large ? 3 : 1);
     x = ck_net_relu(net, ck_net_norm(net, "bn1", x));
-    if (!cifar)
-        x = ck_net_max_pool(net, x, 3, 2, 1);
+    if (o->stem != CK_STEM_CIFAR)
+        x = ck_net_max_pool(net, x, large ? 3 : 2, 2, 1);
     ck_net_tap(net, x, "maxpool");
     return x;
 }

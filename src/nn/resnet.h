@@ -5,7 +5,7 @@
 #include "nn/net.h"
 
 enum ck_arch { CK_RESNET18, CK_RESNET34, CK_RESNET50 };
-enum ck_stem { CK_STEM_IMAGENET, CK_STEM_CIFAR };
+enum ck_stem { CK_STEM_IMAGENET, CK_STEM_CIFAR, CK_STEM_STL };
 
 struct ck_resnet_options {
     enum ck_arch arch;

@@ -22,7 +22,10 @@ int ck_schedule_init(struct ck_schedule *s, double rate, int64_t epochs, int64_t
 /* 0 <= epoch < epochs, 0 <= step < steps. */
 double ck_schedule_rate(const struct ck_schedule *s, int64_t epoch, int64_t step);
 
-/* The same in one call, with checked epoch and step. */
+/* A rate that rises from 0 in step 0 to nearly `rate` in the last one, by half a cosine. */
+double ck_schedule_rising(double rate, int64_t epochs, int64_t steps, int64_t step);
+
+/* ck_schedule_rate in one call, with checked epoch and step. */
 int ck_schedule_rate_at(double rate, int64_t epochs, int64_t warmup, int64_t steps,
                         int64_t epoch, int64_t step, double *out);
 

@@ -4,14 +4,19 @@
 #include "core/error.h"
 
 /* The loss is sized for the largest part of a batch, which is all of this rank's images. */
-int ck_clusters_init(struct ck_session *s)
+int ck_clusters_build(struct ck_session *s, const struct ck_train_options *o)
 {
     int64_t k[COKE_MAX_HEADS];
-    for (int i = 0; i < s->o.k.n; i++)
-        k[i] = s->o.k.v[i];
-    struct ck_loss_shape shape = {s->views, s->large, s->max_local, s->dim, s->o.k.n, k};
-    CK_RETURN_IF(ck_heads_init(&s->heads, &s->o, s->data->set->n));
-    return ck_loss_new(&s->loss, &shape, &s->o.loss);
+    for (int i = 0; i < o->k.n; i++)
+        k[i] = o->k.v[i];
+    struct ck_loss_shape shape = {s->views, s->large, s->max_local, s->dim, o->k.n, k};
+    CK_RETURN_IF(ck_heads_init(&s->heads, o, s->data->set->n));
+    return ck_loss_new(&s->loss, &shape, &o->loss);
+}
+
+int ck_clusters_init(struct ck_session *s)
+{
+    return ck_clusters_build(s, &s->o);
 }
 
 void ck_clusters_begin_epoch(struct ck_session *s, int64_t epoch)

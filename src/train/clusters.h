@@ -5,7 +5,9 @@
 
 #include "train/session.h"
 
-/* Builds s->heads and s->loss; the session releases both. */
+/* Builds s->heads and s->loss; the session releases both. The heads are as in the options o. */
+int ck_clusters_build(struct ck_session *s, const struct ck_train_options *o);
+/* The same by the options of the session. */
 int ck_clusters_init(struct ck_session *s);
 /* The weight of the labels follows the epochs. */
 void ck_clusters_begin_epoch(struct ck_session *s, int64_t epoch);

@@ -72,9 +72,17 @@ int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t 
     return join_heads(h, h->head);
 }
 
+int ck_heads_use_entropy(struct ck_heads *h, double weight)
+{
+    for (int i = 0; i < h->n; i++)
+        CK_RETURN_IF(ck_entropy_init(&h->entropy[i], h->head[i], weight));
+    return COKE_OK;
+}
+
 void ck_heads_release(struct ck_heads *h)
 {
     for (int i = 0; i < COKE_MAX_HEADS; i++) {
+        ck_entropy_release(&h->entropy[i]);
         if (!h->multi)
             ck_kmeans_free(h->head[i]);
         ck_free(h->center[i]);
@@ -133,6 +141,18 @@ static void compare(struct ck_heads *h, int i, const float *x, int64_t n)
     s->seen += n;
 }
 
+/* The entropy needs little, which every process computes for all rows. */
+static int assign(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
+                  const struct ck_share *share)
+{
+    if (!(h->entropy[0].weight > 0))
+        return ck_multihead_step(h->multi, x, ids, n, share, h->label);
+    for (int i = 0; i < h->n; i++)
+        CK_RETURN_IF(
+            ck_entropy_step(&h->entropy[i], h->head[i], x, ids, n, h->label + (int64_t)i * n));
+    return COKE_OK;
+}
+
 int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
                     int current, const struct ck_share *share)
 {
@@ -143,7 +163,7 @@ int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int6
             if (h->keep_best)
                 h->kept[i][ids[j]] = old;
         }
-    CK_RETURN_IF(ck_multihead_step(h->multi, x, ids, n, share, h->label));
+    CK_RETURN_IF(assign(h, x, ids, n, share));
     for (int i = 0; i < h->n; i++) {
         compare(h, i, x, n);
         if (h->current_centers)
@@ -212,9 +232,12 @@ int ck_heads_health(const struct ck_heads *h, int i, struct ck_head_health *out)
 int ck_heads_replace(struct ck_heads *h, struct coke_kmeans *const *fresh)
 {
     CK_RETURN_IF(join_heads(h, fresh));
-    for (int i = 0; i < h->n; i++)
+    for (int i = 0; i < h->n; i++) {
+        if (h->entropy[i].weight > 0)
+            ck_entropy_recount(&h->entropy[i], h->head[i]);
         ck_kmeans_copy_centers(h->head[i],
                                h->current_centers ? CK_CENTERS_CURRENT : CK_CENTERS_LAST,
                                h->center[i]);
+    }
     return COKE_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef CK_HEADS_H
 #define CK_HEADS_H
 
+#include "cluster/learned.h"
 #include "cluster/multihead.h"
 #include "core/state.h"
 #include "core/targets.h"
@@ -32,12 +33,15 @@ struct ck_heads {
     const float *centers[COKE_MAX_HEADS]; /* the same, as the loss wants them */
     int32_t *kept[COKE_MAX_HEADS];        /* [images] labels of the last epoch, for keep_best */
     struct ck_head_sums sums[COKE_MAX_HEADS];
+    struct ck_entropy entropy[COKE_MAX_HEADS]; /* weight 0: labels are chosen by duals */
 };
 
 /* Copies from o what it needs. After a failure *h holds what was built so far: call
  * ck_heads_release in any case. All functions: one thread at a time, which runs the team. */
 int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t images);
 void ck_heads_release(struct ck_heads *h);
+/* Labels are chosen by the entropy of the sizes instead of by duals (cluster/learned.h). */
+int ck_heads_use_entropy(struct ck_heads *h, double weight);
 
 /* Targets of the images ids [n], which begin at index `first` of the batch of all ranks: the
  * labels of the last epoch. In epoch 0 and for current labels ck_heads_update makes the targets

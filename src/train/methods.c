@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct ck_method ck_method_coke;
+extern const struct ck_method ck_method_coke, ck_method_secu;
 
-static const struct ck_method *const methods[] = {&ck_method_coke};
+static const struct ck_method *const methods[] = {&ck_method_coke, &ck_method_secu};
 
 enum { METHODS = sizeof methods / sizeof methods[0] };
 

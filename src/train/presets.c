@@ -16,6 +16,8 @@
  * and as its ImageNet runs read literally (docs/training.md). */
 #define CIFAR_LATER " projector=mlp2bn predictor=off beta=0 weight-decay=1e-4"
 #define CIFAR_LITERAL " projector=mlp3 predictor=on beta=0.5 weight-decay=1e-6"
+/* The authors' program: the center rate is constant for either constraint. */
+#define SECU " method=secu projector=mlp2bn predictor=off weight-decay=1e-4"
 #define TENS "k=10,20,30,40,50,60,70,80,90,100"
 #define TWENTIES "k=20,40,60,80,100,120,140,160,180,200"
 
@@ -57,6 +59,14 @@ static const struct {
      "channels=1" SMALL " k=10,30,100 size=18 epochs=33 batch=64 rate=0.3 eta=0.15"},
     {"cifar100-20", "the paper's CIFAR-100 with its 20 super-classes",
      "coarse=on " TWENTIES CIFAR CIFAR_LATER},
+    {"secu", "SeCu, for any images: set k", "method=secu projector=mlp2bn predictor=off"},
+    {"cifar10-secu", "SeCu's CIFAR-10",
+     TENS CIFAR SECU " center-rate=1.2 normalize=0.4914,0.4822,0.4465,0.2023,0.1994,0.2010"},
+    {"cifar100-20-secu", "SeCu's CIFAR-100 with its 20 super-classes",
+     "coarse=on " TWENTIES CIFAR SECU " epochs=801 min-scale=0.2 center-rate=0.8"},
+    {"stl10-secu", "SeCu's STL-10: training and unlabeled images, 96 pixels",
+     TENS CIFAR SECU " epochs=801 size=96 stem=stl min-scale=0.2 center-rate=0.8 "
+                     "center-temperature=1 normalize=imagenet"},
 };
 
 enum { PRESETS = sizeof presets / sizeof presets[0], WORD = 128 };

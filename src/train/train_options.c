@@ -106,7 +106,7 @@ static const struct ck_option_override of_encoder[] = {
 /* The choices are the rows of the table of methods; completed by join. */
 static struct ck_option_override of_own[] = {{"method", CK_NEW_BOUNDS(0, 0)}, {.name = NULL}};
 
-enum { PARTS = 9, ROWS = 128 };
+enum { PARTS = 10, ROWS = 128 };
 
 static struct ck_option_part parts[PARTS];
 static struct ck_option rows[ROWS];
@@ -124,6 +124,7 @@ static void join(void)
         {ck_loss_option_table(), offsetof(OWN, loss), NULL},
         {ck_optimizer_option_table(), offsetof(OWN, optimizer), of_optimizer},
         {&own_table, 0, of_own},
+        {ck_method_option_table(), offsetof(OWN, own), NULL},
         {ck_dataset_option_table(), offsetof(OWN, data), of_dataset},
         {ck_view_option_table(), offsetof(OWN, loader.view), NULL},
         {ck_loader_own_table(), offsetof(OWN, loader), of_loader},

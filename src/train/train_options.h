@@ -5,6 +5,7 @@
 #include "cluster/kmeans_options.h"
 #include "data/data_options.h"
 #include "nn/nn_options.h"
+#include "train/method_options.h"
 
 /* Which labels or centers the loss uses: those of the last epoch, or the present ones. */
 enum ck_coupling { CK_COUPLING_LAST, CK_COUPLING_CURRENT };
@@ -12,7 +13,8 @@ enum ck_coupling { CK_COUPLING_LAST, CK_COUPLING_CURRENT };
 enum ck_eta_mode { CK_ETA_MODE_SCALED, CK_ETA_MODE_SHARED };
 
 struct ck_train_options {
-    int32_t method; /* row of the table of methods */
+    int32_t method;               /* row of the table of methods */
+    struct ck_method_options own; /* that only some methods read */
     struct ck_dataset_options data;
     struct ck_loader_options loader;
     struct ck_encoder_options encoder;

@@ -1,5 +1,5 @@
 /* golden_main.c - the golden tests: traces | tables | losses | optim | nets | gradients |
- * metrics | comparator [isa].
+ * metrics | secu | comparator [isa].
  *
  * One test per recording found in $COKE_GOLDEN (tests/golden by default). Exit code 77: this
  * CPU has no such instruction set. */
@@ -94,11 +94,29 @@ static void interrupted_trace_ends_with_the_same_bytes(void **state)
     golden_free(c);
 }
 
+/* What is saved after any step is enough to meet the recording to its end. */
+static void interrupted_secu_meets_its_recording(void **state)
+{
+    struct golden_case *c = load(*state);
+    struct golden_report r;
+    int64_t steps = golden_array(c, "step_bounds")->n - 1;
+    int64_t at[4] = {1, steps, steps + 3, 2 * steps + steps / 2};
+    for (int i = 0; i < 4; i++)
+        if (golden_check_secu(c, at[i], folder, &r))
+            fail_msg("%s, interrupted after step %lld: %s", c->name, (long long)at[i], r.text);
+    golden_free(c);
+}
+
 /* ---- the kinds ---- */
 
 static int check_trace(const struct golden_case *c, struct golden_report *r)
 {
     return golden_check_trace(c, -1, folder, r);
+}
+
+static int check_secu(const struct golden_case *c, struct golden_report *r)
+{
+    return golden_check_secu(c, -1, folder, r);
 }
 
 /* Inputs that a check starts from; everything else in a recording is compared. A star stands
@@ -128,6 +146,17 @@ static const struct kind {
     {"nets", GOLDEN_HEADS, golden_check_heads, 3e-5, {"input", "centers_*", "labels", "*_f32"}},
     /* Gradients are compared as a whole, relative to their length. */
     {"nets", GOLDEN_NET, golden_check_net, 1e4, {"*_f32"}},
+    {"secu",
+     GOLDEN_SECU,
+     check_secu,
+     2e-4, /* centers of length 24 */
+     {"init_centers_*", "step_bounds", "ids", "view1", "view2", "margin", "init_probe"}},
+    {"secu",
+     GOLDEN_SECU_LOSS,
+     golden_check_secu_loss,
+     5e-6,
+     {"view_raw", "centers_*", "pre_centers_*", "labels_used", "labels_new"}},
+    {"secu", GOLDEN_SECU_SCHED, golden_check_secu_sched, 1e-11, {NULL}},
     {"metrics", GOLDEN_METRICS, golden_check_metrics, 3e-12, {"truth", "pred"}},
 };
 
@@ -283,6 +312,8 @@ static int collect(const char *what, struct CMUnitTest *t)
             if (kinds[k].kind == GOLDEN_TRACE && !comparator)
                 add(t, &n, "may be interrupted", name[i],
                     interrupted_trace_ends_with_the_same_bytes);
+            if (kinds[k].kind == GOLDEN_SECU && !comparator)
+                add(t, &n, "may be interrupted", name[i], interrupted_secu_meets_its_recording);
         }
     }
     int nets = strcmp(what, "gradients") == 0 ? golden_list(GOLDEN_NET, name) : 0;

@@ -45,11 +45,13 @@ class Encoder(ResNet):
     def __init__(self, arch, width, stem, channels, head, dim):
         self.base = int(64 * width + 0.5)  # halves go up
         super().__init__(*ARCHS[arch])
-        kernel, stride = (3, 1) if stem == "cifar" else (7, 2)
+        kernel, stride = (7, 2) if stem == "imagenet" else (3, 1)
         self.conv1 = nn.Conv2d(channels, self.base, kernel, stride, kernel // 2, bias=False)
         self.bn1 = nn.BatchNorm2d(self.base)
         if stem == "cifar":
             self.maxpool = nn.Identity()
+        if stem == "stl":
+            self.maxpool = nn.MaxPool2d(2, 2, 1)
         features = self.inplanes
         self.fc = {"linear": linear, "mlp2": mlp2, "mlp2bn": mlp2bn, "mlp3": mlp3}[head](features, dim)
         self.predictor = None

@@ -32,6 +32,11 @@ static int has_array(const json_t *manifest, const char *name)
 static enum golden_kind kind_of(const json_t *m)
 {
     const json_t *hyper = json_object_get(m, "hyper");
+    const char *method = json_string_value(json_object_get(hyper, "method"));
+    if (method && strcmp(method, "secu") == 0)
+        return has_array(m, "ids")        ? GOLDEN_SECU
+               : has_array(m, "view_raw") ? GOLDEN_SECU_LOSS
+                                          : GOLDEN_SECU_SCHED;
     if (json_object_get(hyper, "dual_lr") && has_array(m, "labels_new") && has_array(m, "ids"))
         return GOLDEN_TRACE;
     if (json_object_get(hyper, "ls") && has_array(m, "labels") && has_array(m, "label_val"))

@@ -26,7 +26,10 @@ enum golden_kind {
     GOLDEN_SCHED,
     GOLDEN_NET,
     GOLDEN_HEADS,
-    GOLDEN_METRICS
+    GOLDEN_METRICS,
+    GOLDEN_SECU,
+    GOLDEN_SECU_LOSS,
+    GOLDEN_SECU_SCHED
 };
 
 struct golden_case {
@@ -100,6 +103,11 @@ int golden_check_net(const struct golden_case *c, struct golden_report *r);
 int golden_check_gradients(const struct golden_case *c, struct golden_report *r);
 /* Projection and prediction MLPs: a whole step with loss and LARS. */
 int golden_check_heads(const struct golden_case *c, struct golden_report *r);
+/* SeCu: a trace, step by step, and interrupted as above; its losses; its rates. */
+int golden_check_secu(const struct golden_case *c, int64_t interrupt, const char *folder,
+                      struct golden_report *r);
+int golden_check_secu_loss(const struct golden_case *c, struct golden_report *r);
+int golden_check_secu_sched(const struct golden_case *c, struct golden_report *r);
 /* Accuracy, NMI and ARI of partitions. */
 int golden_check_metrics(const struct golden_case *c, struct golden_report *r);
 

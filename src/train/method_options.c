@@ -1,0 +1,27 @@
+/* method_options.c - options that only some methods of training read. */
+#include "train/method_options.h"
+
+#define ROW(type, field, name, def, min, max, choices, help)                                   \
+    CK_OPT(type, struct ck_method_options, field, name, def, min, max, choices, help)
+
+static const struct ck_option rows[] = {
+    ROW(CK_OPT_CHOICE, constraint, "constraint", CK_CONSTRAINT_SIZE, 0, CK_CONSTRAINT_ENTROPY,
+        "size|entropy",
+        "secu: minimum sizes by duals (ratio, eta), or a high entropy of the sizes"),
+    ROW(CK_OPT_FLOAT, entropy_weight, "entropy-weight", 0, 0, 1e12, "auto",
+        "secu: weight of the entropy; auto: 0.12 times the images"),
+    ROW(CK_OPT_FLOAT, center_rate, "center-rate", 0.8, 0, 1e3, NULL,
+        "secu: learning rate of the centers"),
+    ROW(CK_OPT_CHOICE, center_schedule, "center-schedule", CK_CENTERS_CONSTANT, 0,
+        CK_CENTERS_RISING, "constant|rising",
+        "secu: the rate of the centers is the same in all steps, or rises from 0 by half a "
+        "cosine"),
+    ROW(CK_OPT_FLOAT, center_temperature, "center-temperature", 0.05, 1e-3, 10, NULL,
+        "secu: temperature of the loss of the centers"),
+};
+
+const struct ck_option_table *ck_method_option_table(void)
+{
+    static const struct ck_option_table table = CK_OPTION_TABLE(rows, struct ck_method_options);
+    return &table;
+}

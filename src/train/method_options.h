@@ -1,0 +1,21 @@
+/* method_options.h - options that only some methods of training read. */
+#ifndef CK_METHOD_OPTIONS_H
+#define CK_METHOD_OPTIONS_H
+
+#include "core/option.h"
+
+/* What keeps clusters from becoming empty or one. */
+enum ck_constraint { CK_CONSTRAINT_SIZE, CK_CONSTRAINT_ENTROPY };
+enum ck_center_schedule { CK_CENTERS_CONSTANT, CK_CENTERS_RISING };
+
+struct ck_method_options {
+    int32_t constraint;        /* enum ck_constraint */
+    double entropy_weight;     /* 0 = chosen from the images */
+    double center_rate;        /* of learned centers */
+    int32_t center_schedule;   /* enum ck_center_schedule */
+    double center_temperature; /* of their loss */
+};
+
+const struct ck_option_table *ck_method_option_table(void);
+
+#endif
