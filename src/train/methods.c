@@ -66,6 +66,8 @@ static int check_needs(const struct ck_method *m, const struct ck_train_options 
     if (m->views && views != m->views)
         return ck_fail(COKE_EUSAGE, "recipe: method %s needs %d views, not %d", m->name,
                        m->views, views);
+    if (m->views && o->loader.view.recipe == CK_RECIPE_MULTI)
+        return ck_fail(COKE_EUSAGE, "recipe: method %s has no small views", m->name);
     if (m->predictor == CK_PREDICTOR_NONE && o->encoder.predictor)
         return ck_fail(COKE_EUSAGE, "predictor: method %s has none; set no-predictor", m->name);
     if (m->predictor == CK_PREDICTOR_NEEDED && !o->encoder.predictor)
