@@ -103,7 +103,7 @@ int coke_npy_write_i32(const char *path, const int32_t *x, int64_t n, int force)
     CK_ARGS(path);
     if (n)
         CK_ARGS(x);
-    return ck_npy_write(path, CK_I32, 1, &n, x, force);
+    return ck_npy_write_single(path, CK_I32, 1, &n, x, force);
 }
 
 int coke_npy_write_i64(const char *path, const int64_t *x, int64_t n, int force)
@@ -111,7 +111,7 @@ int coke_npy_write_i64(const char *path, const int64_t *x, int64_t n, int force)
     CK_ARGS(path);
     if (n)
         CK_ARGS(x);
-    return ck_npy_write(path, CK_I64, 1, &n, x, force);
+    return ck_npy_write_single(path, CK_I64, 1, &n, x, force);
 }
 
 int coke_npy_write_f32(const char *path, const float *x, int64_t rows, int64_t cols, int force)
@@ -120,7 +120,7 @@ int coke_npy_write_f32(const char *path, const float *x, int64_t rows, int64_t c
     CK_ARGS(path);
     if (rows && cols)
         CK_ARGS(x);
-    return ck_npy_write(path, CK_F32, 2, shape, x, force);
+    return ck_npy_write_single(path, CK_F32, 2, shape, x, force);
 }
 
 int coke_file_write(const char *path, const void *bytes, size_t size, int force)

@@ -4,6 +4,7 @@
 #include "core/mem.h"
 #include "core/vec.h"
 #include "io/load.h"
+#include "io/sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,8 @@ int ck_names_load(struct ck_names *s, const char *path)
     int rc = ck_load_file(path, TEXT_MAX, &text, &room, &size);
     if (rc == COKE_EIO || rc == COKE_EFORMAT)
         rc = COKE_OK; /* no names: size is 0 */
+    else if (!rc)
+        rc = ck_sums_check(path, text, size);
     for (size_t at = 0, n; !rc && at < size; at += n + 1) {
         const char *line = (const char *)text + at, *end = memchr(line, '\n', size - at);
         n = end ? (size_t)(end - line) : size - at;

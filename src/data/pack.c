@@ -12,6 +12,7 @@
 #include "core/workers.h"
 #include "data/sweep.h"
 #include "image/resize.h"
+#include "io/sums.h"
 #include "io/tar_write.h"
 
 #include <dirent.h>
@@ -435,7 +436,7 @@ static int publish(struct pack *p, struct ck_writer *classes)
     for (int64_t i = 0; i < p->result->shards; i++)
         CK_RETURN_IF(ck_writer_commit(&p->shard[i]));
     if (classes->path)
-        CK_RETURN_IF(ck_writer_commit(classes));
+        CK_RETURN_IF(ck_sums_commit(classes));
     if (p->force)
         CK_RETURN_IF(visit_shards(p, p->result->shards, remove_shard));
     return COKE_OK;

@@ -21,7 +21,7 @@
 
 static const char ending[] = ".cokeidx";
 
-enum { VERSION = 3 };
+enum { VERSION = 4 };
 #define MAGIC INT64_C(0x31786469656b6f63) /* "cokeidx1" */
 
 struct head {
@@ -32,8 +32,8 @@ struct head {
     int64_t sample; /* of the bytes of the tar file */
 };
 
-/* Bytes in the file: 12 numbers, and 3 per record. */
-enum { NUMBER = 8, HEAD = 12 * NUMBER, RECORD = 3 * NUMBER };
+/* Bytes in the file: 12 numbers, and 4 per record. */
+enum { NUMBER = 8, HEAD = 12 * NUMBER, RECORD = 4 * NUMBER };
 
 /* What tells a tar file from another one of the same name. */
 struct identity {
@@ -181,6 +181,7 @@ static int write_index(const struct ck_shard_index *x, const struct identity *ta
         put(&at, x->record[i].offset);
         put(&at, x->record[i].size);
         put(&at, x->record[i].label);
+        put(&at, (int64_t)x->record[i].sum);
     }
     if (x->keys.used)
         memcpy(at, x->keys.text, x->keys.used);
@@ -259,6 +260,7 @@ static int read_index(struct ck_shard_index *x, const struct identity *tar, cons
         x->record[i].offset = get(&at);
         x->record[i].size = get(&at);
         x->record[i].label = get(&at);
+        x->record[i].sum = (uint64_t)get(&at);
     }
     if (!are_valid(x->record, x->n, h.size))
         CK_FAIL(COKE_EFORMAT, "%s: records exceed the tar file", path);
@@ -278,8 +280,8 @@ static int add_sample(struct ck_shard_index *x, const struct ck_sample *s)
     if (!rc)
         rc = ck_names_add(&x->keys, s->key, strlen(s->key));
     if (!rc)
-        x->record[x->n++] =
-            (struct ck_shard_record){.offset = s->offset, .size = s->size, .label = s->label};
+        x->record[x->n++] = (struct ck_shard_record){
+            .offset = s->offset, .size = s->size, .label = s->label, .sum = s->sum};
     return rc;
 }
 

@@ -12,6 +12,7 @@
 struct ck_shard_record {
     int64_t offset, size; /* of the image in the tar file, bytes */
     int64_t label;        /* -1 = none */
+    uint64_t sum;         /* XXH3 of the image, 0 = unknown */
 };
 
 /* Initialize with zeros. Owns record and keys. */

@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/mem.h"
 #include "io/load.h"
+#include "io/tar.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -69,6 +70,8 @@ static int read_image(struct ck_dataset *d, int64_t i, struct ck_item *item)
         CK_TRY(ck_load_open(s->path, &fd, &size));
     CK_TRY(check_size(s, size));
     CK_TRY(ck_item_load_part(item, fd, s->path, r->offset, r->size));
+    CK_TRY(ck_tar_check(s->path, ck_names_get(&s->index.keys, i - s->first), r->sum,
+                        item->bytes, item->size));
 done:
     if (fd >= 0 && fd != s->fd)
         close(fd);

@@ -83,7 +83,7 @@ int ck_sort_check(const struct coke_dataset *d, const char *dir, enum coke_sort 
         CK_FAIL(COKE_EUSAGE, "%s exists and is not a folder", dir);
     CK_TRY(is_empty(dir, &empty));
     if (!empty)
-        CK_FAIL(COKE_EUSAGE, "%s is not empty; use a new folder", dir);
+        CK_FAIL(COKE_EUSAGE, "%s is not empty; remove it or use a new folder", dir);
     if (access(dir, W_OK | X_OK))
         CK_FAIL(COKE_EIO, "%s: %s", dir, strerror(errno));
 done:

@@ -71,6 +71,8 @@ static int read_label(struct ck_samples *s, int32_t *label)
     if (rc)
         return rc;
     text[got] = 0;
+    if (!s->tar.left)
+        CK_RETURN_IF(ck_tar_check(s->tar.in->name, s->member.name, s->member.sum, text, got));
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || end[strspn(end, " \t\r\n")] || s->tar.left || errno || value < -1 ||
@@ -125,7 +127,8 @@ static int take_bytes(struct ck_samples *s, const unsigned char *head, size_t n,
             ck_tar_read(&s->tar, item->buffer + item->size, item->capacity - item->size, &got));
     }
     item->bytes = item->buffer;
-    return COKE_OK;
+    return ck_tar_check(s->tar.in->name, s->member.name, s->member.sum, item->bytes,
+                        item->size);
 }
 
 /* Takes the current member if it ranks higher than the image found so far. */
@@ -145,6 +148,7 @@ static int consider_image(struct ck_samples *s, struct ck_item *item, struct ck_
     *best = rank;
     out->offset = s->member.offset;
     out->size = s->member.size;
+    out->sum = s->member.sum;
     if (item)
         CK_RETURN_IF(take_bytes(s, head, n, item));
     return COKE_OK;

@@ -9,6 +9,7 @@
 struct ck_sample {
     const char *key;      /* valid until the next call */
     int64_t offset, size; /* of the image in the tar file, bytes */
+    uint64_t sum;         /* of these bytes, 0 = unknown */
     int32_t label;        /* from .cls, -1 = none */
 };
 

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "io/npy.h"
+#include "io/sums.h"
 
 #include <string.h>
 
@@ -68,7 +69,7 @@ int ck_embed_file(const struct ck_embed_job *job, const char *path, int force, i
         CK_TRY(get(job, p, from, count, x));
         CK_TRY(ck_writer_write(&w, x, (size_t)(count * job->dim) * sizeof *x));
     }
-    CK_TRY(ck_writer_commit(&w));
+    CK_TRY(ck_sums_commit(&w));
     *nbad = p->nbad;
 done:
     ck_writer_abort(&w);

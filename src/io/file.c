@@ -1,7 +1,9 @@
 /* file.c - memory-mapped input files, and output files that appear complete or not at all. */
 #include "io/file.h"
 #include "io/load.h"
+#include "io/sums.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 
 #include <errno.h>
@@ -90,6 +92,10 @@ static int open_file(struct ck_map *m, const char *path, size_t load)
         return fail_errno(path);
     int rc = get_file(m, fd, path, load);
     close(fd);
+    if (!rc)
+        rc = ck_sums_check(path, m->data, m->size);
+    if (rc)
+        ck_map_release(m);
     return rc;
 }
 
@@ -374,7 +380,8 @@ int ck_writer_open(struct ck_writer *w, const char *path, int force)
     CK_TRY(check_target(path, force, &direct));
     w->path = ck_strdup(path);
     w->buffer = w->path ? ck_alloc_array(BUFFER, 1) : NULL;
-    if (!w->buffer)
+    w->hash = w->buffer ? ck_hash_stream_new() : NULL;
+    if (!w->hash)
         CK_LEAVE(COKE_ENOMEM);
     CK_TRY(direct ? open_direct(w) : open_replacement(w));
 done:
@@ -392,6 +399,7 @@ static int flush(struct ck_writer *w)
 
 int ck_writer_write(struct ck_writer *w, const void *data, size_t n)
 {
+    ck_hash_stream_add(w->hash, data, n);
     if (w->used + n > BUFFER) {
         int rc = flush(w);
         if (rc)
@@ -544,6 +552,7 @@ void ck_writer_abort(struct ck_writer *w)
     ck_free(w->directory);
     ck_free(w->temp);
     ck_free(w->buffer);
+    ck_hash_stream_free(w->hash);
     *w = (struct ck_writer){0};
 }
 

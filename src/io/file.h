@@ -16,7 +16,8 @@ struct ck_map {
     int loaded; /* read into memory that ck_map_release frees */
 };
 
-/* These fail for anything but a regular file and leave *m zeroed then. name is for messages.
+/* These fail for anything but a regular file and leave *m zeroed then. name is for messages. Those
+ * that take a path verify the checksum that may be beside the file (io/sums.h).
  * They map files of more than CK_LOAD_MOST bytes: touch their data in ck_guard_call only. */
 enum { CK_LOAD_MOST = 16 << 20, CK_LOAD_MODEL = 1 << 30 };
 int ck_map_open(struct ck_map *m, const char *path);
@@ -65,6 +66,7 @@ struct ck_writer {
     int unnamed;           /* the file has no name yet, only fd */
     unsigned char *buffer; /* data not yet given to write() */
     size_t used;
+    struct ck_hash_stream *hash; /* of all bytes written */
     int fd;
     int force;
 };

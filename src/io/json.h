@@ -68,6 +68,9 @@ void ck_json_end(struct ck_json *j);
 
 /* Ends all that is open. */
 int ck_json_finish(struct ck_json *j);
+/* The same for an object of one line in memory, with its last member "xxh3": the checksum of all
+ * before it, which ck_record_read_lines verifies. */
+int ck_json_finish_line(struct ck_json *j);
 /* These finish a document in memory, and copy it. */
 int ck_json_print(struct ck_json *j, FILE *to);
 int ck_json_write_to(struct ck_json *j, struct ck_writer *w);

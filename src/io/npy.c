@@ -3,6 +3,7 @@
  * Format: \x93NUMPY, version, length of the header, then a Python dict literal with the keys
  * descr, fortran_order and shape in any order (numpy.lib.format). */
 #include "io/npy.h"
+#include "io/sums.h"
 #include "io/convert.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -368,6 +369,19 @@ int ck_npy_write(const char *path, enum ck_dtype t, int ndim, const int64_t *sha
     CK_TRY(ck_writer_open(&w, path, force));
     CK_TRY(ck_npy_write_to(&w, t, ndim, shape, data));
     CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
+}
+
+int ck_npy_write_single(const char *path, enum ck_dtype t, int ndim, const int64_t *shape,
+                        const void *data, int force)
+{
+    struct ck_writer w = {0};
+    int rc = COKE_OK;
+    CK_TRY(ck_writer_open(&w, path, force));
+    CK_TRY(ck_npy_write_to(&w, t, ndim, shape, data));
+    CK_TRY(ck_sums_commit(&w));
 done:
     ck_writer_abort(&w);
     return rc;

@@ -46,5 +46,8 @@ int ck_npy_write_to(struct ck_writer *w, enum ck_dtype t, int ndim, const int64_
                     const void *data);
 int ck_npy_write(const char *path, enum ck_dtype t, int ndim, const int64_t *shape,
                  const void *data, int force);
+/* The same with its checksum beside it (io/sums.h), for a file that is in no list of a folder. */
+int ck_npy_write_single(const char *path, enum ck_dtype t, int ndim, const int64_t *shape,
+                        const void *data, int force);
 
 #endif

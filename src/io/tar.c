@@ -5,6 +5,7 @@
  * records "LENGTH KEY=VALUE\n". */
 #include "io/tar.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/mem.h"
 
 #include <stdio.h>
@@ -307,6 +308,23 @@ static int is_file(const struct ck_tar *t, char type)
     return (type == 0 || type == '0' || type == '7') && !(n && t->name[n - 1] == '/');
 }
 
+/* What ck_tar_add wrote; archives of others have no such group. */
+static uint64_t parse_sum(const struct header *h)
+{
+    uint64_t sum;
+    int ours = memcmp(h->group, CK_TAR_SUM, strlen(CK_TAR_SUM)) == 0 &&
+               ck_hash_parse(h->group + strlen(CK_TAR_SUM), &sum);
+    return ours ? sum : 0;
+}
+
+int ck_tar_check(const char *archive, const char *member, uint64_t sum, const void *data,
+                 size_t n)
+{
+    if (!sum || ck_hash(data, n, 0) == sum)
+        return COKE_OK;
+    return ck_fail(COKE_EFORMAT, "%s: %s is damaged: its checksum differs", archive, member);
+}
+
 int ck_tar_next(struct ck_tar *t, struct ck_tar_member *out, int *more)
 {
     struct header h;
@@ -333,6 +351,7 @@ int ck_tar_next(struct ck_tar *t, struct ck_tar_member *out, int *more)
         o = (struct overrides){0};
     }
     *out = (struct ck_tar_member){.name = t->name, .offset = t->in->position, .size = t->left};
+    out->sum = *more ? parse_sum(&h) : 0;
 done:
     t->broken |= rc != COKE_OK;
     return rc;

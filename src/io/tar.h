@@ -13,7 +13,16 @@ struct ck_tar_member {
     const char *name; /* valid until the next call */
     int64_t offset;   /* of its data in the (uncompressed) archive */
     int64_t size;
+    uint64_t sum; /* XXH3 of its data; 0 = unknown */
 };
+
+/* ck_tar_add puts the checksum of a member where its group has a name, a field that is free text
+ * and means nothing for owner 0: "xxh3-" and 16 digits. */
+#define CK_TAR_SUM "xxh3-"
+
+/* COKE_EFORMAT if the data of a member have another checksum than `sum`, unless that is 0. */
+int ck_tar_check(const char *archive, const char *member, uint64_t sum, const void *data,
+                 size_t n);
 
 /* Initialize with zeros and set `in` (borrowed). */
 struct ck_tar {

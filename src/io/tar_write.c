@@ -1,6 +1,8 @@
 /* tar_write.c - writes tar members; the bytes are the same on every machine. */
 #include "io/tar_write.h"
 #include "core/error.h"
+#include "core/hash.h"
+#include "io/tar.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,6 +94,8 @@ int ck_tar_add(struct ck_writer *w, const char *name, const void *data, size_t s
     if (size > 0777777777777ull - BLOCK)
         return ck_fail(COKE_EUSAGE, "%s: %zu bytes are too many for a tar file", name, size);
     fill(&h, size, '0');
+    memcpy(h.group, CK_TAR_SUM, strlen(CK_TAR_SUM));
+    ck_hash_print(ck_hash(data, size, 0), h.group + strlen(CK_TAR_SUM));
     if (length <= NAME) {
         memcpy(h.name, name, length);
     } else if (cut) {

@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "core/vec.h"
 #include "io/file.h"
+#include "io/sums.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -198,7 +199,7 @@ int ck_tuning_save(void)
             snprintf(line, sizeof line, "%s %s\n", tuning.v[i].key, way_name[tuning.v[i].way]);
         CK_TRY(ck_writer_write(&w, line, (size_t)n));
     }
-    CK_TRY(ck_writer_commit(&w));
+    CK_TRY(ck_sums_commit(&w));
     tuning.changed = 0;
 done:
     ck_writer_abort(&w);

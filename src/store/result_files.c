@@ -11,6 +11,7 @@
 #include "io/json.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
+#include "io/sums.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ struct output {
     struct ck_writer w;
 };
 
-enum { FILES = 3 * COKE_MAX_HEADS + 1 }; /* labels, centers, model per head; summary */
+/* labels, centers, model per head; summary, checksums */
+enum { FILES = 3 * COKE_MAX_HEADS + 2 };
 
 /* Several heads get names like labels-h0-k10.npy; h -1: a file for all heads. */
 static int open_output(struct output *o, const struct coke_cluster *c, const char *dir, int h,
@@ -195,6 +197,15 @@ static int write_summary(struct ck_writer *w, const struct coke_cluster *c)
     return rc;
 }
 
+/* Lists the others [n]. The models, every third file, have checksums of their own. */
+static int write_sums(struct ck_writer *w, const struct output *o, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (i % 3 != 2)
+            CK_RETURN_IF(ck_sums_add_writer(w, &o[i].w));
+    return COKE_OK;
+}
+
 /* Writes all files without names, syncs them, and only then names them: a full disk or a crash
  * before that leaves no file. */
 int ck_cluster_write(const struct coke_cluster *c, const char *dir, int force)
@@ -217,6 +228,8 @@ int ck_cluster_write(const struct coke_cluster *c, const char *dir, int force)
     }
     CK_TRY(open_output(&o[n++], c, dir, -1, "summary", ".json", force));
     CK_TRY(write_summary(&o[n - 1].w, c));
+    CK_TRY(open_output(&o[n++], c, dir, -1, CK_SUMS_LIST, "", force));
+    CK_TRY(write_sums(&o[n - 1].w, o, n - 1));
     for (int i = 0; i < n; i++)
         CK_TRY(ck_writer_sync(&o[i].w));
     for (; published < n; published++)

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- files ---- */
@@ -25,15 +24,27 @@ static char *join_path(const char *run, const char *name)
     return path;
 }
 
-/* Bytes of the whole lines of a file: a killed process may leave half a line. */
-static int count_lines(const char *path, int64_t *bytes)
+/* *bytes < 0: becomes that of the whole lines of a file: a killed process may leave half a line.
+ * Otherwise a line must end there. */
+static int find_end(const char *path, int64_t *bytes)
 {
     unsigned char *text = NULL;
     size_t room = 0, size = 0;
-    int rc = ck_load_file(path, INT64_MAX, &text, &room, &size);
-    while (size && text[size - 1] != '\n')
+    int64_t given = *bytes;
+    int rc = COKE_OK;
+    CK_TRY(ck_load_file(path, INT64_MAX, &text, &room, &size));
+    if (given > (int64_t)size)
+        CK_FAIL(COKE_EFORMAT, "%s has %zu bytes, the checkpoint recorded %lld", path, size,
+                (long long)given);
+    if (given > 0 && text[given - 1] != '\n')
+        CK_FAIL(COKE_EFORMAT,
+                "%s is damaged: no line ends at byte %lld, where the checkpoint "
+                "recorded its end",
+                path, (long long)given);
+    while (given < 0 && size && text[size - 1] != '\n')
         size--;
-    *bytes = (int64_t)size;
+    *bytes = given < 0 ? (int64_t)size : given;
+done:
     ck_free(text);
     return rc;
 }
@@ -42,15 +53,8 @@ static int count_lines(const char *path, int64_t *bytes)
  * lines. */
 static int open_at(const char *path, int64_t bytes, int *fd)
 {
-    struct stat st;
     CK_RETURN_IF(ck_file_open_inside(path, 0, fd));
-    if (fstat(*fd, &st) != 0)
-        return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
-    if (bytes < 0)
-        CK_RETURN_IF(count_lines(path, &bytes));
-    if (st.st_size < bytes)
-        return ck_fail(COKE_EFORMAT, "%s has %lld bytes, the checkpoint recorded %lld", path,
-                       (long long)st.st_size, (long long)bytes);
+    CK_RETURN_IF(find_end(path, &bytes));
     if (ftruncate(*fd, bytes) != 0 || lseek(*fd, bytes, SEEK_SET) != bytes)
         return ck_fail(COKE_EIO, "%s: %s", path, strerror(errno));
     return COKE_OK;
@@ -90,7 +94,7 @@ int ck_journal_sync(struct ck_journal *j)
 /* Ends the line, appends it, adds its length to *bytes (or NULL) and releases it. */
 static int add_line(int fd, const char *path, struct ck_json *line, int64_t *bytes)
 {
-    int rc = ck_json_finish(line);
+    int rc = ck_json_finish_line(line);
     if (!rc)
         rc = ck_fd_write(fd, path, line->text, (size_t)line->n);
     if (!rc && bytes)

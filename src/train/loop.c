@@ -59,9 +59,9 @@ static int report_progress(struct ck_training *t, const struct ck_step *step)
 }
 
 /* Nothing on ranks that do not write. */
-static int save(struct ck_training *t)
+static int save(struct ck_training *t, int best)
 {
-    return ck_saver_write(&t->saver, &t->s, &t->at, &t->journal, &t->events);
+    return ck_saver_write(&t->saver, &t->s, &t->at, &t->journal, &t->events, best);
 }
 
 /* Does what the user asked for after a step: stop with a checkpoint, or save. All ranks agree
@@ -70,13 +70,13 @@ static int obey(struct ck_training *t, int request)
 {
     CK_RETURN_IF(ck_ranks_agree(&t->s.ranks, &request));
     if (request && request != COKE_ANSWER_SAVE) {
-        CK_RETURN_IF(save(t));
+        CK_RETURN_IF(save(t, 0));
         return ck_fail(COKE_ESTOPPED,
                        "stopped after step %lld of epoch %lld; run the same command to resume",
                        (long long)t->at.step, (long long)t->at.epoch);
     }
     int due = request == COKE_ANSWER_SAVE || ck_saver_due_step(&t->saver, ck_clock_seconds());
-    return due ? save(t) : COKE_OK;
+    return due ? save(t, 0) : COKE_OK;
 }
 
 /* Every step of a short epoch, about STEP_LINES of a long one. */
@@ -257,9 +257,7 @@ static int end_epoch(struct ck_training *t)
     int best = ck_best_update(&t->at.best, r, ck_monitor_has_classes(t->monitor));
     enter_next_epoch(t, r->loss);
     if (best || last || ck_saver_due_epoch(&t->saver, t->at.epoch, ck_clock_seconds()))
-        CK_TRY(save(t));
-    if (best)
-        CK_TRY(ck_run_link(t->run, "last.safetensors", "best.safetensors"));
+        CK_TRY(save(t, best));
 done:
     ck_free(r);
     return rc;
@@ -333,11 +331,14 @@ static int run_all(struct ck_training *t)
     return t->writer ? ck_training_end(t) : COKE_OK;
 }
 
-/* Releases *t; rc: of the training, which a failure to close the events replaces. */
+/* Releases *t; rc: of the training, which a failure to close its files replaces. */
 static int close_all(struct ck_training *t, int rc)
 {
+    int began = t->journal.metrics >= 0;
     ck_monitor_free(t->monitor);
     ck_journal_close(&t->journal);
+    int summed = began ? ck_run_names_sum(t->run, &t->s.o, 1) : COKE_OK;
+    rc = rc ? rc : summed;
     if (ck_tfevents_close(&t->events) && !rc)
         rc = COKE_EIO;
     ck_session_release(&t->s);

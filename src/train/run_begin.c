@@ -182,14 +182,17 @@ static int open_files(struct ck_training *t)
     if (!t->out->resumed && overwrites)
         ck_run_names_remove_all(&t->names, t->run);
     ck_run_remove_unfinished(t->run);
+    ck_run_names_remove_sums(t->run);
     CK_RETURN_IF(ck_session_read_content(&t->s));
     CK_RETURN_IF(claim_names(t));
     CK_RETURN_IF(ck_run_write_config(t->run, &t->s.o));
     CK_RETURN_IF(ck_run_write_json(t->run, t->s.data->set, t->s.o.init));
+    CK_RETURN_IF(ck_run_names_sum(t->run, &t->s.o, 0));
     CK_RETURN_IF(ck_journal_open(&t->journal, t->run, t->at.metrics_bytes));
     CK_RETURN_IF(ck_events_open(&t->events, t->run, &t->names, ck_training_steps(t)));
-    return t->out->resumed ? COKE_OK
-                           : ck_saver_write(&t->saver, &t->s, &t->at, &t->journal, &t->events);
+    return t->out->resumed
+               ? COKE_OK
+               : ck_saver_write(&t->saver, &t->s, &t->at, &t->journal, &t->events, 0);
 }
 
 /* Chooses how to start, and loads the weights of option init unless the run resumes. Where there

@@ -1,7 +1,7 @@
 /* run_names.c - which files of a run folder the run wrote itself: the list RUN/.run-files. */
 #include "train/run_names.h"
 #include "core/error.h"
-#include "io/file.h"
+#include "io/sums.h"
 #include "io/tfevents_dir.h"
 #include "train/run_files.h"
 
@@ -99,7 +99,7 @@ int ck_run_names_write(struct ck_run_names *m, const char *run)
         CK_TRY(ck_writer_write(&w, name, strlen(name)));
         CK_TRY(ck_writer_write(&w, "\n", 1));
     }
-    CK_TRY(ck_writer_commit(&w));
+    CK_TRY(ck_sums_commit(&w));
     m->found = 1;
 done:
     ck_writer_abort(&w);
@@ -108,10 +108,11 @@ done:
 
 /* ---- the usual names ---- */
 
-static const char *const fixed[] = {"config.json",      "run.json",         "metrics.jsonl",
-                                    "timing.jsonl",     "last.safetensors", "best.safetensors",
-                                    "final.safetensors"};
-enum { FIXED = sizeof fixed / sizeof fixed[0] };
+static const char *const fixed[] = {"config.json",       "run.json",         "metrics.jsonl",
+                                    "timing.jsonl",      "last.safetensors", "best.safetensors",
+                                    "final.safetensors", CK_SUMS_LIST};
+/* STEADY: of these the first do not grow during a training. */
+enum { FIXED = sizeof fixed / sizeof fixed[0], STEADY = 2 };
 
 /* Name i of those that every training writes; 0 = there are no more. */
 static int usual_name(const struct ck_train_options *o, int i, char name[CK_RUN_NAME])
@@ -133,6 +134,28 @@ int ck_run_names_add_usual(struct ck_run_names *m, const struct ck_train_options
     for (int i = 0; usual_name(o, i, name); i++)
         CK_RETURN_IF(ck_run_names_add(m, name));
     return COKE_OK;
+}
+
+/* Weights have checksums of their own, and the list has none. */
+static int is_summed(const char *name)
+{
+    return !strstr(name, ".safetensors") && strcmp(name, CK_SUMS_LIST) != 0;
+}
+
+int ck_run_names_sum(const char *run, const struct ck_train_options *o, int ended)
+{
+    char path[CK_RUN_PATH], name[CK_RUN_NAME];
+    struct ck_writer w = {0};
+    int rc = COKE_OK;
+    snprintf(path, sizeof path, "%s/" CK_SUMS_LIST, run);
+    CK_TRY(ck_writer_open(&w, path, CK_FORCE_INSIDE));
+    for (int i = 0; (ended || i < STEADY) && usual_name(o, i, name); i++)
+        if (is_summed(name))
+            CK_TRY(ck_sums_add_file(&w, run, name));
+    CK_TRY(ck_writer_commit(&w));
+done:
+    ck_writer_abort(&w);
+    return rc;
 }
 
 static int add_event_file(const char *run, const char *name, void *arg)
@@ -250,6 +273,11 @@ void ck_run_names_remove_old(struct ck_run_names *m, const char *run, const char
     if (n > keep)
         forget(m, run);
     ck_names_release(&all);
+}
+
+void ck_run_names_remove_sums(const char *run)
+{
+    remove_file(run, CK_SUMS_LIST);
 }
 
 void ck_run_names_remove_all(struct ck_run_names *m, const char *run)

@@ -31,6 +31,12 @@ int ck_run_names_add_usual(struct ck_run_names *m, const struct ck_train_options
 int ck_run_names_add_events(struct ck_run_names *m, const char *run);
 int ck_run_names_write(struct ck_run_names *m, const char *run);
 
+/* The list of checksums in the folder (io/sums.h): it must go before its files change. While the
+ * training runs it has config.json and run.json, after its end (`ended`) also the journals, whose
+ * lines have their own, labels and centers. */
+void ck_run_names_remove_sums(const char *run);
+int ck_run_names_sum(const char *run, const struct ck_train_options *o, int ended);
+
 /* Refuses a folder with files that the training would overwrite and did not write, unless
  * `force`, and with symbolic links in their places. Writes nothing. */
 int ck_run_names_check(const struct ck_run_names *m, const char *run,

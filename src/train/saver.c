@@ -42,10 +42,11 @@ static int has_room(const char *run)
     return (double)disk.f_bavail * (double)disk.f_frsize > 1.125 * (double)st.st_size;
 }
 
-/* Writes the checkpoint and moves last.safetensors to it. Where somebody else's file has the
- * checkpoint's name, it becomes last.safetensors alone. */
+/* Writes the checkpoint and moves last.safetensors to it, best.safetensors before: killed between
+ * them, the run resumes from the checkpoint before and finds the best epoch again. Where somebody
+ * else's file has the checkpoint's name, it becomes last.safetensors alone. */
 static int write_named(const struct ck_saver *v, const struct ck_session *s,
-                       const struct ck_position *at)
+                       const struct ck_position *at, int best)
 {
     char name[CK_RUN_NAME], path[CK_RUN_PATH];
     ck_run_names_checkpoint(name, at->epoch, at->step);
@@ -53,18 +54,22 @@ static int write_named(const struct ck_saver *v, const struct ck_session *s,
     snprintf(path, sizeof path, "%s/%s", v->run, taken ? "last.safetensors" : name);
     if (!has_room(v->run))
         ck_run_names_remove_old(v->names, v->run, name, 1);
-    if (taken)
-        return ck_checkpoint_write(path, s, at);
+    if (taken) {
+        CK_RETURN_IF(ck_checkpoint_write(path, s, at));
+        return best ? ck_run_link(v->run, "last.safetensors", "best.safetensors") : COKE_OK;
+    }
     CK_RETURN_IF(ck_run_names_add(v->names, name));
     CK_RETURN_IF(ck_run_names_write(v->names, v->run));
     CK_RETURN_IF(ck_checkpoint_write(path, s, at));
+    if (best)
+        CK_RETURN_IF(ck_run_link(v->run, name, "best.safetensors"));
     CK_RETURN_IF(ck_run_link(v->run, name, "last.safetensors"));
     ck_run_names_remove_old(v->names, v->run, name, v->o->keep);
     return COKE_OK;
 }
 
 int ck_saver_write(struct ck_saver *v, const struct ck_session *s, struct ck_position *at,
-                   struct ck_journal *journal, struct ck_tfevents *events)
+                   struct ck_journal *journal, struct ck_tfevents *events, int best)
 {
     double begun = ck_clock_seconds();
     if (!v->run)
@@ -72,7 +77,7 @@ int ck_saver_write(struct ck_saver *v, const struct ck_session *s, struct ck_pos
     CK_RETURN_IF(ck_journal_sync(journal));
     CK_RETURN_IF(ck_tfevents_flush(events));
     at->metrics_bytes = journal->metrics_bytes;
-    CK_RETURN_IF(write_named(v, s, at));
+    CK_RETURN_IF(write_named(v, s, at, best));
     v->saved = ck_clock_seconds();
     v->steps = 0;
     v->epoch_seconds += v->saved - begun;

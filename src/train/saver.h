@@ -31,11 +31,11 @@ int ck_saver_due_step(const struct ck_saver *v, double now);
  * more than 3.5 % of the time, so that runs of short epochs skip some. */
 int ck_saver_due_epoch(const struct ck_saver *v, int64_t epochs, double now);
 
-/* Writes a checkpoint of *at, points last.safetensors to it and removes those of the run beyond
+/* Writes a checkpoint of *at, points last.safetensors (`best`: also best) to it and removes those of the run beyond
  * `keep`. Where the disk has no room for one more, all but the newest are removed before.
  * The metrics are on disk before the checkpoint that counts their bytes: sets
  * at->metrics_bytes. */
 int ck_saver_write(struct ck_saver *v, const struct ck_session *s, struct ck_position *at,
-                   struct ck_journal *journal, struct ck_tfevents *events);
+                   struct ck_journal *journal, struct ck_tfevents *events, int best);
 
 #endif

@@ -32,6 +32,26 @@ JOBS = {
     "preview": ["data", "preview", "{in}/photos", "-o", "{out}/p.png", "-q"],
 }
 
+# Commands that read what others wrote, for flipped bits; what they print counts as an output.
+READS = {
+    "continue": ["cluster", "{in}/x.npy", "--continue", "{in}/c", "--epochs", "1", "-o",
+                 "{out}/c", "--threads", "1", "-q"],
+    "start": ["cluster", "{in}/x.npy", "-k", "10", "--init", "{in}/c/centers.npy", "--epochs",
+              "1", "--polish", "0", "-o", "{out}/c", "--threads", "1", "-q"],
+    "cluster-images": ["cluster", "{in}/e.npy", "-k", "3", "--restarts", "1", "-o", "{out}/c",
+                       "--threads", "1", "-q"],
+    "start-images": ["cluster", "{in}/e.npy", "-k", "3", "--init",
+                     "{in}/run/centers-h0-k3.npy", "-o", "{out}/c", "--threads", "1", "-q"],
+    "eval": ["eval", "cluster", "{in}/c", "--classes", "{in}/labels.npy", "-q"],
+    "eval-images": ["eval", "cluster", "{in}/ce", "--classes", "{in}/run/labels-h0-k3.npy", "-q"],
+    "info": ["info", "{in}/run"],
+    "configured": ["train", "{in}/photos", "--config", "{in}/run/config.json", "--threads", "1",
+                   "-q", "-o", "{out}/run"],
+    "shards": ["embed", "{in}/run", "{in}/s-000000.tar", "-o", "{out}/e.npy", "--threads", "1",
+               "-q"],
+    "shards-info": ["data", "info", "{in}/s-000000.tar"],
+}
+
 
 def write_npy(path, rows, dim):
     head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (rows, dim)
@@ -72,9 +92,17 @@ class Bench:
     def make_inputs(self):
         write_npy(self.inputs + "/x.npy", 2000, 16)
         write_photos(self.inputs + "/photos")
-        for name in ("cluster", "train", "export-pth"):
-            code, text = self.run(name, self.inputs)
-            assert code == 0, (name, text)
+        for name in ("cluster", "train", "export-pth", "assign", "pack"):
+            self.must_run(JOBS[name])
+        self.must_run(JOBS["embed"] + ["--features", "projection"])
+        self.must_run(["cluster", "{in}/e.npy", "-k", "3", "--restarts", "1", "-o", "{in}/ce",
+                       "--threads", "1", "-q"])
+        self.must_run(READS["shards-info"])  # makes the index
+
+    def must_run(self, words):
+        p = subprocess.run(self.fill(words, self.inputs), env=self.env, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT)
+        assert p.returncode == 0, (words, p.stdout)
 
     def stop_training(self):
         """Makes {in}/half, a training that was stopped with its checkpoints."""
@@ -88,14 +116,20 @@ class Bench:
             if p.wait() == 75:
                 shutil.copytree(out + "/run", half)
 
-    def command(self, name, out, extra=()):
+    def fill(self, words, out):
         return [self.coke] + [a.replace("{in}", self.inputs).replace("{out}", out)
-                              for a in JOBS[name]] + list(extra)
+                              for a in words]
+
+    def command(self, name, out, extra=()):
+        return self.fill(JOBS.get(name) or READS[name], out) + list(extra)
 
     def run(self, name, out, extra=(), env=None, prefix=(), timeout=300):
         p = subprocess.run(list(prefix) + self.command(name, out, extra),
                            env=dict(self.env, **(env or {})), stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, timeout=timeout)
+        if name in READS:
+            with open(out + "/printed", "wb") as f:
+                f.write(p.stdout)
         return p.returncode, p.stdout.decode(errors="replace")
 
     def start(self, name, out):

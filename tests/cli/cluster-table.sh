@@ -5,8 +5,8 @@ save()
 P
 coke cluster x.npy -k 6 --ratio .5 -o out -q || exit 1
 py <<'P'
-assert sorted(os.listdir("out")) == ["centers.npy", "labels.npy", "model.safetensors",
-                                     "summary.json"]
+assert sorted(os.listdir("out")) == ["centers.npy", "checksums.xxh3", "labels.npy",
+                                     "model.safetensors", "summary.json"]
 label = np.load("out/labels.npy")
 assert label.dtype == np.int32 and label.shape == (600,)
 center = np.load("out/centers.npy")

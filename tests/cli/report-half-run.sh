@@ -19,7 +19,7 @@ coke report run -o bad.html -q || exit 1
 mv photos moved
 coke report run -o moved.html -q || exit 1
 coke report run --images moved -o found.html -q || exit 1
-rm run/metrics.jsonl run/timing.jsonl
+rm run/metrics.jsonl run/timing.jsonl run/checksums.xxh3 # as if it had been killed
 coke report run --images moved -o bare.html -q || exit 1
 mv run/run.json .
 coke report run -o nameless.html -q || exit 1

@@ -18,6 +18,7 @@ coke report c -o p.html --images-dir ../up
 coke report c -o p.html --images synthetic:n=600 --vectors x.npy --budget 0.0001
 rm c/model.safetensors
 coke report c -o p.html
+rm c/checksums.xxh3
 head -c 50 c/summary.json > short && mv short c/summary.json
 coke report c -o p.html
 echo '{"n": 5}' > c/summary.json

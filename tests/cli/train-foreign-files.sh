@@ -13,7 +13,7 @@ refused() {
 }
 # Files of others: named, left as they are, and nothing is put beside them.
 for name in config.json run.json metrics.jsonl timing.jsonl last.safetensors best.safetensors \
-    final.safetensors labels-h0-k4.npy centers-h0-k4.npy; do
+    final.safetensors labels-h0-k4.npy centers-h0-k4.npy checksums.xxh3; do
     mkdir dir && echo '{}' > dir/$name
     train -o dir >/dev/null 2>err
     code=$?
@@ -45,7 +45,7 @@ train -o run --epochs 3 --fresh --force --save-steps 1 >/dev/null || exit 1
 [ "$(cat run/events.out.tfevents.0000000001.other | cksum)" = "$sum" ] || exit 1
 ls run/checkpoint-*
 echo mine > run/labels-h0-k4.npy.mine && mv run/.run-files names
-grep -v labels names > run/.run-files
+grep -v labels names > run/.run-files && rm run/.run-files.xxh3
 refused train -o run --epochs 3
 train -o run --epochs 3 --force --json > out.json || exit 1
 grep -q '"resumed": true' out.json || { cat out.json; exit 1; }

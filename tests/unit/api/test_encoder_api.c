@@ -353,6 +353,9 @@ static void tuning_is_repeatable(void **state)
     assert_ok(coke_tune("tuned"));
     float *b = outputs_of(e);
     assert_memory_equal(a, b, 2 * BATCH * DIM * sizeof *a);
+    write_whole("tuned", (const unsigned char *)"coke-tuning 1\n", 14);
+    assert_fails(coke_tune("tuned"), COKE_EFORMAT, "tuned: damaged, or changed");
+    assert_int_equal(unlink("tuned.xxh3"), 0);
     write_whole("tuned", (const unsigned char *)"nonsense\n", 9);
     assert_fails(coke_tune("tuned"), COKE_EFORMAT, "tuned: not a tuning file");
     assert_ok(coke_tune(NULL));

@@ -275,13 +275,13 @@ static void fail_every_write(int (*job)(void), int files)
 static void job_survives_every_failed_allocation(void **state)
 {
     (void)state;
-    fail_every_allocation(cluster_and_write, 7, COKE_ENOMEM);
+    fail_every_allocation(cluster_and_write, 8, COKE_ENOMEM);
 }
 
 static void given_sizes_survive_every_failed_allocation(void **state)
 {
     (void)state;
-    fail_every_allocation(cluster_with_given_sizes, 4, COKE_ENOMEM);
+    fail_every_allocation(cluster_with_given_sizes, 5, COKE_ENOMEM);
 }
 
 static void model_survives_every_failed_allocation(void **state)
@@ -310,6 +310,7 @@ static void judging_survives_every_failed_allocation(void **state)
     assert_int_equal(rename("made", "out"), 0);
     unlink("classes");
     unlink("rows.npy");
+    unlink("rows.npy.xxh3");
 }
 
 static void state_survives_every_failed_allocation(void **state)
@@ -327,8 +328,8 @@ static void heads_survive_every_failed_allocation(void **state)
 static void full_disk_leaves_no_partial_output(void **state)
 {
     (void)state;
-    fail_every_write(cluster_and_write, 7);
-    fail_every_write(cluster_with_given_sizes, 4);
+    fail_every_write(cluster_and_write, 8);
+    fail_every_write(cluster_with_given_sizes, 5);
     fail_every_write(step_save_load, 1);
 }
 
@@ -345,7 +346,7 @@ static void full_disk_leaves_the_old_output(void **state)
         ck_file_fail_write_at(i);
         int rc = coke_cluster_write(c, "out", 1);
         ck_file_fail_write_at(0);
-        assert_int_equal(count_files("out"), 4);
+        assert_int_equal(count_files("out"), 5);
         if (!rc)
             break;
     }

@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 
-enum { HEAD = 96, RECORD = 24, IMAGES = 3 };
+enum { HEAD = 96, RECORD = 32, IMAGES = 3 };
 
 static unsigned char file[4096];
 static size_t size;

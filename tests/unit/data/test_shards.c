@@ -1,6 +1,6 @@
 /* test_shards.c - tar shards: samples, labels, indexes, streams, and what goes wrong. */
 #include "unit/data/data_test.h"
-#include "io/file.h"
+#include "io/tar_write.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -40,6 +40,53 @@ static void shards_are_one_set(void **state)
         check_item(d, 5, "x-010.tar/set/000005", 5, "image 5");
         ck_dataset_free(d);
         assert_int_equal(access("x-010.tar.cokeidx", F_OK), 0);
+    }
+}
+
+/* Two samples, as `coke data pack` writes them. */
+static void write_summed(const char *path)
+{
+    struct ck_writer w = {0};
+    assert_ok(ck_writer_open(&w, path, 1));
+    assert_ok(ck_tar_add(&w, "a.jpg", "image a", 7, NULL));
+    assert_ok(ck_tar_add(&w, "a.cls", "3", 1, NULL));
+    assert_ok(ck_tar_add(&w, "b.jpg", "image b", 7, NULL));
+    assert_ok(ck_tar_end(&w));
+    assert_ok(ck_writer_commit(&w));
+}
+
+static int read_images(const char *path, int one_pass)
+{
+    struct ck_dataset_options o = {.one_pass = one_pass};
+    struct ck_dataset *d = NULL;
+    struct ck_item item = {0};
+    int rc = ck_dataset_open(&d, path, &o);
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = ck_dataset_read(d, i, &item);
+    ck_item_release(&item);
+    ck_dataset_free(d);
+    return rc;
+}
+
+static void flipped_images_and_labels_of_a_pack_are_refused(void **state)
+{
+    (void)state;
+    static const int at[] = {512, 518, 1536, 2560}; /* images at 512 and 2560, label at 1536 */
+    write_summed("sum.tar");
+    assert_ok(read_images("sum.tar", 0));
+    for (int i = 0; i < 4 * 2; i++) {
+        FILE *f = fopen("sum.tar", "r+b");
+        assert_non_null(f);
+        fseek(f, at[i % 4], SEEK_SET);
+        int c = getc(f);
+        fseek(f, at[i % 4], SEEK_SET);
+        putc(c ^ 1, f);
+        fclose(f);
+        if (i < 4)
+            assert_fails(read_images("sum.tar", 0), COKE_EFORMAT, "is damaged");
+        else if (system("gzip -kf sum.tar") == 0)
+            assert_fails(read_images("sum.tar.gz", 1), COKE_EFORMAT, "is damaged");
+        write_summed("sum.tar");
     }
 }
 
@@ -526,6 +573,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_are_one_set),
+        cmocka_unit_test(flipped_images_and_labels_of_a_pack_are_refused),
         cmocka_unit_test(image_and_label_of_a_sample),
         cmocka_unit_test(class_names_come_from_the_file_beside),
         cmocka_unit_test(bad_labels_and_empty_archives_are_refused),

@@ -262,6 +262,7 @@ static void writing_survives_full_disk_and_no_memory(void **state)
     (void)state;
     every_allocation_may_fail(write_one);
     unlink("x.npy");
+    unlink("x.npy.xxh3");
     for (int i = 1;; i++) {
         ck_file_fail_write_at(i);
         int rc = write_one();
@@ -272,6 +273,7 @@ static void writing_survives_full_disk_and_no_memory(void **state)
         assert_int_equal(count_files(), 0);
     }
     unlink("x.npy");
+    unlink("x.npy.xxh3");
     assert_fails(coke_npy_write_i32("/dev/full", (const int32_t[]){1}, 1, 0), COKE_EIO,
                  "No space left on device");
 }

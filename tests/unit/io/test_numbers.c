@@ -78,7 +78,7 @@ static void npy_of_any_number_type_is_read(void **state)
     assert_ok(coke_numbers_load("x.npy", &v, &n));
     assert_true(n == 3 && v[0] == 5 && v[1] == -6 && v[2] == 7);
     coke_numbers_free(v);
-    assert_ok(ck_npy_write("x.npy", CK_F32, 1, (const int64_t[]){2}, bad, 1));
+    assert_ok(ck_npy_write_single("x.npy", CK_F32, 1, (const int64_t[]){2}, bad, 1));
     assert_fails(coke_numbers_load("x.npy", &v, &n), COKE_EFORMAT,
                  "x.npy: number 1 is infinite");
     assert_ok(coke_npy_write_f32("x.npy", bad, 1, 2, 1));

@@ -1,5 +1,6 @@
 /* test_record.c - JSON read by keys, whole and line by line. */
 #include "support.h"
+#include "io/json.h"
 #include "io/record.h"
 
 #include <unistd.h>
@@ -105,6 +106,58 @@ static void reader_may_refuse(void **state)
     assert_int_equal(ck_record_read_lines(path, refuse, NULL), COKE_EUSAGE);
 }
 
+/* Three lines as a training writes them. */
+static void make_lines(char out[512])
+{
+    out[0] = 0;
+    for (int i = 1; i <= 4; i *= 2) {
+        struct ck_json j;
+        ck_json_init_style(&j, CK_JSON_LINE);
+        ck_json_begin_object(&j, NULL);
+        ck_json_put_int(&j, "n", i);
+        ck_json_begin_array(&j, "open");
+        assert_ok(ck_json_finish_line(&j));
+        strncat(out, j.text, (size_t)j.n);
+        ck_json_release(&j);
+    }
+}
+
+static void flipped_lines_are_refused_but_for_the_newline_of_the_last(void **state)
+{
+    (void)state;
+    char lines[512];
+    double sum = 0;
+    make_lines(lines);
+    size_t n = strlen(lines);
+    save(lines);
+    assert_ok(ck_record_read_lines(path, add, &sum));
+    assert_close(sum, 7, 0);
+    for (size_t bit = 0; bit < 8 * n; bit++) {
+        lines[bit / 8] = (char)(lines[bit / 8] ^ 1 << bit % 8);
+        save(lines);
+        int rc = ck_record_read_lines(path, add, &sum), torn = bit / 8 == n - 1;
+        if (lines[bit / 8]) /* a zero ends save() early */
+            assert_int_equal(rc, torn ? COKE_OK : COKE_EFORMAT);
+        lines[bit / 8] = (char)(lines[bit / 8] ^ 1 << bit % 8);
+    }
+}
+
+static void edited_line_is_read_without_its_checksum(void **state)
+{
+    (void)state;
+    char lines[512];
+    double sum = 0;
+    make_lines(lines);
+    lines[strcspn(lines, "1")] = '8';
+    save(lines);
+    assert_fails(ck_record_read_lines(path, add, &sum), COKE_EFORMAT, "line 1 is damaged");
+    char *from = strstr(lines, ", \"xxh3\""), *to = strchr(from, '}');
+    memmove(from, to, strlen(to) + 1);
+    save(lines);
+    assert_ok(ck_record_read_lines(path, add, &sum));
+    assert_close(sum, 14, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +165,8 @@ int main(void)
         cmocka_unit_test(line_without_its_end_does_not_count),
         cmocka_unit_test(damage_is_told_with_its_line),
         cmocka_unit_test(reader_may_refuse),
+        cmocka_unit_test(flipped_lines_are_refused_but_for_the_newline_of_the_last),
+        cmocka_unit_test(edited_line_is_read_without_its_checksum),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -65,7 +65,7 @@ static void other_processes_never_save(void **state)
     v.steps = 100;
     assert_false(ck_saver_due_step(&v, START + 1e6));
     assert_false(ck_saver_due_epoch(&v, 1, START + 1e6));
-    assert_ok(ck_saver_write(&v, NULL, NULL, NULL, NULL));
+    assert_ok(ck_saver_write(&v, NULL, NULL, NULL, NULL, 0));
 }
 
 /* ---- writing ---- */
@@ -109,24 +109,34 @@ static void writing_keeps_the_newest_and_starts_counting_again(void **state)
         struct ck_step step = {.epoch = 0, .step = at.step};
         assert_ok(ck_journal_step(&journal, &step));
         v.steps = 5;
-        assert_ok(ck_saver_write(&v, &s, &at, &journal, &events));
+        assert_ok(ck_saver_write(&v, &s, &at, &journal, &events, 0));
         assert_true(at.metrics_bytes > 0 && at.metrics_bytes == journal.metrics_bytes);
         assert_int_equal(v.steps, 0);
         assert_true(v.saved > 0 && v.seconds > 0);
     }
+    /* The best one is known before the last: a run that ends between them finds it again. */
+    char last[128], aside[128];
+    snprintf(last, sizeof last, "%s/last.safetensors", run);
+    snprintf(aside, sizeof aside, "%s/aside", run);
+    assert_false(has(run, "best.safetensors"));
+    assert_int_equal(rename(last, aside) || mkdir(last, 0777), 0);
+    at.step = 2;
+    assert_int_equal(ck_saver_write(&v, &s, &at, &journal, &events, 1), COKE_EIO);
+    assert_true(has(run, "best.safetensors"));
+    assert_int_equal(rmdir(last) || rename(aside, last), 0);
+    at.step = 3;
     assert_false(has(run, "checkpoint-000000-00000000.safetensors"));
     assert_true(has(run, "checkpoint-000000-00000001.safetensors"));
     assert_true(has(run, "checkpoint-000000-00000002.safetensors"));
-    char mine[128], last[128];
+    char mine[128];
     snprintf(mine, sizeof mine, "%s/checkpoint-000000-00000003.safetensors", run);
     FILE *f = fopen(mine, "w");
     assert_non_null(f);
     assert_int_equal(fputs("mine", f) < 0, 0);
     fclose(f);
-    assert_ok(ck_saver_write(&v, &s, &at, &journal, &events));
+    assert_ok(ck_saver_write(&v, &s, &at, &journal, &events, 0));
     assert_int_equal(size_of(mine), 4);
     at.step = 0;
-    snprintf(last, sizeof last, "%s/last.safetensors", run);
     assert_ok(ck_checkpoint_read(last, &s, &at, 0, NULL));
     assert_int_equal(at.step, 3);
     ck_run_names_release(&names);
