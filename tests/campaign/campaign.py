@@ -256,8 +256,11 @@ class Campaign:
                              stderr=subprocess.STDOUT)
         time.sleep(rng.uniform(0.3, 3))
         mine = self.ranks_of(p.pid)
-        if mine:
-            os.kill(rng.choice(mine), signal.SIGKILL)
+        try:
+            if mine:
+                os.kill(rng.choice(mine), signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended by itself
         try:
             p.communicate(timeout=LOST_SECONDS * 10 + 60)
         except subprocess.TimeoutExpired:
