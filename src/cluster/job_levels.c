@@ -56,7 +56,7 @@ static int take_tree(const struct ck_job *j, int h, const float *center, struct 
         ck_frame_center_out(t->frame, t->center + g * t->ld, group + g * s->ld);
         ck_frame_center(&s->frame, s->kn, group + g * s->ld);
     }
-    rc = ck_tree_new(tree, &s->frame, group, t->groups, t->first, center);
+    rc = ck_tree_new(tree, &s->frame, group, t->groups, t->first, center, t->probes);
     ck_free(group);
     return rc;
 }
@@ -74,6 +74,7 @@ int ck_job_start_tree(struct ck_job *j, int h, uint64_t seed, float *center,
     struct ck_tree_start s = {.scan = &c->scan,
                               .seed = seed,
                               .k = k,
+                              .probes = (int)c->o.probes,
                               .init = c->o.init,
                               .callbacks = j->cb,
                               .center = center};

@@ -1,5 +1,6 @@
 /* job_options.c - the options of a whole clustering: those of k-means, and its own. */
 #include "cluster/job_options.h"
+#include "cluster/tree.h"
 #include "cluster/start.h"
 #include "core/thread.h"
 
@@ -48,8 +49,12 @@ static const struct ck_option own[] = {
         "1 = rows are compared with all centers; 2 = with those of the nearest groups, for "
         "many "
         "clusters; auto = 2 where an epoch of 1 takes long"),
+    ROW(CK_OPT_INT, probes, "probes", 8, 1, CK_TREE_PROBES, NULL,
+        "two levels: compare a row with the clusters of this many nearest groups; fewer are "
+        "faster and a little worse"),
     ROW(CK_OPT_CHOICE, repair, "repair", CK_REPAIR_NEAR, 0, CK_REPAIR_EXACT, "off|near|exact",
-        "end with labels that satisfy all size bounds: near the best possible ones (option gap), "
+        "end with labels that satisfy all size bounds: near the best possible ones (option "
+        "gap), "
         "exactly the best, or leave it out"),
     ROW(CK_OPT_FLOAT, gap, "gap", 1e-4, 1e-9, 1, NULL,
         "repair=near aims at this distance from the best possible labels, as a fraction of the "

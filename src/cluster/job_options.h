@@ -21,7 +21,8 @@ struct ck_cluster_options {
     int32_t shuffle; /* enum ck_shuffle */
     int64_t seed;
     int64_t fit_rows; /* 0 = all */
-    int32_t levels; /* enum ck_levels */
+    int32_t levels;   /* enum ck_levels */
+    int64_t probes;   /* of two levels */
 };
 
 const struct ck_option_table *ck_cluster_option_table(void);

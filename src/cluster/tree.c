@@ -47,7 +47,7 @@ static int allocate(struct ck_tree *t)
 }
 
 int ck_tree_new(struct ck_tree **out, const struct ck_frame *frame, const float *center,
-                int64_t groups, const int64_t *first, const float *leaves)
+                int64_t groups, const int64_t *first, const float *leaves, int probes)
 {
     int rc = COKE_ENOMEM, ld = frame->ld;
     struct ck_tree *t = ck_calloc_array(1, sizeof *t);
@@ -58,7 +58,7 @@ int ck_tree_new(struct ck_tree **out, const struct ck_frame *frame, const float 
     t->ld = ld;
     t->groups = groups;
     t->k = first[groups];
-    t->probes = (int)(groups < CK_TREE_PROBES ? groups : CK_TREE_PROBES);
+    t->probes = (int)(groups < probes ? groups : probes);
     CK_TRY(allocate(t));
     memcpy(t->first, first, (size_t)(groups + 1) * sizeof *first);
     memcpy(t->center, center, (size_t)groups * (size_t)ld * sizeof *center);
@@ -227,44 +227,64 @@ void ck_tree_recenter(struct ck_tree *t, const float *leaves, const int64_t *cou
 
 /* ---- the nearest groups ---- */
 
-/* The best groups of one row so far, best first. */
-struct best_groups {
-    int n;
-    float value[CK_TREE_PROBES];
-    int32_t group[CK_TREE_PROBES];
-};
-
-/* Groups come by ascending index: of equal values the earlier one stays in front. */
-static void insert(struct best_groups *b, int most, float value, int32_t group)
+/* A score and its group as a key: higher scores have higher keys, of equal ones the lower group
+ * has. 0 = none. */
+static uint64_t key_of(float score, int64_t group)
 {
-    if (b->n == most && !(value > b->value[most - 1]))
-        return;
-    int at = b->n < most ? b->n++ : most - 1;
-    for (; at > 0 && b->value[at - 1] < value; at--) {
-        b->value[at] = b->value[at - 1];
-        b->group[at] = b->group[at - 1];
+    uint32_t bits;
+    memcpy(&bits, &score, sizeof bits);
+    bits ^= bits >> 31 ? UINT32_MAX : UINT32_C(1) << 31;
+    return (uint64_t)bits << 32 | (UINT32_MAX - (uint32_t)group);
+}
+
+static float score_of(uint64_t key)
+{
+    uint32_t bits = (uint32_t)(key >> 32);
+    float score;
+    bits ^= bits >> 31 ? UINT32_C(1) << 31 : UINT32_MAX;
+    memcpy(&score, &bits, sizeof score);
+    return score;
+}
+
+/* best: the highest keys of one row so far, descending. Without branches, which nobody could
+ * predict. */
+static void insert(uint64_t best[CK_TREE_PROBES], uint64_t key)
+{
+    for (int i = 0; i < CK_TREE_PROBES; i++) {
+        uint64_t old = best[i];
+        best[i] = old > key ? old : key;
+        key = old > key ? key : old;
     }
-    b->value[at] = value;
-    b->group[at] = group;
 }
 
 /* Scores that are not finite are no hits: such rows get the first groups. */
-static void write_route(const struct best_groups *b, int most, int32_t *route)
+static void write_route(const uint64_t *best, int most, int32_t *route)
 {
     for (int i = 0; i < most; i++)
-        route[i] = b->n == most ? b->group[i] : i;
+        route[i] = best[most - 1] ? (int32_t)(UINT32_MAX - (uint32_t)best[i]) : i;
+}
+
+/* A limit that at least `most` of the first scores of a row reach: of as many slices of them each
+ * has one that does. Spares the insertion of all of them. */
+static float first_limit(const float *score, int64_t n, int most)
+{
+    float lowest = INFINITY;
+    for (int s = 0; s < most; s++) {
+        float highest = -INFINITY;
+        for (int64_t i = s; i < n; i += most)
+            highest = score[i] > highest ? score[i] : highest;
+        lowest = highest < lowest ? highest : lowest;
+    }
+    return lowest;
 }
 
 static void route_tile(const struct ck_tree *t, const float *x, int n, int32_t *route)
 {
     int width = t->kn->panel;
-    struct best_groups best[CK_TILE];
-    uint64_t hits[CK_TILE];
+    uint64_t best[CK_TILE][CK_TREE_PROBES] = {{0}}, hits[CK_TILE];
     float limit[CK_TILE], out[CK_TILE * CK_PANEL_MAX];
-    for (int r = 0; r < CK_TILE; r++) {
-        best[r].n = 0;
+    for (int r = 0; r < CK_TILE; r++)
         limit[r] = r < n ? -INFINITY : INFINITY;
-    }
     for (int64_t at = 0; at < t->groups; at += width) {
         int64_t left = t->groups - at;
         uint64_t real = left >= 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1;
@@ -272,16 +292,21 @@ static void route_tile(const struct ck_tree *t, const float *x, int n, int32_t *
                                           limit, hits, out);
         for (; mask; mask &= mask - 1) {
             int r = __builtin_ctz(mask);
+            const float *score = out + r * width;
+            float enough = at == 0 && r < n
+                               ? first_limit(score, left < width ? left : width, t->probes)
+                               : -INFINITY;
             for (uint64_t h = hits[r] & real; r < n && h; h &= h - 1) {
                 int c = __builtin_ctzll(h);
-                insert(&best[r], t->probes, out[r * width + c], (int32_t)(at + c));
+                if (score[c] >= enough)
+                    insert(best[r], key_of(score[c], at + c));
             }
-            if (r < n && best[r].n == t->probes)
-                limit[r] = best[r].value[t->probes - 1];
+            if (r < n && best[r][t->probes - 1])
+                limit[r] = score_of(best[r][t->probes - 1]);
         }
     }
     for (int r = 0; r < n; r++)
-        write_route(&best[r], t->probes, route + r * t->probes);
+        write_route(best[r], t->probes, route + r * t->probes);
 }
 
 void ck_tree_route(struct ck_tree *t, int64_t first, const float *x, int64_t n)

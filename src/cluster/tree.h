@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* Groups whose leaves a row is compared with (docs/results/clustering.md). */
+/* Groups whose leaves a row is compared with, at most (docs/results/clustering.md). */
 enum { CK_TREE_PROBES = 8 };
 
 /* An entry of a near list with what orders it. */
@@ -63,9 +63,10 @@ struct ck_tree {
 };
 
 /* center [groups][ld] and first [groups + 1] are copied; frame is borrowed, and so are leaves
- * [k][ld], which are read until ck_tree_reset. Every group has at least one leaf. */
+ * [k][ld], which are read until ck_tree_reset. Every group has at least one leaf. probes: at most
+ * CK_TREE_PROBES. */
 int ck_tree_new(struct ck_tree **out, const struct ck_frame *frame, const float *center,
-                int64_t groups, const int64_t *first, const float *leaves);
+                int64_t groups, const int64_t *first, const float *leaves, int probes);
 void ck_tree_free(struct ck_tree *t);
 int64_t ck_tree_group_of(const struct ck_tree *t, int64_t leaf);
 

@@ -70,6 +70,15 @@ static int find_prices(struct ck_tree_scan *s)
     }
 }
 
+/* Do labels differ from the nearest candidates? */
+static int has_prices(const struct ck_tree_repair *r)
+{
+    for (int64_t k = 0; k < r->tree->k; k++)
+        if (r->price[k] != 0)
+            return 1;
+    return r->moved > 0;
+}
+
 int ck_tree_repair_run(struct ck_tree_repair *r)
 {
     struct ck_tree_scan s;
@@ -83,7 +92,10 @@ int ck_tree_repair_run(struct ck_tree_repair *r)
     } else {
         CK_TRY(ck_tree_scan_run(&s, 0));
     }
-    CK_TRY(ck_tree_scan_nearest(&s));
+    if (!has_prices(r))
+        r->nearest = r->primal; /* every label is the nearest candidate */
+    else
+        CK_TRY(ck_tree_scan_nearest(&s));
 done:
     ck_tree_widen(r->tree, NULL);
     ck_tree_scan_release(&s);

@@ -1,6 +1,7 @@
 /* tree_start.c - the first tree of a clustering of two levels. */
 #include "cluster/tree_start.h"
 #include "cluster/job.h"
+#include "cluster/start.h"
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -13,7 +14,7 @@
 enum {
     ROWS_PER_GROUP = 256, /* of the sample that the groups are made from */
     FEWEST_ROWS = 1 << 14,
-    GROUP_EPOCHS = 8,
+    GROUP_EPOCHS = 5,
     GAP_ROWS = 512,
     BLOCK = 4096, /* rows that are routed at a time */
     DRAW_GROUPS = 3,
@@ -105,9 +106,9 @@ static int pass_on(void *user, const struct coke_progress *p)
 
 /* A row is compared with all groups, then with the leaves of some: sqrt(probes k) groups make
  * both cost the same. */
-static int64_t count_groups(int64_t k)
+static int64_t count_groups(int64_t k, int probes)
 {
-    int64_t groups = llround(sqrt((double)CK_TREE_PROBES * (double)k));
+    int64_t groups = llround(sqrt((double)probes * (double)k));
     return groups < k ? groups : k;
 }
 
@@ -127,7 +128,7 @@ static int make_groups(const struct ck_tree_start *s, int64_t groups, struct cok
     o.restarts = 1;
     o.polish = 0;
     o.kmeans.metric = s->scan->frame.metric;
-    o.init = s->init;
+    o.init = s->init == CK_INIT_AUTO ? CK_INIT_SAMPLE : s->init;
     o.levels = CK_LEVELS_ONE;
     o.seed = (int64_t)(s->seed & 0xffffffff);
     int64_t count = groups * ROWS_PER_GROUP;
@@ -334,7 +335,7 @@ done:
 
 int ck_tree_start(struct ck_tree_start *s)
 {
-    int64_t groups = count_groups(s->k), *first = NULL;
+    int64_t groups = count_groups(s->k, s->probes), *first = NULL;
     struct coke_cluster *c = NULL;
     struct ck_assigner *a = NULL;
     struct picks p = {0};
@@ -354,7 +355,7 @@ int ck_tree_start(struct ck_tree_start *s)
     CK_TRY(ck_frame_assigner(&a, &s->scan->frame, s->scan->kn, center, groups));
     CK_TRY(pick_leaves(&p, s, a));
     CK_TRY(order_leaves(&p, s, &groups, first, center));
-    CK_TRY(ck_tree_new(&s->tree, &s->scan->frame, center, groups, first, s->center));
+    CK_TRY(ck_tree_new(&s->tree, &s->scan->frame, center, groups, first, s->center, s->probes));
     CK_TRY(measure_gap(s));
 done:
     if (rc) {

@@ -15,6 +15,7 @@ struct ck_tree_start {
     const struct ck_scan *scan;
     uint64_t seed;
     int64_t k;
+    int probes;   /* of the tree */
     int32_t init; /* enum ck_init, of the groups */
     const struct coke_callbacks *callbacks;
     float *center;        /* out [k][ld] first leaves: k different rows, ordered by group */
@@ -22,7 +23,7 @@ struct ck_tree_start {
     double gap;           /* out: median lead of the best candidate over the second */
 };
 
-/* About sqrt(8 k) groups from a sample of the rows; then k rows as leaves, in proportion to the
+/* About sqrt(probes k) groups from a sample of the rows; then k rows as leaves, in proportion to the
  * sizes of the groups (largest remainder). The same on every process, without communication. */
 int ck_tree_start(struct ck_tree_start *s);
 

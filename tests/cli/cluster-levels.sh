@@ -28,5 +28,9 @@ coke cluster x.npy --init a/model.safetensors --levels 2 -o d -q 2>said && exit 
 grep -q 'levels=2 numbers clusters by group' said || exit 1
 cat x.npy | coke cluster - -k 10 --levels 2 --epochs 1 --no-repair -o e -q 2>said && exit 1
 grep -q 'levels=2 reads the rows several times' said || exit 1
+coke cluster x.npy -k 100 --levels 2 --probes 3 -o h -q >said || exit 1
+grep -q 'nearest 3 of 17 groups' said || exit 1
+coke cluster x.npy -k 10 --levels 2 --probes 9 -o i -q 2>said
+[ $? = 2 ] || exit 1
 coke cluster x.npy -k 10 --levels 3 -o f -q 2>said
 [ $? = 2 ] || exit 1

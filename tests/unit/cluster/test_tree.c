@@ -77,7 +77,7 @@ static int32_t best_of(const struct ck_tree *t, const float *x, float *value)
 static struct ck_tree *make(void)
 {
     struct ck_tree *t = NULL;
-    assert_ok(ck_tree_new(&t, &frame, group, GROUPS, first, leaf));
+    assert_ok(ck_tree_new(&t, &frame, group, GROUPS, first, leaf, CK_TREE_PROBES));
     assert_ok(ck_tree_reserve(t, N));
     ck_tree_settle(t, bias);
     ck_tree_route(t, 0, row, N);
