@@ -1,10 +1,11 @@
 /* bench_tiles.c - bf16 convolutions on tiles, shape by shape of the networks of bench_step:
  * microseconds and GFLOP/s; the gradient of the weights also against oneDNN's in f32 and our
- * Winograd's. bench_tiles [THREADS [REPEAT [NAME]]] */
+ * Winograd's, and the products of heads. bench_tiles [THREADS [REPEAT [NAME]]] */
 #include "core/clock.h"
 #include "core/mem.h"
 #include "core/workers.h"
 #include "kernels/conv_tiles_weights.h"
+#include "kernels/gemm_tiles.h"
 #include "kernels/winograd.h"
 #include "nn/dnn.h"
 
@@ -197,6 +198,49 @@ static double bench_weights(const struct layer *l, int repeat)
     return fmin(best[DIRECT], best[WINOGRAD]) / best[TILES];
 }
 
+/* ---- the products of a head: forward, data, weights ---- */
+
+/* The ratio of oneDNN's f32 to tiles, all three together; 0 = not available. */
+static double bench_head(int64_t n, int64_t in, int64_t out, int repeat)
+{
+    if (!ck_gemm_tiles_exist())
+        return 0;
+    float *x = array_of((size_t)(n * in) * sizeof(float));
+    float *y = array_of((size_t)(n * out) * sizeof(float));
+    float *w = array_of((size_t)(in * out) * sizeof(float));
+    float *dw = array_of((size_t)(in * out) * sizeof(float));
+    void *scratch =
+        array_of(ck_gemm_tiles_scratch(n, in, out) + ck_gemm_tiles_scratch(out, in, n));
+    const struct ck_tile_product p[] = {
+        {n, out, in, {x, in, 0}, {w, in, 1}, 1, y, out},
+        {n, in, out, {y, out, 0}, {w, in, 0}, 0, x, in},
+        {out, in, n, {y, out, 1}, {x, in, 0}, 1, dw, in},
+    };
+    double best[2] = {INFINITY, INFINITY};
+    for (int i = 0; i <= repeat; i++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            double start = ck_clock_seconds();
+            for (int k = 0; k < 3; k++)
+                if (!f32)
+                    ck_gemm_tiles(&p[k], scratch);
+                else if (ck_gemm(p[k].m, p[k].n, p[k].k, 1, p[k].a, p[k].b,
+                                 p[k].accumulate ? 1 : 0, p[k].c, p[k].ldc))
+                    exit(1);
+            double seconds = ck_clock_seconds() - start;
+            best[f32] = i ? fmin(best[f32], seconds) : INFINITY;
+        }
+    double flops = 6e-9 * (double)(n * in) * (double)out;
+    printf("head %lld x %lld x %lld  %9.0f us %8.0f GFLOP/s   f32: oneDNN %6.0f\n",
+           (long long)n, (long long)in, (long long)out, best[0] * 1e6, flops / best[0],
+           flops / best[1]);
+    ck_free(x);
+    ck_free(y);
+    ck_free(w);
+    ck_free(dw);
+    ck_free(scratch);
+    return best[1] / best[0];
+}
+
 int main(int argc, char **argv)
 {
     ck_set_threads(argc > 1 ? atoi(argv[1]) : 0);
@@ -209,8 +253,14 @@ int main(int argc, char **argv)
                 bench(&layers[i], (enum ck_tiles_pass)pass, repeat);
             ratio[i] = bench_weights(&layers[i], repeat);
         }
+    int heads = argc <= 3 || strstr("heads", argv[3]);
+    double small = heads ? bench_head(128, 512, 128, repeat) : 0;
+    double large = heads ? bench_head(128, 2048, 2048, repeat) : 0;
     for (int i = 0; i < LAYERS; i++)
         if (ratio[i] > 0)
             printf("ratio tiles_%s_weights %.2f\n", layers[i].name, ratio[i]);
+    if (small > 0)
+        printf("ratio tiles_head_512x128 %.2f\nratio tiles_head_2048x2048 %.2f\n", small,
+               large);
     return 0;
 }

@@ -553,7 +553,7 @@ static void multiply_chunk(void *arg, int64_t chunk, int worker)
     r->kn->end();
 }
 
-static const struct ck_wgrad_kernels *kernels(void)
+const struct ck_wgrad_kernels *ck_wgrad_kernels(void)
 {
     const struct ck_tile_kernels *k = ck_tile_kernels();
 #if defined(__x86_64__)
@@ -569,7 +569,7 @@ void ck_tiles_gradient_run(const struct ck_tiles_gradient *g, const void *x, con
                            int accumulate, float *dw, void *scratch)
 {
     struct run r = {.g = g,
-                    .kn = kernels(),
+                    .kn = ck_wgrad_kernels(),
                     .layout = layout_of(g),
                     .x = x,
                     .dy = dy,

@@ -43,6 +43,9 @@ extern const struct ck_wgrad_kernels ck_wgrad_kernels_amx;
 extern const struct ck_wgrad_kernels ck_wgrad_kernels_bf16;
 extern const struct ck_wgrad_kernels ck_wgrad_kernels_emulated;
 
+/* The version that matches ck_tile_kernels(); NULL if there is none. */
+const struct ck_wgrad_kernels *ck_wgrad_kernels(void);
+
 /* The channel of a block that column i of a tile has, where `halves` tiles are in use: an order in
  * which AVX-512 interleaves vectors at once. */
 static inline int64_t ck_wgrad_channel(int halves, int half, int i)
