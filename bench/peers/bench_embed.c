@@ -5,12 +5,13 @@
  *                          [--python PYTHON]
  *
  * The peer is bench/peers/torch_step.py --inference: eval mode, inference_mode, the faster of its two
- * memory layouts. Last come lines `ratio embed_NAME VALUE`, above 1 = we are faster. */
+ * memory layouts, in f32. Last come lines `ratio embed_NAME VALUE`, above 1 = we are faster;
+ * _bf16: our bf16 against that peer, _bf16_to_f32: against our f32. */
 #include "coke.h"
 #include "core/clock.h"
 #include "nn/encoder.h"
 #include "nn/mlp.h"
-#include "nn/plan.h"
+#include "nn/precision.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +29,9 @@ static const struct config configs[] = {
 
 static struct {
     int threads, steps, repeat;
-    const char *only, *python, *self, *child;
-} args = {.threads = 2, .steps = 5, .repeat = 3, .python = "/usr/bin/python3"};
+    const char *only, *python, *self, *child, *precision;
+} args = {
+    .threads = 2, .steps = 5, .repeat = 3, .precision = "f32", .python = "/usr/bin/python3"};
 
 /* ---- our side ---- */
 
@@ -48,6 +50,7 @@ static int make_plan(struct coke_encoder *e, const struct config *c, struct ck_p
     q.n = atoi(c->batch);
     q.h = q.w = atoi(c->size);
     q.train = q.backward = 0;
+    q.dtype = strcmp(args.precision, "bf16") ? CK_F32 : CK_BF16;
     q.want[q.nwant++] = e->node[COKE_OUTPUT_LOGITS];
     return ck_plan_new(plan, &e->net, &q);
 }
@@ -105,12 +108,13 @@ static double run_command(const char *command)
     return rate;
 }
 
-static double ours(const struct config *c)
+static double ours(const struct config *c, const char *precision)
 {
     char command[2048];
     snprintf(command, sizeof command,
-             "GOMP_SPINCOUNT=20000 '%s' --child %s --threads %d --steps %d --repeat %d",
-             args.self, c->name, args.threads, args.steps, args.repeat);
+             "GOMP_SPINCOUNT=20000 '%s' --child %s --precision %s --threads %d --steps %d "
+             "--repeat %d",
+             args.self, c->name, precision, args.threads, args.steps, args.repeat);
     return run_command(command);
 }
 
@@ -127,19 +131,33 @@ static double theirs(const struct config *c, const char *layout)
     return run_command(command);
 }
 
-/* Their best over ours; 0 = one of them failed. */
-static double compare(const struct config *c)
+/* Images per second of both sides; 0 = failed, or no bf16 here. */
+struct rates {
+    double f32, bf16, theirs;
+};
+
+static struct rates compare(const struct config *c)
 {
     static const char *const layouts[] = {"contiguous", "channels_last"};
-    double we = ours(c), best = 0;
+    double we = ours(c, "f32"), best = 0, bf16 = 0;
     printf("%-12s %-30s %8.1f images/s\n", c->name, "coke", we);
+    if (ck_precision_has_bf16()) {
+        bf16 = ours(c, "bf16");
+        printf("%-12s %-30s %8.1f images/s\n", c->name, "coke bf16", bf16);
+    }
     for (int i = 0; i < 2; i++) {
         double they = theirs(c, layouts[i]);
         printf("%-12s PyTorch %-22s %8.1f images/s\n", c->name, layouts[i], they);
         best = they > best ? they : best;
     }
     fflush(stdout);
-    return best > 0 ? we / best : 0;
+    return (struct rates){we, bf16, best};
+}
+
+static void print_ratio(const char *name, const char *what, double ours, double other)
+{
+    if (ours > 0 && other > 0)
+        printf("ratio embed_%s%s %.2f\n", name, what, ours / other);
 }
 
 static int parse(int argc, char **argv)
@@ -157,6 +175,8 @@ static int parse(int argc, char **argv)
             args.only = v;
         else if (strcmp(a, "--python") == 0)
             args.python = v;
+        else if (strcmp(a, "--precision") == 0)
+            args.precision = v;
         else if (strcmp(a, "--child") == 0)
             args.child = v;
         else
@@ -168,7 +188,7 @@ static int parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     enum { CONFIGS = sizeof configs / sizeof configs[0] };
-    double ratio[CONFIGS] = {0};
+    struct rates rate[CONFIGS] = {{0, 0, 0}};
     if (parse(argc, argv)) {
         fprintf(stderr, "bench_embed: the head of bench/peers/bench_embed.c tells the usage\n");
         return 2;
@@ -177,10 +197,12 @@ int main(int argc, char **argv)
         if (args.child && strcmp(args.child, configs[i].name) == 0)
             return child(&configs[i]);
         if (!args.child && (!args.only || strcmp(args.only, configs[i].name) == 0))
-            ratio[i] = compare(&configs[i]);
+            rate[i] = compare(&configs[i]);
     }
-    for (int i = 0; i < CONFIGS; i++)
-        if (ratio[i] > 0)
-            printf("ratio embed_%s %.2f\n", configs[i].name, ratio[i]);
+    for (int i = 0; i < CONFIGS; i++) {
+        print_ratio(configs[i].name, "", rate[i].f32, rate[i].theirs);
+        print_ratio(configs[i].name, "_bf16", rate[i].bf16, rate[i].theirs);
+        print_ratio(configs[i].name, "_bf16_to_f32", rate[i].bf16, rate[i].f32);
+    }
     return 0;
 }

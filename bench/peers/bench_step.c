@@ -5,18 +5,18 @@
  *                         [--python PYTHON]... [--profile [--peak GFLOPS]] [--tune FILE]
  *                         [--recompute auto|0|1]
  *
- * The first --python (default /usr/bin/python3) is the peer that the ratios are against; others
- * (default build/torch/bin/python, if it exists) are printed beside it. Both sides compute the
- * loss to 1000 centers. Last come lines `ratio NAME VALUE`, above 1 = we are faster (memory:
- * smaller). bf16 is skipped, in words, on a CPU without it. */
+ * Every --python (default /usr/bin/python3, and build/torch/bin/python if it exists) is a peer;
+ * ratios are against the fastest that runs, those of bf16 against the fastest in either
+ * precision. Both sides compute the loss to 1000 centers. Last come lines `ratio NAME VALUE`,
+ * above 1 = we are faster (memory: smaller; bf16_to_f32: bf16 against our f32). bf16 is skipped,
+ * in words, on a CPU without it. */
 #include "coke.h"
 #include "core/clock.h"
-#include "nn/dnn.h"
 #include "nn/encoder.h"
 #include "nn/loss.h"
 #include "nn/mlp.h"
 #include "nn/optimizer.h"
-#include "nn/plan.h"
+#include "nn/precision.h"
 #include "nn/unit.h"
 
 #include <stdio.h>
@@ -264,18 +264,24 @@ static void note_ratio(const char *name, const char *what, double value)
     snprintf(ratios + at, sizeof ratios - at, "ratio %s_%s %.2f\n", name, what, value);
 }
 
-static void compare(const struct config *c, const char *precision)
+/* Ours, and the fastest and smallest of the peers that run. */
+struct outcome {
+    struct result ours;
+    double theirs, their_mb;
+};
+
+static struct outcome compare(const struct config *c, const char *precision)
 {
     struct result we = ours(c, precision);
+    struct outcome o = {we, 0, 1e30};
     if (we.error[0] || !(we.rate > 0)) {
         printf("%-12s %-4s coke: failed %s\n", c->name, precision, we.error);
-        return;
+        return o;
     }
     printf("%-12s %-4s %-34s %8.1f images/s %8.0f MB\n", c->name, precision, "coke", we.rate,
            we.mb);
     for (int i = 0; i < args.npython; i++) {
         static const char *const layouts[] = {"contiguous", "channels_last"};
-        double best = 0, mb = 1e30;
         for (int j = 0; j < 2; j++) {
             struct result they = theirs(c, precision, args.python[i], layouts[j]);
             if (they.error[0]) {
@@ -284,17 +290,12 @@ static void compare(const struct config *c, const char *precision)
             }
             printf("%-12s %-4s %-20.20s %-13s %8.1f images/s %8.0f MB\n", c->name, precision,
                    args.python[i], layouts[j], they.rate, they.mb);
-            best = they.rate > best ? they.rate : best;
-            mb = they.mb < mb ? they.mb : mb;
+            o.theirs = they.rate > o.theirs ? they.rate : o.theirs;
+            o.their_mb = they.mb < o.their_mb ? they.mb : o.their_mb;
         }
         fflush(stdout);
-        if (i || !(best > 0))
-            continue;
-        note_ratio(c->name, precision, we.rate / best);
-        if (strcmp(c->name, "resnet50") == 0)
-            note_ratio(c->name, strcmp(precision, "f32") ? "memory_bf16" : "memory",
-                       mb / we.mb);
     }
+    return o;
 }
 
 /* ---- main ---- */
@@ -372,10 +373,21 @@ int main(int argc, char **argv)
         if (args.child || (args.only && !is_named(args.only, c->name)))
             continue;
         compare(c, "f32");
-        if (ck_dnn_has_bf16())
-            compare(c, "bf16");
-        else
+        struct outcome f32 = compare(c, "f32"), bf16;
+        if (f32.theirs > 0)
+            note_ratio(c->name, "f32", f32.ours.rate / f32.theirs);
+        if (strcmp(c->name, "resnet50") == 0 && f32.theirs > 0)
+            note_ratio(c->name, "memory", f32.their_mb / f32.ours.mb);
+        if (!ck_precision_has_bf16()) {
             printf("%-12s bf16 skipped: this CPU has no instructions for it\n", c->name);
+            continue;
+        }
+        bf16 = compare(c, "bf16");
+        double best = bf16.theirs > f32.theirs ? bf16.theirs : f32.theirs;
+        if (best > 0)
+            note_ratio(c->name, "bf16", bf16.ours.rate / best);
+        note_ratio(c->name, "bf16_to_f32", bf16.ours.rate / f32.ours.rate);
+        note_ratio(c->name, "memory_bf16_to_f32", f32.ours.mb / bf16.ours.mb);
     }
     printf("%s", ratios);
     return 0;

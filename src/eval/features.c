@@ -3,7 +3,7 @@
 #include "core/first_error.h"
 #include "core/mem.h"
 #include "core/workers.h"
-#include "nn/plan.h"
+#include "nn/precision.h"
 
 #include <string.h>
 
@@ -51,8 +51,9 @@ static int set_recipe(struct ck_features *f, const struct ck_recipe *like)
 }
 
 /* Compiles for evaluation: running statistics, no backward pass. */
-static int make_plan(struct ck_features *f)
+static int make_plan(struct ck_features *f, int32_t precision)
 {
+    double seconds[2];
     struct ck_plan_request r = ck_plan_request_default();
     r.n = f->batch;
     r.h = f->recipe.view[0].height;
@@ -62,6 +63,8 @@ static int make_plan(struct ck_features *f)
     if (f->encoder->node[COKE_OUTPUT_PROJ] >= 0)
         r.want[r.nwant++] = f->encoder->node[COKE_OUTPUT_PROJ];
     r.ngrad = 0;
+    CK_RETURN_IF(ck_precision_choose(&precision, &f->encoder->net, &r, seconds));
+    r.dtype = ck_precision_dtype((enum ck_precision)precision);
     int rc = ck_plan_new(&f->plan, &f->encoder->net, &r);
     if (rc)
         return rc;
@@ -71,7 +74,7 @@ static int make_plan(struct ck_features *f)
 }
 
 int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct coke_dataset *d,
-                    const struct ck_recipe *like, int64_t batch)
+                    const struct ck_recipe *like, int64_t batch, enum ck_precision precision)
 {
     int rc = COKE_OK;
     struct ck_features *f = ck_calloc_array(1, sizeof *f);
@@ -83,7 +86,7 @@ int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct cok
     f->batch = batch;
     f->workers = ck_threads();
     CK_TRY(set_recipe(f, like));
-    CK_TRY(make_plan(f));
+    CK_TRY(make_plan(f, (int32_t)precision));
     f->pixels =
         (int64_t)f->recipe.channels * f->recipe.view[0].width * f->recipe.view[0].height;
     f->x = ck_calloc_array((size_t)(batch * f->pixels), sizeof *f->x);

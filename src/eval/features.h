@@ -11,10 +11,11 @@
 struct ck_features;
 
 /* Borrows the encoder and the data set; the encoder's weights may change between calls. like:
- * the recipe it was trained with, whose size, normalization and filter are used. Images of that
+ * the recipe it was trained with, whose size, normalization and filter are used. precision: of
+ * the activations, auto is measured. Images of that
  * size are used unchanged, others are resized and center-cropped. */
 int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct coke_dataset *d,
-                    const struct ck_recipe *like, int64_t batch);
+                    const struct ck_recipe *like, int64_t batch, enum ck_precision precision);
 void ck_features_free(struct ck_features *f);
 int ck_features_dim(const struct ck_features *f);
 int ck_features_output_dim(const struct ck_features *f, enum coke_output output);

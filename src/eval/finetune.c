@@ -59,7 +59,7 @@ static int make_parts(struct finetune *f)
     CK_RETURN_IF(
         ck_classifier_new(&f->classifier, job->encoder, f->out->classes, v->height, v->width));
     CK_RETURN_IF(ck_features_new(&f->features, ck_classifier_encoder(f->classifier), test,
-                                 job->like, BATCH));
+                                 job->like, BATCH, CK_PRECISION_F32));
     f->dim = ck_features_dim(f->features);
     f->truth = ck_alloc_array((size_t)test->set->n, sizeof *f->truth);
     f->x = ck_alloc_array(PIECE, (size_t)f->dim * sizeof *f->x);

@@ -17,10 +17,8 @@ enum {
     PIXEL = 64,           /* bytes of a pixel in a block of channels */
     ROWS = 16,            /* pixels of a tile */
     VIEW_BYTES = 1 << 20, /* desired maximum of the views of a chunk: part of a 2 MB cache */
-    CHUNK_TILES = 16, /* tiles that a panel should have at least, to use its weights often */
-    CHUNKS = 8,       /* desired minimum number of chunks */
-    STEM_CHANNELS = 4,
-    STEM_PIXELS = 8,   /* that a step of a stem reads */
+    CHUNK_TILES = 16,  /* tiles that a panel should have at least, to use its weights often */
+    CHUNKS = 8,        /* desired minimum number of chunks */
     SLACK = 64 * 1024, /* after the views: tiles of small images read beyond them */
 };
 
@@ -156,7 +154,7 @@ static int64_t view_bytes(const struct ck_tiles_conv *c, const struct ck_tiles_p
 {
     if (c->stem)
         return (int64_t)aligned(
-            (size_t)(((rows - 1) * p->step + c->s.kernel) * p->pitch * 2 * STEM_CHANNELS));
+            (size_t)(((rows - 1) * p->step + c->s.kernel) * p->pitch * 2 * CK_STEM_CHANNELS));
     int64_t views = is_direct(c, p) ? 1 : p->views;
     return views * c->sc * (rows + p->rows_above) * p->pitch * PIXEL;
 }
@@ -247,7 +245,7 @@ static void set_images(struct ck_tiles_conv *c)
     c->dh = forward ? s->oh : s->ih;
     c->dw = forward ? s->ow : s->iw;
     c->stride = forward ? 1 : s->stride;
-    c->stem = forward && s->ic <= STEM_CHANNELS && s->kernel > 1;
+    c->stem = forward && s->ic <= CK_STEM_CHANNELS && s->kernel > 1;
 }
 
 int ck_tiles_init(struct ck_tiles_conv *c, const struct ck_tiles_shape *s,
@@ -266,7 +264,7 @@ int ck_tiles_init(struct ck_tiles_conv *c, const struct ck_tiles_shape *s,
     for (int64_t i = 0; pass == CK_TILES_DATA && i < s->stride * s->stride; i++)
         make_data(c, i / s->stride, i % s->stride, tap);
     if (c->stem)
-        c->part[0].pitch = (larger(c->part[0].w, ROWS) - 1) * s->stride + STEM_PIXELS;
+        c->part[0].pitch = (larger(c->part[0].w, ROWS) - 1) * s->stride + CK_STEM_PIXELS;
     size_all(c);
     return 1;
 }
@@ -274,85 +272,6 @@ int ck_tiles_init(struct ck_tiles_conv *c, const struct ck_tiles_shape *s,
 size_t ck_tiles_scratch(const struct ck_tiles_conv *c, int threads)
 {
     return (size_t)threads * c->scratch + c->sums;
-}
-
-/* ---- packing weights ---- */
-
-struct packing {
-    const struct ck_tiles_conv *c;
-    const float *weights;
-    uint16_t *packed;
-};
-
-/* Rounds to nearest even; a NaN stays a NaN. */
-static uint16_t to_bf16(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    if ((u & 0x7fffffff) > 0x7f800000)
-        return (uint16_t)(u >> 16 | 0x40);
-    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
-/* The tile [16 pairs][16 outputs][2] that multiplies source channels from `src` at one place of
- * the kernel; 0 beyond the channels. */
-static void pack_tile(const struct packing *p, int64_t src, int64_t dst, int64_t place,
-                      uint16_t *out)
-{
-    const struct ck_tiles_shape *s = &p->c->s;
-    int64_t window = s->kernel * s->kernel;
-    int forward = p->c->pass == CK_TILES_FORWARD;
-    int64_t from = forward ? window : window * s->ic, to = forward ? window * s->ic : window;
-    int64_t sources = smaller((forward ? s->ic : s->oc) - src, CK_TILE_CHANNELS);
-    int64_t outputs = smaller((forward ? s->oc : s->ic) - dst, 16);
-    const float *w = p->weights + src * from + dst * to + place;
-    if (sources < CK_TILE_CHANNELS || outputs < 16)
-        memset(out, 0, 1024);
-    for (int64_t i = 0; i < sources; i++)
-        for (int64_t j = 0; j < outputs; j++)
-            out[(i / 2 * 16 + j) * 2 + i % 2] = to_bf16(w[i * from + j * to]);
-}
-
-/* A stem's step is a row of the kernel: STEM_PIXELS pixels of STEM_CHANNELS channels. */
-static void pack_stem_tile(const struct packing *p, int64_t row, int64_t dst, uint16_t *out)
-{
-    const struct ck_tiles_shape *s = &p->c->s;
-    memset(out, 0, 1024);
-    for (int64_t j = 0; j < smaller(s->oc - dst, 16); j++)
-        for (int64_t x = 0; x < s->kernel; x++)
-            for (int64_t ch = 0; ch < s->ic; ch++) {
-                int64_t i = x * STEM_CHANNELS + ch;
-                const float *w = p->weights + (dst + j) * s->ic * s->kernel * s->kernel;
-                out[(i / 2 * 16 + j) * 2 + i % 2] =
-                    to_bf16(w[(ch * s->kernel + row) * s->kernel + x]);
-            }
-}
-
-/* One block of outputs and one block of sources, or a whole stem. */
-static void pack_chunk(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    const struct packing *p = arg;
-    const struct ck_tiles_conv *c = p->c;
-    int64_t sc = c->stem ? 1 : c->sc, block = chunk / sc, source = chunk % sc;
-    for (int i = 0; i < c->parts; i++) {
-        const struct ck_tiles_part *part = &c->part[i];
-        int64_t steps = part->steps / sc;
-        uint16_t *b = p->packed + part->b + (block * part->steps + source * steps) * 1024;
-        for (int64_t k = 0; k < steps * 2; k++, b += 512) {
-            int64_t dst = block * CK_TILE_CHANNELS + k % 2 * 16;
-            if (c->stem)
-                pack_stem_tile(p, k / 2, dst, b);
-            else
-                pack_tile(p, source * CK_TILE_CHANNELS, dst, part->tap_weight[k / 2], b);
-        }
-    }
-}
-
-void ck_tiles_pack(const struct ck_tiles_conv *c, const float *weights, void *packed)
-{
-    struct packing p = {c, weights, packed};
-    ck_parallel(c->dc * (c->stem ? 1 : c->sc), pack_chunk, &p);
 }
 
 /* ---- running ---- */
@@ -420,12 +339,12 @@ static void fill_views(const struct run *r, const struct band *b, const unsigned
             }
 }
 
-/* The image with a border of zeros and STEM_CHANNELS channels. */
+/* The image with a border of zeros and CK_STEM_CHANNELS channels. */
 static void fill_stem(const struct run *r, const struct band *b, const unsigned char *image,
                       unsigned char *view)
 {
     const struct ck_tiles_conv *c = r->c;
-    enum { BYTES = 2 * STEM_CHANNELS };
+    enum { BYTES = 2 * CK_STEM_CHANNELS };
     int64_t pad = c->s.pad, rows = (b->rows - 1) * b->p->step + c->s.kernel;
     for (int64_t i = 0; i < rows; i++, view += b->p->pitch * BYTES) {
         int64_t y = b->row * b->p->step + i - pad;
@@ -443,7 +362,7 @@ static void set_steps(const struct run *r, const struct band *b)
     const struct ck_tiles_conv *c = r->c;
     const struct ck_tiles_part *p = b->p;
     for (int64_t k = 0; c->stem && k < p->steps; k++)
-        b->at[k] = k * p->pitch * 2 * STEM_CHANNELS;
+        b->at[k] = k * p->pitch * 2 * CK_STEM_CHANNELS;
     if (c->stem)
         return;
     int64_t rows = is_direct(c, p) ? c->sh : b->rows + p->rows_above;
@@ -462,8 +381,8 @@ static struct ck_tile *add_tiles(const struct run *r, const struct band *b,
 {
     const struct ck_tiles_part *p = b->p;
     int64_t line = r->c->stem || is_wide(p) ? p->w : b->rows * p->w;
-    int64_t pixel = r->c->stem ? 2 * STEM_CHANNELS * p->step : PIXEL;
-    int64_t pitch = r->c->stem ? p->pitch * 2 * STEM_CHANNELS * p->step : p->pitch * PIXEL;
+    int64_t pixel = r->c->stem ? 2 * CK_STEM_CHANNELS * p->step : PIXEL;
+    int64_t pitch = r->c->stem ? p->pitch * 2 * CK_STEM_CHANNELS * p->step : p->pitch * PIXEL;
     for (int64_t i = 0; i < b->rows * p->w / line; i++)
         for (int64_t j = 0; j < line; j += ROWS, t++) {
             int64_t start = larger(smaller(j, line - ROWS), 0);
@@ -524,7 +443,7 @@ static void run_band(const struct run *r, const struct band *b)
     int64_t tiles = p->taps ? prepare(r, b) : 0;
     struct ck_tile_panel panel = {.tile = b->tile,
                                   .tiles = tiles,
-                                  .pixel = c->stem ? 2 * STEM_CHANNELS * p->step : PIXEL,
+                                  .pixel = c->stem ? 2 * CK_STEM_CHANNELS * p->step : PIXEL,
                                   .at = b->at,
                                   .steps = p->steps};
     for (int64_t block = 0; block < c->dc; block++) {

@@ -16,6 +16,8 @@
 #include <stdint.h>
 
 enum { CK_TILE_CHANNELS = 32 };
+/* A stem, with few channels, reads in each step a row of the kernel: 8 pixels of 4 channels. */
+enum { CK_STEM_CHANNELS = 4, CK_STEM_PIXELS = 8 };
 
 struct ck_tiles_shape {
     int64_t n, ic, ih, iw, oc, oh, ow; /* all >= 1 */
@@ -76,6 +78,8 @@ int ck_tiles_init(struct ck_tiles_conv *c, const struct ck_tiles_shape *s,
 /* Bytes of scratch that a run needs for teams of up to `threads`; the caller owns it. */
 size_t ck_tiles_scratch(const struct ck_tiles_conv *c, int threads);
 
+/* Whether both have the same packed weights. */
+int ck_tiles_packs_alike(const struct ck_tiles_conv *a, const struct ck_tiles_conv *b);
 /* packed [c->packed bytes] from weights [oc][ic][kernel][kernel], rounded to nearest even. */
 void ck_tiles_pack(const struct ck_tiles_conv *c, const float *weights, void *packed);
 
@@ -96,5 +100,11 @@ struct ck_tiles_sums {
 void ck_tiles_run(const struct ck_tiles_conv *c, const void *src, const void *packed, void *dst,
                   const struct ck_tiles_producer *producer, const struct ck_tiles_sums *sums,
                   void *scratch);
+
+/* Conversions between plain f32 images [n][channels][pixels] and ours. */
+void ck_tiles_from_plain(int64_t n, int64_t channels, int64_t pixels, const float *plain,
+                         void *images);
+void ck_tiles_to_plain(int64_t n, int64_t channels, int64_t pixels, const void *images,
+                       float *plain);
 
 #endif

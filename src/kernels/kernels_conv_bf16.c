@@ -47,7 +47,8 @@ static void panel(const struct ck_tile_panel *p)
     for (int64_t i = 0; i < p->tiles; i++) {
         for (int r = 0; r < 16; r += ROWS)
             multiply_rows(p, p->tile[i].a + r * p->pixel, sum + 32 * r);
-        finish(&p->tile[i], p->out, sum, p->moments);
+        for (int r = p->tile[i].from; r < p->tile[i].to; r++)
+            finish(p->tile[i].out + p->out + 32 * r, sum + 32 * r, p->moments);
     }
 }
 

@@ -8,26 +8,19 @@
 #include <math.h>
 #include <string.h>
 
-/* As AVX-512's fmadd in kernels_conv_simd.h. */
-static void sum_rows(const struct ck_tile *t, const float *sum, struct ck_tile_moments *m)
+/* As in kernels_conv_simd.h. */
+static void finish(uint16_t *y, const float *sum, struct ck_tile_moments *m)
 {
-    if (!m->rows)
-        memcpy(m->pivot, sum + 32 * t->from, sizeof m->pivot);
-    m->rows += t->to - t->from;
-    for (int r = t->from; r < t->to; r++)
-        for (int c = 0; c < CK_TILE_CHANNELS; c++) {
-            float d = sum[32 * r + c] - m->pivot[c];
-            m->dev[c] += d;
-            m->square[c] = fmaf(d, d, m->square[c]);
-        }
-}
-
-static void finish(const struct ck_tile *t, int64_t out, const float *sum,
-                   struct ck_tile_moments *m)
-{
-    ck_to_bf16(32 * (t->to - t->from), sum + 32 * t->from, t->out + out + 32 * t->from);
+    ck_to_bf16(CK_TILE_CHANNELS, sum, y);
+    for (int c = 0; m && c < CK_TILE_CHANNELS; c++) {
+        if (!m->rows)
+            m->pivot[c] = sum[c];
+        float d = sum[c] - m->pivot[c];
+        m->dev[c] += d;
+        m->square[c] = fmaf(d, d, m->square[c]);
+    }
     if (m)
-        sum_rows(t, sum, m);
+        m->rows++;
 }
 
 static void pixels(int64_t n, const void *src, int64_t from, void *dst, int64_t to)

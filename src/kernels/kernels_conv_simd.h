@@ -6,39 +6,25 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE void sum_rows(const struct ck_tile *t, const float *sum, struct ck_tile_moments *m)
+INLINE void sum_half(__m512 v, float *pivot, float *dev, float *square, int first)
 {
-    if (!m->rows) {
-        _mm512_storeu_ps(m->pivot, _mm512_load_ps(sum + 32 * t->from));
-        _mm512_storeu_ps(m->pivot + 16, _mm512_load_ps(sum + 32 * t->from + 16));
-    }
-    m->rows += t->to - t->from;
-    for (int half = 0; half < 32; half += 16) {
-        __m512 pivot = _mm512_loadu_ps(m->pivot + half);
-        __m512 dev = _mm512_loadu_ps(m->dev + half);
-        __m512 square = _mm512_loadu_ps(m->square + half);
-        for (int r = t->from; r < t->to; r++) {
-            __m512 d = _mm512_sub_ps(_mm512_load_ps(sum + 32 * r + half), pivot);
-            dev = _mm512_add_ps(dev, d);
-            square = _mm512_fmadd_ps(d, d, square);
-        }
-        _mm512_storeu_ps(m->dev + half, dev);
-        _mm512_storeu_ps(m->square + half, square);
-    }
+    if (first)
+        _mm512_storeu_ps(pivot, v);
+    __m512 d = _mm512_sub_ps(v, _mm512_loadu_ps(pivot));
+    _mm512_storeu_ps(dev, _mm512_add_ps(_mm512_loadu_ps(dev), d));
+    _mm512_storeu_ps(square, _mm512_fmadd_ps(d, d, _mm512_loadu_ps(square)));
 }
 
-/* Rounds sum [16][32] to tile->out and adds its rows to the moments. */
-INLINE void finish(const struct ck_tile *t, int64_t out, const float *sum,
-                   struct ck_tile_moments *m)
+/* Rounds sum [32] to y and adds it to the moments. */
+INLINE void finish(uint16_t *y, const float *sum, struct ck_tile_moments *m)
 {
-    uint16_t *y = t->out + out;
-    for (int r = t->from; r < t->to; r++) {
-        __m512bh v = _mm512_cvtne2ps_pbh(_mm512_load_ps(sum + 32 * r + 16),
-                                         _mm512_load_ps(sum + 32 * r));
-        _mm512_storeu_si512(y + 32 * r, (__m512i)v);
-    }
-    if (m)
-        sum_rows(t, sum, m);
+    __m512 low = _mm512_load_ps(sum), high = _mm512_load_ps(sum + 16);
+    _mm512_storeu_si512(y, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+    if (!m)
+        return;
+    sum_half(low, m->pivot, m->dev, m->square, !m->rows);
+    sum_half(high, m->pivot + 16, m->dev + 16, m->square + 16, !m->rows);
+    m->rows++;
 }
 
 static void pixels(int64_t n, const void *src, int64_t from, void *dst, int64_t to)

@@ -1,6 +1,9 @@
 /* kernels_conv_tiles_body.h - panels on tiles, written once for the matrix unit and its
- * emulation. The including file defines finish(), which rounds, stores and sums one tile of
- * results. */
+ * emulation. The including file defines finish(), which rounds, stores and sums one row of
+ * results.
+ *
+ * The unit multiplies while the vector unit is idle, so that the rows of the last products are
+ * finished between the steps of the next. */
 
 /* Tiles 0-3: sums of 2 x 16 pixels by 2 x 16 outputs; 4, 5: pixels; 6, 7: weights. */
 static void begin(void)
@@ -14,29 +17,43 @@ static void end(void)
     ck_tiles_release();
 }
 
-static inline void zero_pair(void)
+/* Products of up to two tiles, of which the rows from `row` on are not finished. */
+struct pending {
+    const struct ck_tile *tile;
+    const float *sum; /* [2][16][32] */
+    int row, rows;
+};
+
+static inline void finish_until(const struct ck_tile_panel *p, struct pending *w, int row)
 {
+    for (row = row < w->rows ? row : w->rows; w->row < row; w->row++) {
+        const struct ck_tile *t = &w->tile[w->row / 16];
+        int r = w->row % 16;
+        if (r >= t->from && r < t->to)
+            finish(t->out + p->out + 32 * r, w->sum + 32 * w->row, p->moments);
+    }
+}
+
+/* sum [2][16][32] = the products of two tiles of pixels. */
+static inline void multiply_pair(const struct ck_tile_panel *p, const struct ck_tile *t,
+                                 float *sum, struct pending *last)
+{
+    const uint16_t *b = p->b;
+    int per_step = (int)((32 + p->steps - 1) / p->steps);
     ck_tile_zero(0);
     ck_tile_zero(1);
     ck_tile_zero(2);
     ck_tile_zero(3);
-}
-
-/* sum [2][2][16][16] = the products of two tiles of pixels. */
-static inline void multiply_pair(const struct ck_tile_panel *p, const unsigned char *a0,
-                                 const unsigned char *a1, float *sum)
-{
-    const uint16_t *b = p->b;
-    zero_pair();
     for (int64_t k = 0; k < p->steps; k++, b += 1024) {
         ck_tile_load(6, b, 64);
-        ck_tile_load(4, a0 + p->at[k], p->pixel);
+        ck_tile_load(4, t[0].a + p->at[k], p->pixel);
         ck_tile_bf16(0, 4, 6);
         ck_tile_load(7, b + 512, 64);
         ck_tile_bf16(1, 4, 7);
-        ck_tile_load(5, a1 + p->at[k], p->pixel);
+        ck_tile_load(5, t[1].a + p->at[k], p->pixel);
         ck_tile_bf16(2, 5, 6);
         ck_tile_bf16(3, 5, 7);
+        finish_until(p, last, last->row + per_step);
     }
     ck_tile_store(0, sum, 128);
     ck_tile_store(1, sum + 16, 128);
@@ -44,14 +61,14 @@ static inline void multiply_pair(const struct ck_tile_panel *p, const unsigned c
     ck_tile_store(3, sum + 528, 128);
 }
 
-static inline void multiply_one(const struct ck_tile_panel *p, const unsigned char *a,
+static inline void multiply_one(const struct ck_tile_panel *p, const struct ck_tile *t,
                                 float *sum)
 {
     const uint16_t *b = p->b;
     ck_tile_zero(0);
     ck_tile_zero(1);
     for (int64_t k = 0; k < p->steps; k++, b += 1024) {
-        ck_tile_load(4, a + p->at[k], p->pixel);
+        ck_tile_load(4, t->a + p->at[k], p->pixel);
         ck_tile_load(6, b, 64);
         ck_tile_load(7, b + 512, 64);
         ck_tile_bf16(0, 4, 6);
@@ -63,15 +80,18 @@ static inline void multiply_one(const struct ck_tile_panel *p, const unsigned ch
 
 static void panel(const struct ck_tile_panel *p)
 {
-    _Alignas(64) float sum[2 * 16 * CK_TILE_CHANNELS];
+    _Alignas(64) float sum[2][2 * 16 * CK_TILE_CHANNELS];
+    struct pending last = {NULL, NULL, 0, 0};
     int64_t i = 0;
     for (; i + 2 <= p->tiles; i += 2) {
-        multiply_pair(p, p->tile[i].a, p->tile[i + 1].a, sum);
-        finish(&p->tile[i], p->out, sum, p->moments);
-        finish(&p->tile[i + 1], p->out, sum + 512, p->moments);
+        float *now = sum[i / 2 % 2];
+        multiply_pair(p, &p->tile[i], now, &last);
+        last = (struct pending){&p->tile[i], now, 0, 32};
     }
+    finish_until(p, &last, 32);
     if (i < p->tiles) {
-        multiply_one(p, p->tile[i].a, sum);
-        finish(&p->tile[i], p->out, sum, p->moments);
+        multiply_one(p, &p->tile[i], sum[0]);
+        last = (struct pending){&p->tile[i], sum[0], 0, 16};
+        finish_until(p, &last, 16);
     }
 }

@@ -5,7 +5,7 @@
  * these are constants in the inner loops. The functions named *_typed, *_masked and *_strip
  * choose among the copies. */
 
-/* A block of 16 channels in registers. */
+/* A block of 16 channels in registers; f32 images have blocks of 16, bf16 ones of 32. */
 enum { BLOCK = 16, PANEL = BLOCK / LANES, STRIP = CK_STRIP / LANES };
 /* Kinds of residual, and sources of the ReLU's mask. */
 enum { RES_NONE, RES_PLAIN, RES_AFFINE };
@@ -115,6 +115,8 @@ INLINE void sums_typed(const struct ck_strip *s, enum ck_dtype t, const void *x,
 {
     if (s->width == BLOCK)
         sums_strip(s, t, x, PANEL, BLOCK, out);
+    else if (s->width == 2 * BLOCK)
+        sums_strip(s, t, x, 2 * PANEL, 2 * BLOCK, out);
     else
         sums_strip(s, t, x, (s->width + LANES - 1) / LANES, s->width, out);
 }
@@ -192,7 +194,7 @@ INLINE void gradient_rows(const struct ck_strip *s, enum ck_dtype t,
                 int64_t j = at + k * LANES;
                 int n = lanes(k * LANES, width);
                 vec d0, d1, d2, d3;
-                for (int row = 0; row < 4 && nv != PANEL; row++)
+                for (int row = 0; row < 4 && nv > 2 * PANEL; row++)
                     fetch_gradient(in, t, mask, j + row * ld + s->next, masked);
                 vec g0 = gradient_step(in, t, mask, c, k, j, n, masked, &d0);
                 vec g1 = gradient_step(in, t, mask, c, k, j + ld, n, masked, &d1);
@@ -247,6 +249,8 @@ INLINE void gradient_typed(const struct ck_strip *s, enum ck_dtype t,
 {
     if (s->width == BLOCK)
         gradient_masked(s, t, in, PANEL, BLOCK, mean, masked, out);
+    else if (s->width == 2 * BLOCK)
+        gradient_masked(s, t, in, 2 * PANEL, 2 * BLOCK, mean, masked, out);
     else
         gradient_masked(s, t, in, (s->width + LANES - 1) / LANES, s->width, mean, masked, out);
 }
@@ -292,21 +296,32 @@ INLINE void forward_at(const struct ck_bn_forward *f, enum ck_dtype t, int res,
     store_or_stream(t, f->stream, f->y, i, f->relu ? positive(v) : v, n);
 }
 
-/* Blocks of 16 channels keep their coefficients in registers for a whole plane; other widths
- * reload them in each row. */
+/* A plane of blocks of nv vectors, from element i. */
+INLINE void forward_plane(enum ck_dtype t, const struct ck_bn_forward *f, int res, int nv,
+                          int64_t c, int64_t rows, int64_t i)
+{
+    struct forward_coef k[2 * PANEL];
+    for (int v = 0; v < nv; v++)
+        k[v] = forward_coef(f, res, c + v * LANES, LANES);
+    for (int64_t row = 0; row < rows; row++)
+        for (int v = 0; v < nv; v++, i += LANES)
+            forward_at(f, t, res, &k[v], i, LANES);
+}
+
+/* Blocks of 16 and 32 channels keep their coefficients in registers for a whole plane; other
+ * widths reload them in each row. */
 INLINE void forward_region(const struct ck_region *r, enum ck_dtype t,
                            const struct ck_bn_forward *f, int res)
 {
     int64_t i = 0;
     for (int64_t p = r->plane; p < r->plane + r->planes; p++) {
         int64_t c = p % r->cb * r->blk;
-        if (r->blk == BLOCK) {
-            struct forward_coef k[PANEL];
-            for (int v = 0; v < PANEL; v++)
-                k[v] = forward_coef(f, res, c + v * LANES, LANES);
-            for (int64_t row = 0; row < r->rows; row++)
-                for (int v = 0; v < PANEL; v++, i += LANES)
-                    forward_at(f, t, res, &k[v], i, LANES);
+        if (r->blk == BLOCK || r->blk == 2 * BLOCK) {
+            if (r->blk == BLOCK)
+                forward_plane(t, f, res, PANEL, c, r->rows, i);
+            else
+                forward_plane(t, f, res, 2 * PANEL, c, r->rows, i);
+            i += r->rows * r->blk;
             continue;
         }
         for (int64_t row = 0; row < r->rows; row++, i += r->blk)
@@ -370,19 +385,29 @@ INLINE void backward_at(const struct ck_bn_backward *b, enum ck_dtype t, int mas
                     b->kx ? madd(k->kg, g, madd(k->kx, x, k->k0)) : mul(k->kg, g), n);
 }
 
+INLINE void backward_plane(enum ck_dtype t, const struct ck_bn_backward *b, int mask, int nv,
+                           int64_t c, int64_t rows, int64_t i)
+{
+    struct backward_coef k[2 * PANEL];
+    for (int v = 0; v < nv; v++)
+        k[v] = backward_coef(b, mask, c + v * LANES, LANES);
+    for (int64_t row = 0; row < rows; row++)
+        for (int v = 0; v < nv; v++, i += LANES)
+            backward_at(b, t, mask, &k[v], i, LANES);
+}
+
 INLINE void backward_region(const struct ck_region *r, enum ck_dtype t,
                             const struct ck_bn_backward *b, int mask)
 {
     int64_t i = 0;
     for (int64_t p = r->plane; p < r->plane + r->planes; p++) {
         int64_t c = p % r->cb * r->blk;
-        if (r->blk == BLOCK) {
-            struct backward_coef k[PANEL];
-            for (int v = 0; v < PANEL; v++)
-                k[v] = backward_coef(b, mask, c + v * LANES, LANES);
-            for (int64_t row = 0; row < r->rows; row++)
-                for (int v = 0; v < PANEL; v++, i += LANES)
-                    backward_at(b, t, mask, &k[v], i, LANES);
+        if (r->blk == BLOCK || r->blk == 2 * BLOCK) {
+            if (r->blk == BLOCK)
+                backward_plane(t, b, mask, PANEL, c, r->rows, i);
+            else
+                backward_plane(t, b, mask, 2 * PANEL, c, r->rows, i);
+            i += r->rows * r->blk;
             continue;
         }
         for (int64_t row = 0; row < r->rows; row++, i += r->blk)

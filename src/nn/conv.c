@@ -30,6 +30,25 @@ static int init_winograd(struct ck_conv *c, const struct ck_conv_shape *s, enum 
     return COKE_OK;
 }
 
+/* Tiles convolve images of 32 channels per block; other convolutions of bf16 do not exist. */
+static int init_tiles(struct ck_conv *c, const struct ck_conv_shape *s)
+{
+    struct ck_tiles_shape t = {s->n,  s->ic, s->ih,     s->iw,     s->oc,
+                               s->oh, s->ow, s->kernel, s->stride, s->pad};
+    int exists = c->pass == CK_CONV_WEIGHTS
+                     ? ck_tiles_gradient_init(&c->gradient, &t)
+                     : ck_tiles_init(&c->tiles, &t, (enum ck_tiles_pass)c->pass);
+    if (!exists)
+        return ck_fail(COKE_EUSAGE, "no bf16 convolution of %lldx%lld pixels with stride %lld",
+                       (long long)s->kernel, (long long)s->kernel, (long long)s->stride);
+    c->scratch = c->pass == CK_CONV_WEIGHTS
+                     ? ck_tiles_gradient_scratch(&c->gradient, ck_threads())
+                     : ck_tiles_scratch(&c->tiles, ck_threads());
+    c->oc = s->oc;
+    c->ic = s->ic;
+    return COKE_OK;
+}
+
 /* src, the first layer's own format, is not padded. */
 static int init_dnn(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dtype t,
                     const struct ck_format *src)
@@ -61,6 +80,10 @@ int ck_conv_init(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_conv_
     memset(c, 0, sizeof *c);
     c->pass = pass;
     c->way = way;
+    if (t == CK_BF16 || way == CK_TILES)
+        return t == CK_BF16 && way == CK_TILES
+                   ? init_tiles(c, s)
+                   : ck_fail(COKE_EUSAGE, "tiles convolve bf16, and nothing else does");
     if (way != CK_WINOGRAD)
         return init_dnn(c, s, t, src);
     return src ? ck_fail(COKE_EUSAGE, "no Winograd convolution for the first layer")
@@ -80,20 +103,50 @@ const struct ck_format *ck_conv_weights(const struct ck_conv *c)
 
 const char *ck_conv_how(const struct ck_conv *c)
 {
-    return c->dnn ? ck_dnn_op_impl(c->dnn) : c->wino.n ? "winograd 4x4" : "";
+    if (c->dnn)
+        return ck_dnn_op_impl(c->dnn);
+    return c->wino.n ? "winograd 4x4" : c->way == CK_TILES ? ck_tiles_how() : "";
 }
 
 int ck_conv_takes_producer(const struct ck_conv *c)
 {
+    if (c->way == CK_TILES)
+        return c->pass != CK_CONV_WEIGHTS;
     return c->wino.n && ck_wino_takes_producer(&c->wino, (enum ck_wino_pass)c->pass);
 }
 
-/* Winograd adds to the gradient of the weights; oneDNN overwrites it (ck_conv_weights). */
+const struct ck_tiles_conv *ck_conv_packing(const struct ck_conv *c)
+{
+    return c->tiles.s.n ? &c->tiles : NULL;
+}
+
+static void run_tiles(const struct ck_conv *c, void *const data[CK_DNN_ARGS],
+                      const struct ck_wino_producer *producer, const struct ck_tiles_sums *sums,
+                      void *scratch)
+{
+    struct ck_tiles_producer tiles = {producer ? producer->run : NULL,
+                                      producer ? producer->arg : NULL};
+    void *src = data[CK_ARG_SRC], *weights = data[CK_ARG_WEIGHTS], *dst = data[CK_ARG_DST];
+    if (c->pass == CK_CONV_WEIGHTS)
+        ck_tiles_gradient_run(&c->gradient, src, dst, 1, weights, scratch);
+    else if (c->pass == CK_CONV_FORWARD)
+        ck_tiles_run(&c->tiles, src, weights, dst, producer ? &tiles : NULL, sums, scratch);
+    else
+        ck_tiles_run(&c->tiles, dst, weights, src, producer ? &tiles : NULL, NULL, scratch);
+}
+
+/* Winograd and tiles add to the gradient of the weights; oneDNN overwrites it
+ * (ck_conv_weights). */
 int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],
-                const struct ck_wino_producer *producer, void *scratch)
+                const struct ck_wino_producer *producer, const struct ck_tiles_sums *sums,
+                void *scratch)
 {
     if (c->dnn)
         return ck_dnn_op_run(c->dnn, data, scratch);
+    if (c->way == CK_TILES) {
+        run_tiles(c, data, producer, sums, scratch);
+        return COKE_OK;
+    }
     void *src = data[CK_ARG_SRC], *weights = data[CK_ARG_WEIGHTS], *dst = data[CK_ARG_DST];
     if (c->pass == CK_CONV_FORWARD)
         ck_wino_forward(&c->wino, src, weights, dst, producer, scratch);

@@ -59,7 +59,7 @@ static struct {
     int64_t room;
 } tuning;
 
-static const char *const way_name[CK_CONV_WAYS] = {"direct", "winograd"};
+static const char *const way_name[CK_CONV_WAYS] = {"direct", "winograd", "tiles"};
 
 static void make_key(char key[LINE], const struct ck_conv_shape *s, enum ck_conv_pass pass,
                      enum ck_dtype t)
@@ -224,7 +224,7 @@ static int time_conv(struct ck_conv *c, double *seconds)
         CK_LEAVE(COKE_ENOMEM);
     for (int i = 0; i < 6; i++) {
         double start = ck_clock_seconds();
-        CK_TRY(ck_conv_run(c, data, NULL, scratch));
+        CK_TRY(ck_conv_run(c, data, NULL, NULL, scratch));
         double now = ck_clock_seconds() - start;
         *seconds = i && now < *seconds ? now : *seconds; /* skips the warm-up */
     }
@@ -263,6 +263,9 @@ int ck_conv_choose(const struct ck_conv_shape *s, enum ck_conv_pass pass, enum c
                    const struct ck_format *src, enum ck_conv_way *way)
 {
     char key[LINE];
+    *way = CK_TILES;
+    if (t == CK_BF16)
+        return COKE_OK; /* there is no other */
     make_key(key, s, pass, t);
     const struct entry *known = find(key);
     *way = known ? known->way : look_up(s, t);

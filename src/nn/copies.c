@@ -9,7 +9,8 @@
 /* Owns everything it points to. */
 struct copy {
     int param;
-    struct ck_dnn_op *reorder; /* from the parameter's layout; its DST format is the copy's */
+    struct ck_dnn_op *reorder;   /* from the parameter's layout; its DST format is the copy's */
+    struct ck_tiles_conv *tiles; /* in place of `reorder`: packed for tiles */
     void *data, *scratch;
     float *padded;    /* the parameter padded to the format's channels; NULL = no padding */
     int64_t ic;       /* input channels of the format */
@@ -22,16 +23,21 @@ struct ck_copies {
     int64_t room;
 };
 
+static void free_copy(struct copy *v)
+{
+    ck_dnn_op_free(v->reorder);
+    ck_free(v->tiles);
+    ck_free(v->data);
+    ck_free(v->scratch);
+    ck_free(v->padded);
+}
+
 void ck_copies_free(struct ck_copies *c)
 {
     if (!c)
         return;
-    for (int i = 0; i < c->n; i++) {
-        ck_dnn_op_free(c->v[i].reorder);
-        ck_free(c->v[i].data);
-        ck_free(c->v[i].scratch);
-        ck_free(c->v[i].padded);
-    }
+    for (int i = 0; i < c->n; i++)
+        free_copy(&c->v[i]);
     ck_free(c->v);
     ck_free(c);
 }
@@ -39,7 +45,7 @@ void ck_copies_free(struct ck_copies *c)
 static int find(const struct ck_copies *c, int param, const struct ck_format *format)
 {
     for (int i = 0; i < c->n; i++)
-        if (c->v[i].param == param &&
+        if (c->v[i].param == param && c->v[i].reorder &&
             ck_format_equal(ck_dnn_op_format(c->v[i].reorder, CK_ARG_DST), format))
             return i;
     return -1;
@@ -69,28 +75,65 @@ done:
     return rc;
 }
 
-int ck_copies_get(struct ck_net *net, int param, const struct ck_format *format, int64_t oc,
-                  int64_t ic)
+/* Makes room for a copy; it counts only when the caller has created it. */
+static int reserve(struct ck_net *net, int param, struct copy **v)
+{
+    struct ck_copies *c = net->copies;
+    CK_RETURN_IF(CK_VEC_RESERVE(c->v, c->room, c->n + 1));
+    *v = &c->v[c->n];
+    **v = (struct copy){.param = param};
+    return COKE_OK;
+}
+
+static int have_copies(struct ck_net *net)
 {
     if (!net->copies)
         net->copies = ck_calloc_array(1, sizeof *net->copies);
-    struct ck_copies *c = net->copies;
-    if (!c)
-        return COKE_ENOMEM;
-    int at = find(c, param, format);
-    if (at >= 0)
-        return at;
-    CK_RETURN_IF(CK_VEC_RESERVE(c->v, c->room, c->n + 1));
-    struct copy *v = &c->v[c->n];
-    *v = (struct copy){.param = param};
-    int rc = create(v, &net->param[param], format, oc, ic);
+    return net->copies ? COKE_OK : COKE_ENOMEM;
+}
+
+/* The number of the copy, or the status of its creation. */
+static int keep(struct ck_copies *c, struct copy *v, int rc)
+{
     if (!rc)
         return c->n++;
-    ck_dnn_op_free(v->reorder);
-    ck_free(v->data);
-    ck_free(v->scratch);
-    ck_free(v->padded);
+    free_copy(v);
     return rc;
+}
+
+int ck_copies_get(struct ck_net *net, int param, const struct ck_format *format, int64_t oc,
+                  int64_t ic)
+{
+    struct copy *v;
+    CK_RETURN_IF(have_copies(net));
+    int at = find(net->copies, param, format);
+    if (at >= 0)
+        return at;
+    CK_RETURN_IF(reserve(net, param, &v));
+    return keep(net->copies, v, create(v, &net->param[param], format, oc, ic));
+}
+
+static int create_packed(struct copy *v, const struct ck_tiles_conv *tiles)
+{
+    v->tiles = ck_alloc_array(1, sizeof *tiles);
+    v->data = ck_alloc_array(1, tiles->packed);
+    if (!v->tiles || !v->data)
+        return COKE_ENOMEM;
+    *v->tiles = *tiles;
+    return COKE_OK;
+}
+
+int ck_copies_get_packed(struct ck_net *net, int param, const struct ck_tiles_conv *tiles)
+{
+    struct copy *v;
+    CK_RETURN_IF(have_copies(net));
+    struct ck_copies *c = net->copies;
+    for (int i = 0; i < c->n; i++)
+        if (c->v[i].param == param && c->v[i].tiles &&
+            ck_tiles_packs_alike(c->v[i].tiles, tiles))
+            return i;
+    CK_RETURN_IF(reserve(net, param, &v));
+    return keep(c, v, create_packed(v, tiles));
 }
 
 /* Copies the parameter into `padded`, whose other channels stay 0. */
@@ -108,6 +151,11 @@ int ck_copies_fresh(struct ck_net *net, int copy, const void **data)
     *data = v->data;
     if (v->version == p->version)
         return COKE_OK;
+    if (v->tiles) {
+        ck_tiles_pack(v->tiles, p->value, v->data);
+        v->version = p->version;
+        return COKE_OK;
+    }
     if (v->padded)
         pad(v, p);
     void *arg[CK_DNN_ARGS] = {

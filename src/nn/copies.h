@@ -3,6 +3,7 @@
 #ifndef CK_COPIES_H
 #define CK_COPIES_H
 
+#include "kernels/conv_tiles.h"
 #include "nn/dnn.h"
 #include "nn/net.h"
 
@@ -11,6 +12,8 @@
  * 0. */
 int ck_copies_get(struct ck_net *net, int param, const struct ck_format *format, int64_t oc,
                   int64_t ic);
+/* The same for weights packed for tiles. */
+int ck_copies_get_packed(struct ck_net *net, int param, const struct ck_tiles_conv *tiles);
 /* Brings the copy up to date and returns its data, valid until the network is released. Not for
  * several threads at once. */
 int ck_copies_fresh(struct ck_net *net, int copy, const void **data);

@@ -82,17 +82,6 @@ int ck_dnn_block(void)
     return has_isa(dnnl_cpu_isa_avx512_core) ? 16 : 8;
 }
 
-int ck_dnn_has_bf16(void)
-{
-    return has_isa(dnnl_cpu_isa_avx512_core_bf16);
-}
-
-int ck_dnn_may_emulate_bf16(void)
-{
-    const char *text = getenv("COKE_EMULATE_BF16");
-    return text && strcmp(text, "1") == 0 && has_isa(dnnl_cpu_isa_avx512_core);
-}
-
 /* Per thread, so that callers cannot overwrite each other's text. */
 const char *ck_dnn_version(void)
 {

@@ -16,9 +16,6 @@ enum ck_layout { CK_PLAIN, CK_BLOCKED };
 
 int ck_dnn_block(void);           /* channels per block: 16, or 8 without AVX-512 */
 const char *ck_dnn_version(void); /* "2.6.3" */
-int ck_dnn_has_bf16(void);        /* the CPU has bf16 products (AVX-512 BF16 or AMX) */
-/* Whether bf16 may be emulated, slowly: only if COKE_EMULATE_BF16=1 is set, for tests. */
-int ck_dnn_may_emulate_bf16(void);
 
 /* ---- formats: sizes, element type and layout. The caller frees what it creates. ---- */
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/option.h"
+#include "nn/precision.h"
 
 static int any(const int32_t *flag)
 {
@@ -33,7 +34,6 @@ static int make_request(struct coke_plan *p, struct ck_plan_request *r,
     r->n = o->batch;
     r->h = o->height;
     r->w = o->width;
-    r->dtype = o->precision == CK_PRECISION_BF16 ? CK_BF16 : CK_F32;
     r->train = o->train;
     r->backward = o->backward;
     r->recompute = o->recompute;
@@ -54,6 +54,16 @@ static int make_request(struct coke_plan *p, struct ck_plan_request *r,
                : COKE_OK;
 }
 
+/* Measures the forward pass in evaluation, which changes nothing in the encoder. */
+static int choose_precision(struct coke_encoder *e, const struct ck_plan_request *r,
+                            int32_t *precision)
+{
+    struct ck_plan_request q = *r;
+    double seconds[2];
+    q.train = q.backward = q.ngrad = 0;
+    return ck_precision_choose(precision, &e->net, &q, seconds);
+}
+
 int ck_encoder_plan_new(struct coke_plan **out, struct coke_encoder *e,
                         const struct ck_plan_options *o, const struct ck_reduce *reduce)
 {
@@ -66,6 +76,9 @@ int ck_encoder_plan_new(struct coke_plan **out, struct coke_encoder *e,
         return COKE_ENOMEM;
     p->encoder = e;
     CK_TRY(make_request(p, &r, e, o));
+    int32_t precision = o->precision;
+    CK_TRY(choose_precision(e, &r, &precision));
+    r.dtype = ck_precision_dtype((enum ck_precision)precision);
     CK_TRY(ck_plan_new(&p->plan, &e->net, &r));
     if (reduce)
         ck_plan_synchronise(p->plan, reduce);

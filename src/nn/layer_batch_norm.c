@@ -18,6 +18,7 @@ struct unit {
     int64_t channels, padded;
     float *mean, *var, *invstd, *scale, *shift, *ca, *cb, *cc;
     double *sums; /* [2][padded], part of norm.sums */
+    int summed;   /* the convolution before it writes the sums of the input */
 };
 
 /* op->data. One allocation of floats and one of doubles hold all arrays; the doubles are
@@ -63,6 +64,18 @@ static void place_unit(struct norm *m, struct unit *u, float **f, double **d)
     m->nsums += 2 * u->padded;
 }
 
+/* Lets the convolution that yields input `which` sum it. */
+static void ask_for_sums(struct ck_op *op, int which)
+{
+    struct norm *m = op->data;
+    struct unit *u = &m->unit[which];
+    const struct ck_value *x = &op->plan->value[op->in[which]];
+    struct ck_op *conv = &op->plan->op[x->producer];
+    u->summed = op->plan->r.train && x->uses == 1 && ck_conv_gives_sums(conv);
+    if (u->summed)
+        conv->sums = (struct ck_tiles_sums){u->sums, u->sums + u->padded};
+}
+
 static int prepare(struct ck_op *op)
 {
     const struct ck_value *x = &op->plan->value[op->in[0]];
@@ -83,6 +96,7 @@ static int prepare(struct ck_op *op)
         m->unit[i].channels = x->c;
         m->unit[i].padded = (int64_t)padded;
         place_unit(m, &m->unit[i], &f, &d);
+        ask_for_sums(op, i);
     }
     op->keeps_in[0] = 1;
     op->keeps_in[1] = m->units == 2;
@@ -133,8 +147,9 @@ static int batch_statistics(struct ck_op *op, struct norm *m)
     struct ck_net *net = op->plan->net;
     for (int i = 0; i < m->units; i++) {
         const struct ck_value *x = &op->plan->value[op->in[i]];
-        ck_bn_sums(&x->act, x->dtype, ck_op_in(op, i), m->unit[i].sums,
-                   m->unit[i].sums + m->unit[i].padded);
+        if (!m->unit[i].summed)
+            ck_bn_sums(&x->act, x->dtype, ck_op_in(op, i), m->unit[i].sums,
+                       m->unit[i].sums + m->unit[i].padded);
     }
     int rc = synchronise(op, m);
     if (rc)

@@ -44,7 +44,7 @@ static int make_pass(struct ck_op *op, struct conv *c, enum ck_conv_pass pass)
     int rc = ck_conv_choose(&s, pass, t, src, &way);
     if (!rc)
         rc = ck_conv_init(&c->pass[pass], &s, pass, t, src, way);
-    if (rc == COKE_EUSAGE && way != CK_DIRECT)
+    if (rc == COKE_EUSAGE && way == CK_WINOGRAD)
         rc = ck_conv_init(&c->pass[pass], &s, pass, t, src, CK_DIRECT);
     if (rc)
         return ck_fail_prefix(rc, "%s: ", op->node->name);
@@ -56,6 +56,11 @@ static int make_pass(struct ck_op *op, struct conv *c, enum ck_conv_pass pass)
 
 static int make_copy(struct ck_op *op, struct conv *c, enum ck_conv_pass pass)
 {
+    const struct ck_tiles_conv *tiles = ck_conv_packing(&c->pass[pass]);
+    if (tiles) {
+        c->copy[pass] = ck_copies_get_packed(op->plan->net, op->node->param, tiles);
+        return c->copy[pass] < 0 ? c->copy[pass] : COKE_OK;
+    }
     const struct ck_format *format = ck_conv_weights(&c->pass[pass]);
     int copy = format ? ck_copies_get(op->plan->net, op->node->param, format, c->pass[pass].oc,
                                       c->pass[pass].ic)
@@ -129,6 +134,12 @@ int ck_conv_can_produce(const struct ck_op *conv, enum ck_conv_pass pass)
     return ck_conv_takes_producer(&c->pass[pass]);
 }
 
+int ck_conv_gives_sums(const struct ck_op *conv)
+{
+    const struct conv *c = conv->data;
+    return conv->class == &ck_op_conv && ck_conv_packing(&c->pass[CK_CONV_FORWARD]) != NULL;
+}
+
 /* Producers (kernels/winograd.h): run by the workers of the convolution. */
 static void make_out(void *norm, int64_t first, int64_t images)
 {
@@ -153,7 +164,7 @@ static int forward(struct ck_op *op)
         return rc;
     void *arg[CK_DNN_ARGS] = {ck_op_in(op, 0), (void *)(uintptr_t)weights, ck_op_out(op)};
     return ck_conv_run(&c->pass[CK_CONV_FORWARD], arg, norm ? &producer : NULL,
-                       op->plan->scratch);
+                       op->sums.sum ? &op->sums : NULL, op->plan->scratch);
 }
 
 /* plain [..][ic][kernel][kernel] may have more channels than the parameter. */
@@ -178,7 +189,7 @@ static int backward_weights(struct ck_op *op, struct conv *c)
     void *arg[CK_DNN_ARGS] = {(void *)(uintptr_t)ck_op_saved(op, op->in[0]), diff,
                               ck_op_dout(op, 0)};
     void *move[CK_DNN_ARGS] = {[CK_ARG_SRC] = diff, [CK_ARG_DST] = plain};
-    int rc = ck_conv_run(&c->pass[CK_CONV_WEIGHTS], arg, NULL, scratch);
+    int rc = ck_conv_run(&c->pass[CK_CONV_WEIGHTS], arg, NULL, NULL, scratch);
     if (rc || !c->to_plain)
         return rc;
     rc = ck_dnn_op_run(c->to_plain, move, scratch);
@@ -197,7 +208,8 @@ static int backward_data(struct ck_op *op, struct conv *c)
     if (rc)
         return rc;
     void *arg[CK_DNN_ARGS] = {ck_op_din(op, 0), (void *)(uintptr_t)weights, ck_op_dout(op, 0)};
-    return ck_conv_run(&c->pass[CK_CONV_DATA], arg, norm ? &producer : NULL, op->plan->scratch);
+    return ck_conv_run(&c->pass[CK_CONV_DATA], arg, norm ? &producer : NULL, NULL,
+                       op->plan->scratch);
 }
 
 /* Data before weights: the data pass may produce the gradient of the output, which both

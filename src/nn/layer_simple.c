@@ -27,6 +27,8 @@ static int prepare_input(struct ck_op *op)
     struct ck_format *plain = NULL;
     struct ck_dnn_op *reorder = NULL;
     int64_t dims[4] = {op->plan->r.n, y->c, y->h, y->w};
+    if (y->dtype == CK_BF16)
+        return COKE_OK;
     CK_TRY(ck_format_image(&plain, CK_F32, dims, CK_PLAIN));
     CK_TRY(ck_reorder_new(&reorder, plain, y->format));
     op->data = reorder;
@@ -39,6 +41,11 @@ done:
 /* p->images is borrowed for the forward pass only. */
 static int forward_input(struct ck_op *op)
 {
+    const struct ck_value *y = &op->plan->value[op->out];
+    if (y->dtype == CK_BF16) {
+        ck_tiles_from_plain(op->plan->r.n, y->c, y->h * y->w, op->plan->images, ck_op_out(op));
+        return COKE_OK;
+    }
     void *arg[CK_DNN_ARGS] = {
         [CK_ARG_SRC] = (void *)(uintptr_t)op->plan->images, [CK_ARG_DST] = ck_op_out(op)};
     return ck_dnn_op_run(op->data, arg, op->plan->scratch);

@@ -24,11 +24,17 @@ struct ck_encoder_options ck_encoder_options_default(void);
 
 enum { CK_OUTPUTS = 4 }; /* features, logits, proj, pred: enum coke_output */
 
-enum ck_precision { CK_PRECISION_F32, CK_PRECISION_BF16 };
+enum ck_precision {
+    CK_PRECISION_F32,
+    CK_PRECISION_BF16,
+    CK_PRECISION_AUTO, /* the faster one here (nn/precision.h) */
+    CK_PRECISIONS
+};
+#define CK_PRECISION_CHOICES "f32|bf16|auto"
 
 struct ck_plan_options {
     int64_t batch, height, width;
-    int32_t precision; /* of the activations inside the backbone: f32, bf16 */
+    int32_t precision; /* enum ck_precision: of the activations inside the backbone */
     int32_t train;     /* batch statistics; else the running ones */
     int32_t backward;  /* the plan will be run backward */
     int32_t recompute; /* less memory, a little slower */

@@ -23,7 +23,7 @@ static int check_request(const struct ck_net *net, const struct ck_plan_request 
         r->w > INT16_MAX)
         return ck_fail(COKE_EUSAGE, "a batch of %lld images of %lldx%lld is invalid",
                        (long long)r->n, (long long)r->h, (long long)r->w);
-    if (r->dtype == CK_BF16 && !ck_dnn_has_bf16() && !ck_dnn_may_emulate_bf16())
+    if (r->dtype == CK_BF16 && !ck_tiles_how())
         return ck_fail(COKE_EUSAGE,
                        "bf16: this CPU lacks the instructions (AVX-512 BF16 or AMX); "
                        "use f32");
@@ -140,6 +140,13 @@ static int convert(const struct ck_plan *p, const struct ck_value *v, void *insi
     if (v->is_vector) {
         memcpy(inwards ? inside : (void *)outside, inwards ? (void *)outside : inside,
                v->bytes);
+        return COKE_OK;
+    }
+    if (v->dtype == CK_BF16) {
+        if (inwards)
+            ck_tiles_from_plain(p->r.n, v->c, v->h * v->w, outside, inside);
+        else
+            ck_tiles_to_plain(p->r.n, v->c, v->h * v->w, inside, outside);
         return COKE_OK;
     }
     CK_TRY(ck_format_image(&plain, CK_F32, dims, CK_PLAIN));

@@ -64,7 +64,9 @@ static int check_size(const struct ck_plan *p, const struct ck_value *y)
 /* Sets element type, layout and size of a value. Vectors are always f32. */
 static int format_value(struct ck_plan *p, struct ck_value *y)
 {
-    int64_t dims[4] = {p->r.n, y->c, y->h, y->w}, block = ck_dnn_block();
+    int bf16 = p->r.dtype == CK_BF16;
+    int64_t dims[4] = {p->r.n, y->c, y->h, y->w};
+    int64_t block = bf16 ? CK_TILE_CHANNELS : ck_dnn_block();
     if (y->is_vector) {
         y->dtype = CK_F32;
         y->act = (struct ck_act_shape){p->r.n, 1, 1, y->c};
@@ -73,6 +75,9 @@ static int format_value(struct ck_plan *p, struct ck_value *y)
     }
     y->dtype = p->r.dtype;
     y->act = (struct ck_act_shape){p->r.n, (y->c + block - 1) / block, y->h * y->w, block};
+    y->bytes = (size_t)ck_act_size(&y->act) * ck_dtype_size(y->dtype);
+    if (bf16)
+        return COKE_OK;
     int rc = ck_format_image(&y->format, y->dtype, dims, CK_BLOCKED);
     if (!rc)
         y->bytes = ck_format_bytes(y->format);
@@ -88,7 +93,7 @@ static int format_input(struct ck_plan *p, int i)
     for (int j = 0; j < p->net->nnodes; j++)
         if (p->value[j].needed && p->net->node[j].in[0] == i)
             first = first || p->net->node[j].kind != CK_LAYER_CONV ? NULL : &p->net->node[j];
-    if (!first || y->uses != 1 || y->c >= ck_dnn_block())
+    if (!first || y->uses != 1 || y->c >= ck_dnn_block() || p->r.dtype == CK_BF16)
         return format_value(p, y);
     struct ck_conv_shape s = {p->r.n,
                               y->c,

@@ -2,6 +2,7 @@
 #ifndef CK_PLAN_OPS_H
 #define CK_PLAN_OPS_H
 
+#include "kernels/conv_tiles.h"
 #include "kernels/layers.h"
 #include "nn/arena.h"
 #include "nn/plan.h"
@@ -13,7 +14,7 @@ struct ck_value {
     int64_t c, h, w;
     int is_vector;
     enum ck_dtype dtype;
-    struct ck_format *format; /* images only; owned */
+    struct ck_format *format; /* images in f32 only; owned */
     struct ck_act_shape act;  /* zero if the input has a layout of its own */
     size_t bytes;
     int needed, wanted, uses; /* uses: by needed nodes */
@@ -70,6 +71,9 @@ struct ck_op {
     /* Batch norm: the convolution that computes the deferred result; convolution: the batch
      * norm it computes for; else NULL. */
     struct ck_op *deferred[CK_DEFERREDS];
+    /* Convolution: where the batch norm that reads its output wants the sums of it; NULL = not
+     * wanted. Batch norm: owns them. */
+    struct ck_tiles_sums sums;
     /* fused batch norms only */
     const struct ck_node *second; /* the batch norm of the residual branch */
     int relu;
@@ -110,6 +114,9 @@ void ck_norm_compute_deferred(const struct ck_op *norm, enum ck_deferred what, i
                               int64_t images);
 /* Whether a pass of a convolution can compute deferred results. */
 int ck_conv_can_produce(const struct ck_op *conv, enum ck_conv_pass pass);
+
+/* Whether the forward pass of an op yields the sums of its output. */
+int ck_conv_gives_sums(const struct ck_op *op);
 
 /* Fails with "NAME: batch norm over a single value per channel ...". */
 int ck_norm_fail_single(const struct ck_op *op);

@@ -1,4 +1,5 @@
-/* batch_choice.c - chooses batch and accumulate from the number of images and the memory.
+/* batch_choice.c - chooses batch and accumulate from the number of images and the memory, and the
+ * precision by a measurement.
  *
  * The bytes of the plans are those that the planner computes for the very sizes that the session
  * will run. The choice is saved with the options, so that a resume does not depend on the memory
@@ -12,8 +13,9 @@
 #include "data/recipe.h"
 #include "dist/group.h"
 #include "io/record.h"
+#include "kernels/amx.h"
 #include "nn/encoder.h"
-#include "nn/plan.h"
+#include "nn/precision.h"
 #include "train/method.h"
 #include "train/monitor.h"
 #include "train/run_files.h"
@@ -28,6 +30,8 @@
 enum { MAX_BATCH = 256, MIN_STEPS = 8, MIN_PART = 16 };
 /* The rest is for decoders, threads, the page cache and other programs. */
 static const double usable = 0.8;
+
+static const char *const precision_name[] = {"f32", "bf16"};
 
 /* ---- the choice ---- */
 
@@ -125,21 +129,29 @@ struct model {
     int processes;
 };
 
+/* The plan of view v for n images. */
+static struct ck_plan_request request_of(const struct model *m,
+                                         const struct ck_train_options *o, int v, int64_t n)
+{
+    struct ck_plan_request r = ck_plan_request_default();
+    r.n = n;
+    r.h = m->recipe.view[v].height;
+    r.w = m->recipe.view[v].width;
+    r.dtype = ck_precision_dtype((enum ck_precision)o->precision);
+    r.train = r.backward = 1;
+    r.want[r.nwant++] = r.grad[r.ngrad++] = m->encoder.node[COKE_OUTPUT_PROJ];
+    if (o->encoder.predictor)
+        r.want[r.nwant++] = r.grad[r.ngrad++] = m->encoder.node[COKE_OUTPUT_PRED];
+    return r;
+}
+
 /* Bytes of the plans of all views for n images. */
 static int measure_plans(struct model *m, const struct ck_train_options *o, int64_t n,
                          int64_t *sum)
 {
     for (int v = 0; v < m->recipe.views; v++) {
-        struct ck_plan_request r = ck_plan_request_default();
+        struct ck_plan_request r = request_of(m, o, v, n);
         size_t bytes;
-        r.n = n;
-        r.h = m->recipe.view[v].height;
-        r.w = m->recipe.view[v].width;
-        r.dtype = o->precision == CK_PRECISION_BF16 ? CK_BF16 : CK_F32;
-        r.train = r.backward = 1;
-        r.want[r.nwant++] = r.grad[r.ngrad++] = m->encoder.node[COKE_OUTPUT_PROJ];
-        if (o->encoder.predictor)
-            r.want[r.nwant++] = r.grad[r.ngrad++] = m->encoder.node[COKE_OUTPUT_PRED];
         CK_RETURN_IF(ck_plan_measure(&m->encoder.net, &r, &bytes));
         *sum += (int64_t)bytes;
     }
@@ -156,6 +168,7 @@ static int measure_monitor(struct model *m, const struct ck_train_options *o, in
     r.n = ck_monitor_batch(o);
     r.h = m->recipe.view[0].height;
     r.w = m->recipe.view[0].width;
+    r.dtype = ck_precision_dtype((enum ck_precision)o->precision);
     r.want[r.nwant++] = m->encoder.node[COKE_OUTPUT_FEATURES];
     r.want[r.nwant++] = m->encoder.node[COKE_OUTPUT_PROJ];
     CK_RETURN_IF(ck_plan_measure(&m->encoder.net, &r, &bytes));
@@ -213,6 +226,8 @@ static int take_config(void *arg, struct ck_record r)
         o->loader.batch = (int64_t)batch;
     if (o->accumulate == 0 && parts >= 1 && parts <= 1 << 16)
         o->accumulate = (int64_t)parts;
+    if (o->precision == CK_PRECISION_AUTO && ck_record_has(r, "precision"))
+        o->precision = strcmp(ck_record_text(r, "precision"), precision_name[1]) == 0;
     return COKE_OK;
 }
 
@@ -228,7 +243,7 @@ static int take_earlier(struct ck_train_options *o, const char *run)
     snprintf(path, sizeof path, "%s/config.json", run);
     if (access(path, R_OK) != 0 || ck_record_read(path, take_config, o) != COKE_OK)
         return 0;
-    return o->loader.batch > 0 && o->accumulate > 0;
+    return o->loader.batch > 0 && o->accumulate > 0 && o->precision != CK_PRECISION_AUTO;
 }
 
 /* ---- a group of processes ---- */
@@ -279,6 +294,28 @@ static void say(const struct ck_train_options *given, const struct ck_train_opti
                (double)memory->available / 1e9);
 }
 
+/* Settles auto, and warns of a bf16 that does not pay. On the matrix unit it always does. */
+static int choose_precision(struct ck_train_options *o, struct model *m,
+                            const struct coke_callbacks *cb)
+{
+    double seconds[2];
+    int chosen = o->precision == CK_PRECISION_AUTO;
+    struct ck_plan_request like = request_of(m, o, 0, 1);
+    CK_RETURN_IF(ck_precision_choose(&o->precision, &m->encoder.net, &like, seconds));
+    if (chosen && seconds[0] > 0)
+        ck_say(cb, "precision %s: measured %.3g images/s in f32, %.3g in bf16",
+               precision_name[o->precision], 1 / seconds[0], 1 / seconds[1]);
+    else if (chosen)
+        ck_say(cb, "precision f32: this CPU has no instructions for bf16");
+    if (chosen || o->precision != CK_PRECISION_BF16 || ck_amx() == CK_AMX_UNIT)
+        return COKE_OK;
+    CK_RETURN_IF(ck_precision_measure(&m->encoder.net, &like, seconds));
+    if (seconds[CK_PRECISION_BF16] > seconds[CK_PRECISION_F32])
+        ck_say(cb, "precision bf16 is slower than f32 on this CPU: %.3g against %.3g images/s",
+               1 / seconds[1], 1 / seconds[0]);
+    return COKE_OK;
+}
+
 /* The first process of a group chooses for all. */
 static int choose(struct ck_train_options *o, struct coke_dataset *data,
                   const struct ck_memory_left *memory, const struct coke_callbacks *cb)
@@ -292,6 +329,7 @@ static int choose(struct ck_train_options *o, struct coke_dataset *data,
     CK_RETURN_IF(ck_recipe_init(&m.recipe, data, &o->loader.view, &o->loader.normalize));
     e.channels = data->channels;
     CK_RETURN_IF(ck_encoder_init(&m.encoder, &e));
+    CK_TRY(choose_precision(o, &m, cb));
     CK_TRY(ck_batch_choose(o, &facts, &bytes));
     if (given.loader.batch == 0 || given.accumulate == 0)
         say(&given, o, bytes, memory, cb);
@@ -312,12 +350,13 @@ int ck_batch_resolve(struct ck_train_options *o, struct coke_dataset *data, cons
         CK_RETURN_IF(share_memory(g, &memory));
     if (writer && !(run && take_earlier(o, run)))
         CK_RETURN_IF(choose(o, data, &memory, cb));
-    int64_t chosen[2] = {o->loader.batch, o->accumulate};
+    int64_t chosen[3] = {o->loader.batch, o->accumulate, o->precision};
     if (several)
         CK_RETURN_IF(ck_group_broadcast(g, chosen, sizeof chosen, 0));
     if (o->loader.batch == 0)
         o->loader.batch = chosen[0];
     if (o->accumulate == 0)
         o->accumulate = chosen[1];
+    o->precision = (int32_t)chosen[2];
     return COKE_OK;
 }

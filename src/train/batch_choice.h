@@ -1,4 +1,5 @@
-/* batch_choice.h - chooses batch and accumulate from the number of images and the memory. */
+/* batch_choice.h - chooses batch and accumulate from the number of images and the memory, and the
+ * precision by a measurement. */
 #ifndef CK_BATCH_CHOICE_H
 #define CK_BATCH_CHOICE_H
 
@@ -23,7 +24,7 @@ struct ck_batch_facts {
 int ck_batch_choose(struct ck_train_options *o, const struct ck_batch_facts *facts,
                     int64_t *bytes);
 
-/* The same for a data set and this process's group. run: the folder of a run to resume, whose
+/* The same for a data set and this process's group, and the precision. run: the folder of a run to resume, whose
  * choice stays, or NULL. Says the choice. Collective. */
 int ck_batch_resolve(struct ck_train_options *o, struct coke_dataset *data, const char *run,
                      const struct coke_callbacks *cb);

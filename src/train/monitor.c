@@ -74,7 +74,7 @@ int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
     w->matched = ck_monitor_has_classes(w) ? find_head(s) : -1;
     w->shown = w->matched < 0 ? 0 : w->matched;
     CK_TRY(ck_features_new(&w->features, &s->encoder, s->data, ck_loader_recipe(s->loader),
-                           ck_monitor_batch(&s->o)));
+                           ck_monitor_batch(&s->o), (enum ck_precision)s->o.precision));
     size_t max = IMAGES, dim = (size_t)ck_features_dim(w->features);
     w->index = ck_alloc_array(max, sizeof *w->index);
     w->truth = ck_alloc_array(max, sizeof *w->truth);

@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "data/content.h"
 #include "data/loader.h"
+#include "nn/precision.h"
 
 #include <string.h>
 
@@ -173,7 +174,7 @@ static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, in
     r.n = n;
     r.h = b->height[v];
     r.w = b->width[v];
-    r.dtype = s->o.precision == CK_PRECISION_BF16 ? CK_BF16 : CK_F32;
+    r.dtype = ck_precision_dtype((enum ck_precision)s->o.precision);
     r.train = r.backward = 1;
     r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[COKE_OUTPUT_PROJ];
     if (s->pred)

@@ -38,8 +38,10 @@ static const struct ck_option own[] = {
     ROW(CK_OPT_INT, accumulate, "accumulate", 0, 0, 1 << 16, "auto",
         "split each batch into N parts (gradient accumulation) to save memory; auto: as few as "
         "fit"),
-    ROW(CK_OPT_CHOICE, precision, "precision", CK_PRECISION_F32, 0, 1, "f32|bf16",
-        "precision of the activations inside the network"),
+    ROW(CK_OPT_CHOICE, precision, "precision", CK_PRECISION_F32, 0, CK_PRECISIONS - 1,
+        CK_PRECISION_CHOICES,
+        "precision of the activations inside the network; auto: the faster one, measured at the "
+        "start, so that two machines may differ"),
     ROW(CK_OPT_INT, monitor, "monitor", 5, 0, 1 << 19, NULL,
         "evaluate k-NN, ACC, NMI and ARI every N epochs; 0: never"),
     ROW(CK_OPT_INT, save_epochs, "save-epochs", 1, 0, 1 << 19, NULL,

@@ -1,6 +1,7 @@
 /* use_options.c - the options of using, exporting and importing a trained encoder. */
 #include "train/use_options.h"
 #include "data/data_options.h"
+#include "nn/nn_options.h"
 
 /* ---- use ---- */
 
@@ -17,6 +18,9 @@ static const struct ck_option use_rows[] = {
                      "numbers: M,S or three of each; auto: as in its training"),
     ROW(CK_OPT_CHOICE, bad, "bad", CK_BAD_ERROR, 0, CK_BAD_SKIP, "error|skip",
         "unreadable images and invalid rows: fail, or skip them"),
+    ROW(CK_OPT_CHOICE, precision, "precision", CK_PRECISION_F32, 0, CK_PRECISIONS - 1,
+        CK_PRECISION_CHOICES,
+        "precision of the activations inside the network; auto: the faster one, measured now"),
 };
 
 const struct ck_option_table *ck_use_option_table(void)
