@@ -1,6 +1,6 @@
 /* conv_tiles_pack.c - weights in the order of tiles, and images from and to plain arrays. */
 #include "core/workers.h"
-#include "kernels/conv_tiles.h"
+#include "kernels/kernels_conv_tiles.h"
 #include "kernels/layers.h"
 
 #include <string.h>
@@ -54,8 +54,11 @@ static void pack_tile(const struct packing *p, int64_t src, int64_t dst, int64_t
     int64_t sources = smaller((forward ? s->ic : s->oc) - src, CK_TILE_CHANNELS);
     int64_t outputs = smaller((forward ? s->oc : s->ic) - dst, 16);
     const float *w = p->weights + src * from + dst * to + place;
-    if (sources < CK_TILE_CHANNELS || outputs < 16)
-        memset(out, 0, 1024);
+    if (sources == CK_TILE_CHANNELS && outputs == 16) {
+        ck_tile_kernels()->pack(w, from, to, out);
+        return;
+    }
+    memset(out, 0, 1024);
     for (int64_t i = 0; i < sources; i++)
         for (int64_t j = 0; j < outputs; j++)
             out[(i / 2 * 16 + j) * 2 + i % 2] = to_bf16(w[i * from + j * to]);

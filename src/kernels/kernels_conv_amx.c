@@ -5,4 +5,4 @@
 #include "kernels/kernels_conv_simd.h"
 #include "kernels/kernels_conv_tiles_body.h"
 
-const struct ck_tile_kernels ck_tile_kernels_amx = {"amx", begin, end, panel, pixels};
+const struct ck_tile_kernels ck_tile_kernels_amx = {"amx", begin, end, panel, pack, pixels};

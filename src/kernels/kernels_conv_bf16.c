@@ -52,5 +52,5 @@ static void panel(const struct ck_tile_panel *p)
     }
 }
 
-const struct ck_tile_kernels ck_tile_kernels_bf16 = {"avx512_bf16", nothing, nothing, panel,
-                                                     pixels};
+const struct ck_tile_kernels ck_tile_kernels_bf16 = {"avx512_bf16", nothing, nothing,
+                                                     panel,         pack,    pixels};

@@ -23,6 +23,13 @@ static void finish(uint16_t *y, const float *sum, struct ck_tile_moments *m)
         m->rows++;
 }
 
+static void pack(const float *w, int64_t from, int64_t to, uint16_t *tile)
+{
+    for (int64_t i = 0; i < CK_TILE_CHANNELS; i++)
+        for (int64_t j = 0; j < 16; j++)
+            ck_to_bf16(1, &w[i * from + j * to], &tile[(i / 2 * 16 + j) * 2 + i % 2]);
+}
+
 static void pixels(int64_t n, const void *src, int64_t from, void *dst, int64_t to)
 {
     for (int64_t i = 0; i < n; i++)
@@ -31,5 +38,5 @@ static void pixels(int64_t n, const void *src, int64_t from, void *dst, int64_t 
 
 #include "kernels/kernels_conv_tiles_body.h"
 
-const struct ck_tile_kernels ck_tile_kernels_emulated = {"amx emulated", begin, end, panel,
-                                                         pixels};
+const struct ck_tile_kernels ck_tile_kernels_emulated = {"amx emulated", begin, end,
+                                                         panel,          pack,  pixels};

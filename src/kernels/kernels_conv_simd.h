@@ -33,3 +33,16 @@ static void pixels(int64_t n, const void *src, int64_t from, void *dst, int64_t 
         _mm512_storeu_si512((char *)dst + i * to,
                             _mm512_loadu_si512((const char *)src + i * from));
 }
+
+static void pack(const float *w, int64_t from, int64_t to, uint16_t *tile)
+{
+    const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m512i index = _mm512_mullo_epi32(lane, _mm512_set1_epi32((int)to));
+    for (int i = 0; i < 16; i++, w += 2 * from) {
+        __m512 even = _mm512_i32gather_ps(index, w, 4),
+               odd = _mm512_i32gather_ps(index, w + from, 4);
+        __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(even));
+        __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(odd));
+        _mm512_storeu_si512(tile + 32 * i, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}

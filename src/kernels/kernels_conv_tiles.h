@@ -37,6 +37,9 @@ struct ck_tile_kernels {
     void (*begin)(void);
     void (*end)(void);
     void (*panel)(const struct ck_tile_panel *p);
+    /* The tile [16 pairs][16][2] of w[i * from + j * to], i < 32 sources, j < 16 outputs, rounded
+     * to nearest even. */
+    void (*pack)(const float *w, int64_t from, int64_t to, uint16_t *tile);
     /* Copies n pixels of 32 channels, so many bytes apart. */
     void (*pixels)(int64_t n, const void *src, int64_t from, void *dst, int64_t to);
 };

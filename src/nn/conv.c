@@ -80,8 +80,8 @@ int ck_conv_init(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_conv_
     memset(c, 0, sizeof *c);
     c->pass = pass;
     c->way = way;
-    if (t == CK_BF16 || way == CK_TILES)
-        return t == CK_BF16 && way == CK_TILES
+    if (t == CK_BF16 || way == CK_ON_TILES)
+        return t == CK_BF16 && way == CK_ON_TILES
                    ? init_tiles(c, s)
                    : ck_fail(COKE_EUSAGE, "tiles convolve bf16, and nothing else does");
     if (way != CK_WINOGRAD)
@@ -105,12 +105,12 @@ const char *ck_conv_how(const struct ck_conv *c)
 {
     if (c->dnn)
         return ck_dnn_op_impl(c->dnn);
-    return c->wino.n ? "winograd 4x4" : c->way == CK_TILES ? ck_tiles_how() : "";
+    return c->wino.n ? "winograd 4x4" : c->way == CK_ON_TILES ? ck_tiles_how() : "";
 }
 
 int ck_conv_takes_producer(const struct ck_conv *c)
 {
-    if (c->way == CK_TILES)
+    if (c->way == CK_ON_TILES)
         return c->pass != CK_CONV_WEIGHTS;
     return c->wino.n && ck_wino_takes_producer(&c->wino, (enum ck_wino_pass)c->pass);
 }
@@ -143,7 +143,7 @@ int ck_conv_run(struct ck_conv *c, void *const data[CK_DNN_ARGS],
 {
     if (c->dnn)
         return ck_dnn_op_run(c->dnn, data, scratch);
-    if (c->way == CK_TILES) {
+    if (c->way == CK_ON_TILES) {
         run_tiles(c, data, producer, sums, scratch);
         return COKE_OK;
     }

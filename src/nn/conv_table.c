@@ -59,7 +59,7 @@ static struct {
     int64_t room;
 } tuning;
 
-static const char *const way_name[CK_CONV_WAYS] = {"direct", "winograd", "tiles"};
+static const char *const way_name[CK_F32_WAYS] = {"direct", "winograd"};
 
 static void make_key(char key[LINE], const struct ck_conv_shape *s, enum ck_conv_pass pass,
                      enum ck_dtype t)
@@ -119,7 +119,7 @@ static int read_line(const char *path, int number, char *line)
                    ? COKE_OK
                    : ck_fail(COKE_EFORMAT, "%s: not a tuning file: it starts with \"%.40s\"",
                              path, line);
-    for (int w = 0; space && w < CK_CONV_WAYS; w++)
+    for (int w = 0; space && w < CK_F32_WAYS; w++)
         if (strcmp(space + 1, way_name[w]) == 0) {
             *space = 0;
             if (!is_key(line))
@@ -240,7 +240,7 @@ static int measure(const struct ck_conv_shape *s, enum ck_conv_pass pass, enum c
 {
     double best = 1e30;
     *way = CK_DIRECT;
-    for (int i = 0; i < CK_CONV_WAYS; i++) {
+    for (int i = 0; i < CK_F32_WAYS; i++) {
         struct ck_conv c;
         double seconds = 0;
         int rc = ck_conv_init(&c, s, pass, t, src, (enum ck_conv_way)i);
@@ -263,7 +263,7 @@ int ck_conv_choose(const struct ck_conv_shape *s, enum ck_conv_pass pass, enum c
                    const struct ck_format *src, enum ck_conv_way *way)
 {
     char key[LINE];
-    *way = CK_TILES;
+    *way = CK_ON_TILES;
     if (t == CK_BF16)
         return COKE_OK; /* there is no other */
     make_key(key, s, pass, t);

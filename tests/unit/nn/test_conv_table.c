@@ -260,11 +260,11 @@ static void a_second_run_reads_the_file_and_gives_the_same_bytes(void **state)
 /* Any algorithm that a file may name: the results agree up to rounding. */
 static void every_way_gives_the_same_numbers(void **state)
 {
-    static const char *const way[CK_CONV_WAYS] = {"direct", "winograd"};
+    static const char *const way[CK_F32_WAYS] = {"direct", "winograd"};
     int64_t n;
     (void)state;
     float *want = run(&n);
-    for (int i = 0; i < CK_CONV_WAYS; i++) {
+    for (int i = 0; i < CK_F32_WAYS; i++) {
         char text[1024];
         snprintf(text, sizeof text,
                  "coke-tuning 1\n"
