@@ -347,6 +347,8 @@ static void settle_row(struct block *b, int row, const float *top, int n, int pe
             score_lane(b, row, i);
 }
 
+_Static_assert((int)CK_ASSIGN_BLOCK <= (int)CK_SCREEN_MOST, "a block is screened by one call");
+
 /* The rounded rows of a block; the last tile is filled with copies of the first row. */
 struct rounded {
     int n; /* a multiple of CK_TILE */

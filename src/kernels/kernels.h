@@ -32,6 +32,7 @@ enum {
     CK_SCREEN_PANEL = 48,
     CK_SCREEN_LANES = 16,
     CK_SCREEN_ROWS = 32, /* rows per step of any version's screening */
+    CK_SCREEN_MOST = 64, /* rows per call */
 };
 
 static inline int ck_padded(int dim)
@@ -75,7 +76,7 @@ struct ck_screen_panels {
 struct ck_screen_rows {
     const uint8_t *q; /* [n][stride], readable up to a multiple of CK_SCREEN_ROWS rows */
     int64_t stride;   /* in bytes, a multiple of 64, at least ld */
-    int n;
+    int n;            /* a multiple of CK_TILE, at most CK_SCREEN_MOST */
     const float *scale, *lift;     /* [n] */
     const float *length, *residue; /* [n / CK_TILE]: the largest of each CK_TILE rows */
 };

@@ -176,29 +176,48 @@ static void reduce_panel(const struct ck_screen_panels *panels, int64_t p, struc
     }
 }
 
+/* Rows that stay in tiles meet all panels; otherwise a panel meets all rows, because panels of
+ * long vectors come from far caches. */
+struct step {
+    int64_t panel;
+    int pair; /* of tiles of rows */
+};
+
+static struct step step_at(int64_t i, int64_t panels, int pairs, int resident)
+{
+    return resident ? (struct step){i % panels, (int)(i / panels)}
+                    : (struct step){i / pairs, (int)(i % pairs)};
+}
+
 static void screen(const struct ck_screen_panels *panels, const struct ck_screen_rows *rows,
                    float *top, int64_t stride)
 {
     struct ck_tile_config config = ck_tile_config_full();
     struct sums sums[2];
-    int steps = (panels->ld + 63) / 64;
+    int depth = (panels->ld + 63) / 64, resident = depth <= RESIDENT;
+    int pairs = (rows->n + CK_SCREEN_ROWS - 1) / CK_SCREEN_ROWS;
+    int64_t steps = panels->n * pairs;
+    struct tile_rows tile[CK_SCREEN_MOST / ROWS];
+    for (int t = 0; t < 2 * pairs; t++)
+        tile[t] = tile_of(rows, t * ROWS, top, stride);
     ck_tiles_configure(&config);
-    for (int first = 0; first < rows->n; first += CK_SCREEN_ROWS) {
-        const uint8_t *x = rows->q + first * rows->stride;
-        struct tile_rows tile[2] = {tile_of(rows, first, top, stride),
-                                    tile_of(rows, first + ROWS, top, stride)};
-        if (steps <= RESIDENT)
-            load_rows(x, rows->stride, steps);
-        for (int64_t p = 0; p <= panels->n; p++)
-            for (int part = 0; part < VECS; part++) {
-                const int8_t *q = p < panels->n ? ck_screen_panel_at(panels, p)->q : NULL;
-                if (q && steps <= RESIDENT)
-                    multiply_resident(q, steps, part, &sums[p % 2]);
-                else if (q)
-                    multiply_part(q, x, rows->stride, steps, part, &sums[p % 2]);
-                if (p > 0 && part < 2)
-                    reduce_panel(panels, p - 1, &sums[(p - 1) % 2], part, &tile[part], stride);
-            }
+    for (int64_t i = 0; i <= steps; i++) {
+        struct step now = step_at(i, panels->n, pairs, resident);
+        struct step last = step_at(i > 0 ? i - 1 : 0, panels->n, pairs, resident);
+        const uint8_t *x = rows->q + now.pair * CK_SCREEN_ROWS * rows->stride;
+        const int8_t *q = i < steps ? ck_screen_panel_at(panels, now.panel)->q : NULL;
+        if (q && resident && now.panel == 0)
+            load_rows(x, rows->stride, depth);
+        for (int part = 0; part < VECS; part++) {
+            if (q && resident)
+                multiply_resident(q, depth, part, &sums[i % 2]);
+            else if (q)
+                multiply_part(q, x, rows->stride, depth, part, &sums[i % 2]);
+            if (i == 0 || part == 2)
+                continue;
+            reduce_panel(panels, last.panel, &sums[(i - 1) % 2], part,
+                         &tile[2 * last.pair + part], stride);
+        }
     }
     ck_tiles_release();
 }
