@@ -362,39 +362,38 @@ static const float *row_of(const struct block *b, int r)
     return b->x + (int64_t)(r < b->n ? r : 0) * b->a->ld;
 }
 
-/* The range that the rows r, r + 1, ... of a tile of the matrix unit are rounded with; 0 if each
- * has its own. With one scale the unit's results need less arithmetic, but rows of a smaller
- * range have larger errors. */
-static float common_range(const struct block *b, const struct rounded *q, int r)
+/* Makes the ranges [n] of the rows of a tile of the matrix unit the largest one, if they are
+ * similar. With one scale the unit's results need less arithmetic, but rows of a smaller range have
+ * larger errors. */
+static void join_ranges(float *range, int n)
 {
-    struct ck_assigner *a = b->a;
-    float copy[WIDEST], most = 0, least = INFINITY;
-    if (a->lift >= 0)
-        return 0;
-    for (int i = r; i < r + a->kn->unit_rows && i < q->n; i++) {
-        float range =
-            a->kn->range8(without_lift(a, row_of(b, i), copy), a->reference, a->width);
-        most = larger(most, range);
-        least = range < least ? range : least;
+    float most = 0, least = INFINITY;
+    for (int i = 0; i < n; i++) {
+        most = larger(most, range[i]);
+        least = range[i] < least ? range[i] : least;
     }
-    return most < 2 * least ? most : 0;
+    for (int i = 0; i < n && most < 2 * least; i++)
+        range[i] = most;
 }
 
 static void round_rows(const struct block *b, struct rounded *q)
 {
     struct ck_assigner *a = b->a;
-    float copy[WIDEST], range = 0;
+    int group = a->kn->unit_rows;
+    float copy[WIDEST], range[CK_ASSIGN_BLOCK];
     q->n = (b->n + CK_TILE - 1) / CK_TILE * CK_TILE;
+    for (int r = 0; r < q->n; r++)
+        range[r] = a->kn->range8(without_lift(a, row_of(b, r), copy), a->reference, a->width,
+                                 &q->norm[r]);
+    for (int r = 0; r < q->n && group && a->lift < 0; r += group)
+        join_ranges(range + r, q->n - r < group ? q->n - r : group);
     for (int r = 0; r < q->n; r++) {
         const float *x = row_of(b, r);
         float *length = &q->length[r / CK_TILE], *residue = &q->residue[r / CK_TILE];
-        if (a->kn->unit_rows && r % a->kn->unit_rows == 0)
-            range = common_range(b, q, r);
         struct ck_rounded y =
-            a->kn->round8(without_lift(a, x, copy), a->reference, a->width, range,
-                          !a->kn->unit_rows, 4, q->q + (int64_t)r * row_bytes(a->width));
+            a->kn->round8(without_lift(a, x, copy), a->reference, a->width, range[r], !group, 4,
+                          q->q + (int64_t)r * row_bytes(a->width));
         q->scale[r] = y.scale;
-        q->norm[r] = y.norm;
         q->lift[r] = a->lift >= 0 ? x[a->lift] : 0;
         *length = r % CK_TILE ? larger(*length, y.length) : y.length;
         *residue = r % CK_TILE ? larger(*residue, y.residue) : y.residue;

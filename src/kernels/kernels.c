@@ -103,12 +103,12 @@ void ck_panel_set(float *panel, int width, int column, const float *c, int ld)
 void ck_screen_panel_set(const struct ck_kernels *kn, struct ck_screen_panel *panel, int column,
                          const float *c, const float *reference, int ld)
 {
-    struct ck_rounded r = kn->round8(c, reference, ld, 0, 0, 4 * CK_SCREEN_PANEL,
+    float range = kn->range8(c, reference, ld, &panel->norm[column]);
+    struct ck_rounded r = kn->round8(c, reference, ld, range, 0, 4 * CK_SCREEN_PANEL,
                                      (uint8_t *)panel->q + 4 * column);
     panel->start[column] = -128 * r.sum;
     panel->scale[column] = r.scale;
     panel->residue[column] = r.residue;
-    panel->norm[column] = r.norm;
 }
 
 /* For lengths whose square overflows or underflows f32: sums in double. */

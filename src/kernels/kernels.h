@@ -55,7 +55,6 @@ struct ck_screen_panel {
 /* A quantized vector: v - reference = scale * q + rest, q of 8 bits. Lengths are rounded up. */
 struct ck_rounded {
     float scale;
-    float norm;    /* |v - reference| */
     float length;  /* |scale * q| */
     float residue; /* |rest| */
     int32_t sum;   /* of the q */
@@ -110,13 +109,13 @@ struct ck_kernels {
      * similar, and not offset; 0 = no such tiles. */
     int unit_rows;
 
-    /* The largest |v[j] - reference[j]|. */
-    float (*range8)(const float *v, const float *reference, int ld);
+    /* The largest |v[j] - reference[j]|, and norm = |v - reference|, rounded up. */
+    float (*range8)(const float *v, const float *reference, int ld, float *norm);
 
-    /* Quantizes v [ld], with a scale that suits numbers up to `least`, or larger ones if v has
-     * them. Groups of four numbers are stored at q, q + stride, ...; with 128 added if `offset`,
+    /* Quantizes v [ld], with a scale that suits numbers up to `range`: at least that of range8.
+     * Groups of four numbers are stored at q, q + stride, ...; with 128 added if `offset`,
      * plain otherwise. */
-    struct ck_rounded (*round8)(const float *v, const float *reference, int ld, float least,
+    struct ck_rounded (*round8)(const float *v, const float *reference, int ld, float range,
                                 int offset, int64_t stride, uint8_t *q);
 
     /* Upper bounds on the scores of rows with all panels: estimate + residue of the rows * norm
@@ -175,8 +174,8 @@ unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float
                               const float *limit, uint64_t *hits, float *out);
 void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale);
 void ck_restore_avx512(const int64_t *sum, int ld, double unit, float *x);
-float ck_range8_vnni(const float *v, const float *reference, int ld);
-struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld, float least,
+float ck_range8_vnni(const float *v, const float *reference, int ld, float *norm);
+struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld, float range,
                                  int offset, int64_t stride, uint8_t *q);
 int ck_peak_vnni(const float *top, int n);
 int ck_reach_vnni(const float *top, int n, float limit, int32_t *index);

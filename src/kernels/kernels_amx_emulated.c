@@ -62,35 +62,39 @@ INLINE vec most(vec a, vec b)
 
 #include "kernels/kernels_screen_tiles.h"
 
-static float range8(const float *v, const float *reference, int ld)
+/* Sums in double, so that lengths rounded to f32 and raised a little are above the exact ones. */
+static const float UP = 1 + 0x1p-20f;
+
+static float range8(const float *v, const float *reference, int ld, float *norm)
 {
     float range = 0;
-    for (int j = 0; j < ld; j++)
-        range = fmaxf(range, fabsf(v[j] - reference[j]));
+    double norm2 = 0;
+    for (int j = 0; j < ld; j++) {
+        float y = v[j] - reference[j];
+        range = fmaxf(range, fabsf(y));
+        norm2 += (double)y * (double)y;
+    }
+    *norm = (float)sqrt(norm2) * UP;
     return range;
 }
 
-/* Sums in double, so that lengths rounded to f32 and raised a little are above the exact ones. */
-static struct ck_rounded round8(const float *v, const float *reference, int ld, float least,
+static struct ck_rounded round8(const float *v, const float *reference, int ld, float range,
                                 int offset, int64_t stride, uint8_t *q)
 {
-    float range = fmaxf(range8(v, reference, ld), least);
     float inverse = range > 0x1p-100f ? 127 / range : 0;
     struct ck_rounded r = {.scale = range / 127};
-    double norm2 = 0, rest2 = 0, length2 = 0;
+    double rest2 = 0, length2 = 0;
     for (int j = 0; j < ld; j++) {
         float y = v[j] - reference[j], f = rintf(y * inverse);
         f = f > 127 ? 127 : f < -127 ? -127 : f;
         double rest = (double)y - (double)f * (double)r.scale;
-        norm2 += (double)y * (double)y;
         rest2 += rest * rest;
         length2 += (double)f * (double)f;
         r.sum += (int)f;
         q[j / 4 * stride + j % 4] = (uint8_t)((int)f + (offset ? 128 : 0));
     }
-    r.norm = (float)sqrt(norm2) * (1 + 0x1p-20f);
-    r.residue = (float)sqrt(rest2) * (1 + 0x1p-20f);
-    r.length = (float)(sqrt(length2) * (double)r.scale) * (1 + 0x1p-20f);
+    r.residue = (float)sqrt(rest2) * UP;
+    r.length = (float)(sqrt(length2) * (double)r.scale) * UP;
     return r;
 }
 

@@ -32,27 +32,22 @@ static inline void store4x4(uint8_t *q, int64_t stride, __m128i v)
     *(quad *)(void *)(q + 3 * stride) = _mm_extract_epi32(v, 3);
 }
 
-float ck_range8_vnni(const float *v, const float *reference, int ld)
+float ck_range8_vnni(const float *v, const float *reference, int ld, float *norm)
 {
-    __m512 top = _mm512_setzero_ps();
-    for (int j = 0; j < ld; j += 16)
-        top = _mm512_max_ps(top, _mm512_abs_ps(_mm512_sub_ps(_mm512_loadu_ps(v + j),
-                                                             _mm512_loadu_ps(reference + j))));
-    return _mm512_reduce_max_ps(top);
-}
-
-/* Two sweeps: the range and the norm first, then the quantized numbers and their error.
- * `inverse` is 0 for a vector that is (nearly) the reference itself, which avoids infinity. */
-struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld, float least,
-                                 int offset, int64_t stride, uint8_t *q)
-{
-    __m512 top = _mm512_set1_ps(least), norm2 = _mm512_setzero_ps();
+    __m512 top = _mm512_setzero_ps(), norm2 = _mm512_setzero_ps();
     for (int j = 0; j < ld; j += 16) {
         __m512 y = _mm512_sub_ps(_mm512_loadu_ps(v + j), _mm512_loadu_ps(reference + j));
         top = _mm512_max_ps(top, _mm512_abs_ps(y));
         norm2 = _mm512_fmadd_ps(y, y, norm2);
     }
-    float range = _mm512_reduce_max_ps(top);
+    *norm = sqrtf(_mm512_reduce_add_ps(norm2)) * UP + TINY;
+    return _mm512_reduce_max_ps(top);
+}
+
+/* `inverse` is 0 for a vector that is (nearly) the reference itself, which avoids infinity. */
+struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld, float range,
+                                 int offset, int64_t stride, uint8_t *q)
+{
     struct ck_rounded r = {.scale = range / 127};
     __m512 scale = _mm512_set1_ps(r.scale);
     __m512 inverse = _mm512_set1_ps(range > 0x1p-100f ? 127 / range : 0);
@@ -70,7 +65,6 @@ struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld,
         sum = _mm512_add_epi32(sum, i);
         store4x4(q, stride, _mm_xor_si128(_mm512_cvtepi32_epi8(i), flip));
     }
-    r.norm = sqrtf(_mm512_reduce_add_ps(norm2)) * UP + TINY;
     r.residue = sqrtf(_mm512_reduce_add_ps(rest2)) * UP + TINY;
     r.length = sqrtf(_mm512_reduce_add_ps(length2)) * r.scale * UP;
     r.sum = _mm512_reduce_add_epi32(sum);
