@@ -376,7 +376,8 @@ static void near_lists_are_the_brute_force_sets(void **state)
         }
         for (const struct ck_kernels *const *kn = ck_kernels_all(); *kn; kn++)
             for (int p = 0; p < 2; p++)
-                for (int m = 0; m < 8; m++) {
+                /* two of eight cases, others for the next shape: the brute force takes its time */
+                for (int m = ((int)i + p) % 4; m < 8; m += 4) {
                     struct ck_assigner *a = assigner(*kn, &d, paths[p]);
                     struct ck_near_list near = {0};
                     const float *by_label = m % 2 ? more : NULL,
