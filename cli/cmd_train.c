@@ -64,9 +64,12 @@ static void put_summary(struct coke_json *j, const struct coke_train_summary *s)
     coke_json_end(j);
 }
 
-/* images == 0: nothing was trained, because the run was complete already. */
-static void print_text(const char *run, const struct coke_train_summary *s)
+/* images == 0: nothing was trained, because the run was complete already. Without k the method has
+ * no clusters. */
+static void print_text(const char *run, const struct coke_options *options,
+                       const struct coke_train_summary *s)
 {
+    char k[1024] = "";
     if (s->images == 0)
         printf("%s is already complete: %lld epochs\n", run, (long long)s->epochs);
     else
@@ -78,7 +81,8 @@ static void print_text(const char *run, const struct coke_train_summary *s)
     if (s->monitored && s->matched_head >= 0)
         printf("head %d: ACC %.3f, NMI %.3f, ARI %.3f\n", s->matched_head, s->accuracy, s->nmi,
                s->ari);
-    printf("%s/final.safetensors, labels and centers beside it\n", run);
+    int clusters = coke_options_get(options, "k", k, sizeof k) == COKE_OK && k[0];
+    printf("%s/final.safetensors%s\n", run, clusters ? ", labels and centers beside it" : "");
 }
 
 /* One training in folder `run`; *s receives the summary. j NULL: print it as text, else append
@@ -102,7 +106,7 @@ static int train_once(struct coke_dataset *d, const struct args *a,
     if (j)
         put_summary(j, s);
     else
-        print_text(run, s);
+        print_text(run, options, s);
     return COKE_OK;
 }
 

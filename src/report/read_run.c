@@ -178,6 +178,8 @@ static void describe_encoder(struct ck_report *r, const struct ck_run *run)
 /* Everything but projections and pictures; run stays the caller's. */
 static int take_run(struct ck_report *r, const struct ck_run *run)
 {
+    if (run->heads == 0 && run->has_options)
+        return ck_fail(COKE_EUSAGE, "%s: its method has no clusters to report", run->weights);
     if (run->heads == 0)
         return ck_fail(COKE_EFORMAT, "%s is an encoder alone: it has no clusters to report",
                        run->weights);

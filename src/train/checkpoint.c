@@ -143,7 +143,8 @@ int ck_checkpoint_verify(const char *path)
     return rc;
 }
 
-/* Options that the file lacks, as a newer version added them, keep their defaults. */
+/* Options that the file lacks, as a newer version added them, keep their defaults, as do empty
+ * lists. */
 int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
                           const char *path)
 {
@@ -151,7 +152,7 @@ int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
     *o = ck_train_options_default();
     for (int i = 0; i < t->n; i++) {
         const char *value = t->row[i].local ? NULL : ck_option_meta(&t->row[i], s, "option.");
-        if (value && ck_options_set(t, o, t->row[i].name, value))
+        if (value && *value && ck_options_set(t, o, t->row[i].name, value))
             return ck_fail_prefix(COKE_EFORMAT, "%s: ", path);
     }
     return COKE_OK;

@@ -138,7 +138,8 @@ int ck_heads_load(struct ck_heads *h, const struct ck_state *s)
     struct coke_kmeans *fresh[COKE_MAX_HEADS] = {0};
     for (int i = 0; i < h->n; i++)
         CK_TRY(load_head(h, i, s, &fresh[i]));
-    CK_TRY(ck_heads_replace(h, fresh));
+    if (h->n)
+        CK_TRY(ck_heads_replace(h, fresh));
     return COKE_OK;
 done:
     for (int i = 0; i < h->n; i++)

@@ -238,7 +238,7 @@ static void note_knn(struct ck_health *w, const struct ck_epoch_report *r)
 static void check_knn(struct ck_health *w, struct ck_epoch_report *r, int64_t epochs)
 {
     double least = moved * log((double)r->health[0].k);
-    if (!r->monitored || 2 * r->epoch < epochs || w->random <= 0)
+    if (!r->heads || !r->monitored || 2 * r->epoch < epochs || w->random <= 0)
         return;
     count(&w->still, !w->learned && r->loss < w->max_loss - least);
     if (w->still == 1)

@@ -153,6 +153,8 @@ static int evaluate(struct ck_training *t, struct ck_epoch_report *r)
     struct ck_image sheet = {0};
     int head, rc = COKE_OK;
     CK_TRY(ck_monitor_evaluate(t->monitor, r));
+    if (!t->s.heads.n)
+        goto done;
     CK_TRY(ck_monitor_show(t->monitor, &sheet, &head));
     CK_TRY(ck_events_exemplars(&t->events, &sheet, head, ck_kmeans_k(t->s.heads.head[head]),
                                ck_training_steps(t)));
@@ -188,7 +190,8 @@ static void describe_monitored(const struct ck_epoch_report *r, char *out, size_
 static void summarise(struct ck_training *t, const struct ck_epoch_report *r)
 {
     struct coke_train_summary *o = t->out;
-    char more[160] = "", talk[48] = "";
+    const struct ck_head_health *h = &r->health[0];
+    char more[160] = "", talk[48] = "", sizes[96] = "";
     o->epochs = r->epoch + 1;
     o->images = r->images;
     o->loss = r->loss;
@@ -199,13 +202,12 @@ static void summarise(struct ck_training *t, const struct ck_epoch_report *r)
     if (r->processes > 1)
         ck_format(talk, sizeof talk, ", %.0f %% waiting for processes",
                   100 * r->talk.seconds / fmax(r->seconds, 1e-9));
-    const struct ck_head_health *h = &r->health[0];
-    ck_say(t->messages,
-           "epoch %lld: loss %.4f, sizes %lld..%lld of %lld, %.0f %% of labels new%s, %.0f "
-           "images/s%s",
-           (long long)r->epoch, r->loss, (long long)h->size_min, (long long)h->size_max,
-           (long long)h->k, 100 * h->changed, more, (double)r->timed / fmax(r->seconds, 1e-9),
-           talk);
+    if (r->heads)
+        ck_format(sizes, sizeof sizes, ", sizes %lld..%lld of %lld, %.0f %% of labels new",
+                  (long long)h->size_min, (long long)h->size_max, (long long)h->k,
+                  100 * h->changed);
+    ck_say(t->messages, "epoch %lld: loss %.4f%s%s, %.0f images/s%s", (long long)r->epoch,
+           r->loss, sizes, more, (double)r->timed / fmax(r->seconds, 1e-9), talk);
 }
 
 static struct ck_health_facts health_facts(const struct ck_training *t)

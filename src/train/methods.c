@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct ck_method ck_method_coke, ck_method_secu;
+extern const struct ck_method ck_method_coke, ck_method_secu, ck_method_simclr,
+    ck_method_simsiam;
 
-static const struct ck_method *const methods[] = {&ck_method_coke, &ck_method_secu};
+static const struct ck_method *const methods[] = {&ck_method_coke, &ck_method_secu,
+                                                  &ck_method_simclr, &ck_method_simsiam};
 
 enum { METHODS = sizeof methods / sizeof methods[0] };
 

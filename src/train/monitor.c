@@ -177,7 +177,9 @@ int ck_monitor_evaluate(struct ck_monitor *w, struct ck_epoch_report *r)
     r->monitored = ck_monitor_has_classes(w);
     r->matched = w->matched;
     CK_RETURN_IF(ck_features_try(w->features, w->index, w->n, w->x, w->proj, w->bad));
-    CK_RETURN_IF(ck_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
+    if (w->s->heads.n)
+        CK_RETURN_IF(
+            ck_kmeans_predict(w->s->heads.head[w->shown], w->proj, w->n, w->label, NULL));
     for (int64_t i = 0; i < w->n; i++)
         if (w->bad[i])
             w->truth[i] = w->label[i] = -1; /* left out of k-NN and sheet */

@@ -183,6 +183,8 @@ int ck_use_check_heads(const struct coke_run *r)
 {
     if (r->r.heads > 0)
         return COKE_OK;
+    if (r->r.has_options)
+        return ck_fail(COKE_EUSAGE, "%s has no clusters: its method has none", r->r.weights);
     return ck_fail(COKE_EUSAGE,
                    "%s has no clusters, it is an encoder alone; name the folder of the run or "
                    "one of its checkpoints",

@@ -1,5 +1,5 @@
 /* golden_main.c - the golden tests: traces | tables | losses | optim | nets | gradients |
- * metrics | secu | comparator [isa].
+ * metrics | secu | methods | comparator [isa].
  *
  * One test per recording found in $COKE_GOLDEN (tests/golden by default). Exit code 77: this
  * CPU has no such instruction set. */
@@ -157,6 +157,11 @@ static const struct kind {
      5e-6,
      {"view_raw", "centers_*", "pre_centers_*", "labels_used", "labels_new"}},
     {"secu", GOLDEN_SECU_SCHED, golden_check_secu_sched, 1e-11, {NULL}},
+    {"methods",
+     GOLDEN_METHOD,
+     golden_check_method,
+     1e-5, /* entries of the gradients are below 1 */
+     {"*_raw", "linear_weight", "linear_bias"}},
     {"metrics", GOLDEN_METRICS, golden_check_metrics, 3e-12, {"truth", "pred"}},
 };
 

@@ -14,7 +14,8 @@ TRAIN = ["synthetic:n=34,size=16", "--stem", "cifar", "--width", "0.125", "--dim
          "cifar", "--size", "16", "--batch", "16", "--epochs", "3", "--warmup", "1", "--optimizer",
          "sgd", "--rate", "0.05", "--monitor", "0", "--threads", "1"]
 CLUSTERS = ["-k", "5,10", "--eta", "0.1"]
-METHODS = [("secu", CLUSTERS), ("secu", CLUSTERS[:2] + ["--constraint", "entropy"])]
+METHODS = [("secu", CLUSTERS), ("secu", CLUSTERS[:2] + ["--constraint", "entropy"]),
+           ("simclr", []), ("simsiam", [])]
 
 
 def losses(run):

@@ -29,6 +29,9 @@ static int has_array(const json_t *manifest, const char *name)
     return 0;
 }
 
+/* Methods whose losses golden_check_method replays; recordings of others are passed over. */
+static const char *const methods[] = {"simclr", "simsiam"};
+
 static enum golden_kind kind_of(const json_t *m)
 {
     const json_t *hyper = json_object_get(m, "hyper");
@@ -37,6 +40,10 @@ static enum golden_kind kind_of(const json_t *m)
         return has_array(m, "ids")        ? GOLDEN_SECU
                : has_array(m, "view_raw") ? GOLDEN_SECU_LOSS
                                           : GOLDEN_SECU_SCHED;
+    if (method && json_object_get(hyper, "cases"))
+        for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+            if (strcmp(method, methods[i]) == 0)
+                return GOLDEN_METHOD;
     if (json_object_get(hyper, "dual_lr") && has_array(m, "labels_new") && has_array(m, "ids"))
         return GOLDEN_TRACE;
     if (json_object_get(hyper, "ls") && has_array(m, "labels") && has_array(m, "label_val"))

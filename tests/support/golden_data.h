@@ -29,7 +29,8 @@ enum golden_kind {
     GOLDEN_METRICS,
     GOLDEN_SECU,
     GOLDEN_SECU_LOSS,
-    GOLDEN_SECU_SCHED
+    GOLDEN_SECU_SCHED,
+    GOLDEN_METHOD
 };
 
 struct golden_case {
@@ -108,6 +109,8 @@ int golden_check_secu(const struct golden_case *c, int64_t interrupt, const char
                       struct golden_report *r);
 int golden_check_secu_loss(const struct golden_case *c, struct golden_report *r);
 int golden_check_secu_sched(const struct golden_case *c, struct golden_report *r);
+/* Losses of other methods, all sub-cases, in double. */
+int golden_check_method(const struct golden_case *c, struct golden_report *r);
 /* Accuracy, NMI and ARI of partitions. */
 int golden_check_metrics(const struct golden_case *c, struct golden_report *r);
 

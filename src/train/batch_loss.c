@@ -1,0 +1,84 @@
+/* batch_loss.c - what methods share whose loss compares all images of the batch of all ranks. */
+#include "train/batch_loss.h"
+#include "core/error.h"
+#include "core/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+int ck_batch_loss_init(struct ck_session *s, int64_t scratch)
+{
+    size_t all = (size_t)s->views * (size_t)(s->max_batch * s->dim);
+    struct ck_batch_loss *l = s->own = ck_calloc_array(1, sizeof *l);
+    if (!l)
+        return COKE_ENOMEM;
+    l->proj = ck_alloc_array(all, sizeof *l->proj);
+    l->pred = s->pred ? ck_alloc_array(all, sizeof *l->pred) : NULL;
+    l->grad = ck_alloc_array(all, sizeof *l->grad);
+    l->scratch = ck_alloc_array((size_t)scratch, sizeof *l->scratch);
+    l->gathered = ck_alloc_array((size_t)(s->max_batch * s->dim), sizeof *l->gathered);
+    return l->proj && (l->pred || !s->pred) && l->grad && (l->scratch || !scratch) &&
+                   l->gathered
+               ? COKE_OK
+               : COKE_ENOMEM;
+}
+
+void ck_batch_loss_release(struct ck_session *s)
+{
+    struct ck_batch_loss *l = s->own;
+    if (!l)
+        return;
+    ck_free(l->proj);
+    ck_free(l->pred);
+    ck_free(l->grad);
+    ck_free(l->scratch);
+    ck_free(l->gathered);
+    ck_free(l);
+    s->own = NULL;
+}
+
+const char *ck_batch_loss_whole(const struct ck_train_options *o)
+{
+    (void)o;
+    return "the loss compares all images of a batch with each other";
+}
+
+/* from [views][part.n][dim] of this rank, to [views][total][dim]. */
+static int gather(struct ck_session *s, struct ck_part part, const float *from, double *to)
+{
+    struct ck_batch_loss *l = s->own;
+    struct ck_ranks *r = &s->ranks;
+    int64_t mine = part.n * s->dim, all = r->total * s->dim;
+    for (int v = 0; v < s->views; v++) {
+        memcpy(l->gathered + r->first * s->dim, from + v * mine, (size_t)mine * sizeof *from);
+        CK_RETURN_IF(ck_ranks_gather(r, l->gathered, (size_t)s->dim * sizeof *l->gathered));
+        for (int64_t i = 0; i < all; i++)
+            to[v * all + i] = (double)l->gathered[i];
+    }
+    return COKE_OK;
+}
+
+int ck_batch_loss_gather(struct ck_session *s, struct ck_part part)
+{
+    struct ck_batch_loss *l = s->own;
+    CK_RETURN_IF(gather(s, part, s->proj, l->proj));
+    return s->pred ? gather(s, part, s->pred, l->pred) : COKE_OK;
+}
+
+int ck_batch_loss_take(struct ck_session *s, struct ck_part part, double loss, int of_pred,
+                       double *sums)
+{
+    const struct ck_batch_loss *l = s->own;
+    float *to = of_pred ? s->grad_pred : s->grad_proj;
+    float *none = of_pred ? s->grad_proj : s->grad_pred;
+    int64_t mine = part.n * s->dim, all = s->ranks.total * s->dim;
+    if (!isfinite(loss))
+        return ck_fail(COKE_ENUMERIC, "the loss is not finite");
+    sums[0] += loss * (double)part.n;
+    if (none)
+        memset(none, 0, (size_t)(s->views * mine) * sizeof *none);
+    for (int v = 0; v < s->views; v++)
+        for (int64_t i = 0; i < mine; i++)
+            to[v * mine + i] = (float)l->grad[v * all + s->ranks.first * s->dim + i];
+    return COKE_OK;
+}

@@ -1,0 +1,193 @@
+/* golden_method.c - recorded losses of other methods, in double from the vectors before they were
+ * brought to length 1: value and gradients of every sub-case. */
+#include "golden_data.h"
+#include "nn/pair_loss.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the largest entry: as suggested with the recordings for double and float32. */
+static const double F64 = 1e-10, F32 = 5e-6;
+
+struct replay {
+    const struct golden_case *c;
+    struct golden_report *r;
+    int64_t n; /* images */
+    int dim;
+    const char *name; /* of the sub-case */
+};
+
+static double *room(int64_t n)
+{
+    return calloc((size_t)n, sizeof(double));
+}
+
+/* ---- comparing ---- */
+
+static int close_run(struct replay *p, const char *what, const char *run, const double *got,
+                     double tolerance)
+{
+    const struct golden_array *a = golden_array(p->c, "%s_%s_%s", p->name, what, run);
+    double most = 0;
+    if (!a)
+        return golden_refuse(p->r, "%s_%s_%s is missing", p->name, what, run);
+    for (int64_t i = 0; i < a->n; i++)
+        most = fmax(most, fabs(a->d ? a->d[i] : (double)a->f[i]));
+    for (int64_t i = 0; i < a->n; i++) {
+        double want = a->d ? a->d[i] : (double)a->f[i];
+        if (golden_close_f64(p->r, a->name, &got[i], &want, 1, tolerance * most))
+            return -1;
+    }
+    return 0;
+}
+
+static int close_both(struct replay *p, const char *what, const double *got)
+{
+    return close_run(p, what, "f64", got, F64) || close_run(p, what, "f32", got, F32) ? -1 : 0;
+}
+
+/* ---- length 1 ---- */
+
+static double length(const double *x, int dim)
+{
+    double square = 0;
+    for (int j = 0; j < dim; j++)
+        square += x[j] * x[j];
+    return sqrt(square);
+}
+
+static double *unit_of(const struct replay *p, const double *raw)
+{
+    double *u = room(2 * p->n * p->dim);
+    for (int64_t i = 0; i < 2 * p->n * p->dim; i++)
+        u[i] = raw[i] / length(raw + i / p->dim * p->dim, p->dim);
+    return u;
+}
+
+static double *read_raw(const struct replay *p, const char *name)
+{
+    const struct golden_array *a = golden_array(p->c, "%s", name);
+    double *x = a && a->n == 2 * p->n * p->dim ? room(a->n) : NULL;
+    for (int64_t i = 0; x && i < a->n; i++)
+        x[i] = (double)a->f[i];
+    return x;
+}
+
+/* The gradient g of the unit vectors becomes that of the raw ones. */
+static void through_length(const struct replay *p, const double *raw, double *g)
+{
+    for (int64_t r = 0; r < 2 * p->n; r++) {
+        const double *x = raw + r * p->dim;
+        double *at = g + r * p->dim, size = length(x, p->dim), along = 0;
+        for (int j = 0; j < p->dim; j++)
+            along += at[j] * x[j] / size;
+        for (int j = 0; j < p->dim; j++)
+            at[j] = (at[j] - x[j] / size * along) / size;
+    }
+}
+
+/* ---- the methods ---- */
+
+static int check_simclr(struct replay *p)
+{
+    char key[64];
+    double *raw = read_raw(p, "proj_raw");
+    if (!raw)
+        return golden_refuse(p->r, "proj_raw is missing or of another size");
+    double *u = unit_of(p, raw), *g = room(2 * p->n * p->dim), *s = room(4 * p->n * p->n);
+    snprintf(key, sizeof key, "%s_T", p->name);
+    double loss = ck_simclr_loss(u, p->n, p->dim, golden_number(p->c, key, 0), s, g);
+    through_length(p, raw, g);
+    int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ? -1 : 0;
+    free(raw);
+    free(u);
+    free(g);
+    free(s);
+    return rc;
+}
+
+/* x W^T + c */
+static void apply_linear(const struct replay *p, const double *x, double *out)
+{
+    const struct golden_array *w = golden_array(p->c, "linear_weight");
+    const struct golden_array *c = golden_array(p->c, "linear_bias");
+    for (int64_t i = 0; i < 2 * p->n * p->dim; i++) {
+        int64_t o = i % p->dim;
+        out[i] = (double)c->f[o];
+        for (int j = 0; j < p->dim; j++)
+            out[i] += x[i / p->dim * p->dim + j] * (double)w->f[o * p->dim + j];
+    }
+}
+
+/* From the gradient g of the predictions to those of projections, weights and biases. */
+static int compare_linear(struct replay *p, const double *x, const double *g)
+{
+    const struct golden_array *w = golden_array(p->c, "linear_weight");
+    double *gx = room(2 * p->n * p->dim), *gw = room(p->dim * p->dim), *gc = room(p->dim);
+    for (int64_t r = 0; r < 2 * p->n; r++)
+        for (int o = 0; o < p->dim; o++) {
+            double at = g[r * p->dim + o];
+            gc[o] += at;
+            for (int j = 0; j < p->dim; j++) {
+                gx[r * p->dim + j] += at * (double)w->f[o * p->dim + j];
+                gw[o * p->dim + j] += at * x[r * p->dim + j];
+            }
+        }
+    int rc = close_both(p, "grad_proj", gx) || close_both(p, "grad_weight", gw) ||
+                     close_both(p, "grad_bias", gc)
+                 ? -1
+                 : 0;
+    free(gx);
+    free(gw);
+    free(gc);
+    return rc;
+}
+
+/* Sub-case linear has a predictor of one layer, the other free predictions. */
+static int check_simsiam(struct replay *p)
+{
+    int linear = strcmp(p->name, "linear") == 0;
+    double *proj = read_raw(p, "proj_raw"), *pred = read_raw(p, "pred_raw");
+    if (!proj || !pred || !golden_array(p->c, "linear_weight"))
+        return golden_refuse(p->r, "proj_raw, pred_raw or linear_weight is missing");
+    if (linear)
+        apply_linear(p, proj, pred);
+    double *z = unit_of(p, proj), *q = unit_of(p, pred), *g = room(2 * p->n * p->dim);
+    double loss = ck_cosine_loss(q, z, p->n, p->dim, g);
+    through_length(p, pred, g);
+    int rc = close_both(p, "loss", &loss);
+    if (!rc)
+        rc = linear ? compare_linear(p, proj, g) : close_both(p, "grad_pred", g);
+    free(proj);
+    free(pred);
+    free(z);
+    free(q);
+    free(g);
+    return rc;
+}
+
+static const struct {
+    const char *name;
+    int (*check)(struct replay *p);
+} methods[] = {{"simclr", check_simclr}, {"simsiam", check_simsiam}};
+
+int golden_check_method(const struct golden_case *c, struct golden_report *r)
+{
+    const json_t *cases = json_object_get(c->hyper, "cases"), *one;
+    struct replay p = {.c = c,
+                       .r = r,
+                       .n = (int64_t)golden_number(c, "batch", 0),
+                       .dim = (int)golden_number(c, "dim", 0)};
+    size_t i;
+    memset(r, 0, sizeof *r);
+    json_array_foreach((json_t *)(uintptr_t)cases, i, one)
+    {
+        p.name = json_string_value(one);
+        for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+            if (strcmp(methods[m].name, golden_word(c, "method")) == 0 && methods[m].check(&p))
+                return -1;
+    }
+    return r->compared > 0 ? 0 : golden_refuse(r, "no sub-case was compared");
+}
