@@ -26,7 +26,9 @@
 
 enum {
     ROUNDED_BYTES = WIDEST * CK_SCREEN_ROWS, /* room for a block's rounded rows */
-    GROUPS = 64, /* sets of panels; one bound per lane and set is kept */
+    FEW_CENTERS = 24,
+    FIRST_PROBE = 1 << 20, /* rows after which screening is tried for few centers */
+    GROUPS = 64,           /* sets of panels; one bound per lane and set is kept */
 };
 
 int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const float *center,
@@ -52,7 +54,9 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
     if (!a->bias || !a->raised || !a->dense)
         goto done;
     if (kn->screen && ld <= WIDEST) {
-        a->path = CK_PATH_SCREEN;
+        /* few centers do not fill a panel, and rounding the rows costs more than their scores */
+        a->path = k < FEW_CENTERS ? CK_PATH_DENSE : CK_PATH_SCREEN;
+        a->next_probe = k < FEW_CENTERS ? FIRST_PROBE : 0;
         a->screen_panels = (k + CK_SCREEN_PANEL - 1) / CK_SCREEN_PANEL;
         a->group = (int)((a->screen_panels + GROUPS - 1) / GROUPS);
         a->panel_bytes =

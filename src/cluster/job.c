@@ -72,8 +72,7 @@ static int check_input(const struct ck_job *j)
         return ck_fail(COKE_EUSAGE, "balanced sets all sizes: leave out %s",
                        o->kmeans.max_ratio > 0 ? "max-ratio" : "the files of sizes");
     if (r->one_pass && (o->epochs != 1 || o->repair))
-        return ck_fail(COKE_EUSAGE,
-                       "a stream that is read once needs epochs=1 and repair=off");
+        return ck_fail(COKE_EUSAGE, "a stream that is read once needs epochs=1 and repair=off");
     CK_RETURN_IF(ck_job_check_levels(j));
     for (int h = 0; h < o->k.n; h++)
         if (o->k.v[h] > r->n)
@@ -143,6 +142,13 @@ static int start_head(struct ck_job *j, int h, uint64_t seed, float *center,
     return ck_start_gap(&c->scan, (uint64_t)c->o.seed, center, c->o.k.v[h], gap);
 }
 
+/* Different per head and start, or heads of equal k would be identical. */
+uint64_t ck_job_seed(const struct ck_job *j, int h, int64_t start)
+{
+    return (uint64_t)j->c->o.seed + ((uint64_t)h << 53) +
+           (uint64_t)start * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /* First centers and dual step of the first start, which draws them, or of a later one, which
  * changes some of the best so far and goes on from its prices. */
 static int begin_head(struct ck_job *j, int h, float *center, struct ck_tree **tree)
@@ -151,18 +157,19 @@ static int begin_head(struct ck_job *j, int h, float *center, struct ck_tree **t
     struct coke_head_summary *s = &c->summary[h];
     int64_t k = c->o.k.v[h];
     double gap;
-    /* a different seed per head and start, or heads of equal k would be identical */
-    uint64_t seed = (uint64_t)c->o.seed + ((uint64_t)h << 53) +
-                    (uint64_t)j->start * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t seed = ck_job_seed(j, h, j->start);
     if (j->start > 0) {
+        const struct coke_kmeans *km = j->best[h].head;
+        struct ck_best best = {km->prev, km->count};
         *s = j->best[h].summary;
+        s->restarts++;
         s->polish = s->settled = 0;
         s->reads = 0;
         memcpy(c->price[h], j->best[h].price, (size_t)k * sizeof **c->price);
         memcpy(c->size[h], j->best[h].size, (size_t)k * sizeof **c->size);
-        return ck_restart_centers(j, h, seed, center);
+        return ck_restart_centers(j, h, &best, seed, center);
     }
-    *s = (struct coke_head_summary){.size = sizeof *s};
+    *s = (struct coke_head_summary){.size = sizeof *s, .restarts = 1};
     CK_RETURN_IF(start_head(j, h, seed, center, tree, &gap));
     s->eta = choose_eta(j, h, gap);
     return COKE_OK;
@@ -498,6 +505,7 @@ static void keep_better(struct ck_job *j, int h)
 {
     struct coke_head_summary *now = &j->c->summary[h], *best = &j->best[h].summary;
     double reads = now->reads + best->reads;
+    int64_t restarts = now->restarts;
     int64_t half = j->redraw[h] / 2;
     if (!j->best[h].head || j->fit[h] > j->best[h].fit) {
         swap_found(j, h);
@@ -515,7 +523,7 @@ static void keep_better(struct ck_job *j, int h)
     j->c->price[h] = j->c->center[h] = NULL;
     j->c->size[h] = NULL;
     j->best[h].summary.reads = reads;
-    j->best[h].summary.restarts = j->start + 1;
+    j->best[h].summary.restarts = restarts;
 }
 
 /* One start of every head that has starts left. Only the first has epochs; the later ones improve
@@ -554,7 +562,7 @@ static int run_job(struct ck_job *j)
     double t0 = ck_clock_seconds();
     CK_RETURN_IF(prepare(j));
     for (int h = 0; h < c->heads; h++) {
-        j->starts[h] = ck_polish_starts(j, h);
+        j->starts[h] = ck_polish_in_memory(j, h) ? 1 : ck_polish_starts(j, h);
         most = j->starts[h] > most ? j->starts[h] : most;
         j->redraw[h] = 1 + c->o.k.v[h] / 32;
     }

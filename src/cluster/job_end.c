@@ -211,6 +211,8 @@ int ck_job_finish_head(struct ck_job *j, int h)
     }
     ck_kmeans_round(km);
     j->c->summary[h].levels = km->tree ? 2 : 1;
+    if (ck_polish_in_memory(j, h))
+        CK_RETURN_IF(ck_restart_in_memory(j, h, has_bounds(km)));
     CK_RETURN_IF(km->tree ? polish_tree(j, h) : polish(j, h));
     CK_RETURN_IF(copy_centers(j, h));
     return summarise(j, h);

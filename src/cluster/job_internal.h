@@ -56,6 +56,8 @@ struct ck_job {
         pairs; /* neighbours in the stream with the same label (of the first head) */
 };
 
+/* The seed of a start of head h. */
+uint64_t ck_job_seed(const struct ck_job *j, int h, int64_t start);
 /* Reports progress through the callbacks; COKE_ESTOPPED if the caller asks to stop. */
 int ck_job_report(const struct ck_job *j, const char *phase, int64_t epoch, int64_t epochs,
                   int64_t done, int64_t total, double objective);
@@ -116,8 +118,18 @@ void ck_job_scale_prices(struct coke_cluster *c, int h);
 
 /* ---- restart.c ---- */
 
-/* center [k][ld], out: those of the best start of head h, j->redraw[h] of them drawn anew. */
-int ck_restart_centers(struct ck_job *j, int h, uint64_t seed, float *center);
+/* The best centers so far. Borrowed. */
+struct ck_best {
+    const float *center; /* [k][ld] */
+    const int64_t *size; /* [k] */
+};
+
+/* center [k][ld], out: those of `from`, j->redraw[h] of them drawn anew. */
+int ck_restart_centers(struct ck_job *j, int h, const struct ck_best *from, uint64_t seed,
+                       float *center);
+/* After the epochs: all starts of head h, by descents (descent.h). Every process does the same. The
+ * best centers become those of the head, with their prices and sizes. */
+int ck_restart_in_memory(struct ck_job *j, int h, int bounded);
 
 /* ---- polish.c ---- */
 
@@ -125,6 +137,11 @@ int ck_restart_centers(struct ck_job *j, int h, uint64_t seed, float *center);
  * estimate of the cost, which depends on sizes alone. */
 int64_t ck_polish_starts(const struct ck_job *j, int h);
 int64_t ck_polish_rounds(const struct ck_job *j, int h);
+/* Are the rows of head h few enough for descents? Its starts then are part of its only one. */
+int ck_polish_in_memory(const struct ck_job *j, int h);
+int64_t ck_polish_most_rounds(const struct ck_job *j); /* of a descent */
+/* Reports a round of a descent, of which there are j->c->summary[h].restarts before. */
+int ck_polish_report(const struct ck_job *j, int h, int64_t round);
 /* How centers of head h are drawn: never CK_INIT_AUTO. */
 enum ck_init ck_polish_init(const struct ck_job *j, int h);
 /* After a start of head h: have the last ones brought nothing, so that auto ends here? */

@@ -1,4 +1,5 @@
 /* polish.c - how much is spent on small data, and the means of the labelled rows. */
+#include "cluster/descent.h"
 #include "cluster/job_internal.h"
 #include "cluster/start.h"
 #include "core/callbacks.h"
@@ -15,6 +16,7 @@ enum {
     EPOCHS = 20,      /* of one start, about */
     ROUNDS = 15,      /* of polish until nothing changes, about */
     SHORT = 15,       /* the same from centers most of which stay */
+    DENSE = 4,        /* scans that a round of a descent costs */
     MOST_STARTS = 16, /* with restarts=auto */
     PATIENCE = 6,     /* starts without success, after which auto ends */
     MOST_ROUNDS = 300,
@@ -62,14 +64,40 @@ enum ck_init ck_polish_init(const struct ck_job *j, int h)
     return cheap && !is_tight(j) ? CK_INIT_PLUSPLUS : CK_INIT_SAMPLE;
 }
 
+/* Of a descent. */
+int64_t ck_polish_most_rounds(const struct ck_job *j)
+{
+    return j->c->o.polish < 0 ? MOST_ROUNDS : j->c->o.polish;
+}
+
+/* Is there no polish, because the centers are to stay, or not more than one round? Without a repair
+ * prices stay where they are, and more rounds would not improve them. */
+static int stays(const struct ck_job *j)
+{
+    return j->from || (j->input->model && j->c->o.polish < 0) ||
+           (is_bounded(j) && !j->c->o.repair);
+}
+
+/* The search for a path takes k^2 per row that changes its cluster. */
+int ck_polish_in_memory(const struct ck_job *j, int h)
+{
+    const double most_bytes = 32 << 20, most_pairs = 2e8;
+    double n = (double)j->usable, k = (double)j->c->o.k.v[h];
+    return !stays(j) && ck_polish_most_rounds(j) > 1 && !j->c->scan.rows->one_pass &&
+           ck_job_levels(j, h) == 1 &&
+           ck_descent_bytes(&j->c->scan, j->usable, j->c->o.k.v[h]) <= most_bytes &&
+           (!is_bounded(j) || n * k * k <= most_pairs);
+}
+
 int64_t ck_polish_starts(const struct ck_job *j, int h)
 {
     if (j->c->scan.rows->one_pass || ck_job_most_starts(j, 2) == 1 || ck_job_levels(j, h) == 2)
         return 1;
     if (j->c->o.restarts)
         return j->c->o.restarts;
-    double first = EPOCHS * scan_cost(j, h) + ROUNDS * round_cost(j, h);
-    double more = floor((SECONDS - first) / (SHORT * round_cost(j, h)));
+    double round = ck_polish_in_memory(j, h) ? DENSE * scan_cost(j, h) : round_cost(j, h);
+    double first = EPOCHS * scan_cost(j, h) + ROUNDS * round;
+    double more = floor((SECONDS - first) / (SHORT * round));
     return 1 + (int64_t)fmax(0, fmin(MOST_STARTS - 1, more));
 }
 
@@ -78,8 +106,7 @@ int ck_polish_gives_up(const struct ck_job *j, int h)
     return !j->c->o.restarts && j->failures[h] >= PATIENCE;
 }
 
-/* Without a repair the prices stay where they are: more than one round would not improve them.
- * The centers of a fit on other rows stay, and those of a model remember its rows. */
+/* The centers of a fit on other rows stay, and those of a model remember its rows. */
 int64_t ck_polish_rounds(const struct ck_job *j, int h)
 {
     int64_t rounds = j->c->o.polish;
@@ -87,7 +114,7 @@ int64_t ck_polish_rounds(const struct ck_job *j, int h)
         return 0;
     if (rounds < 0)
         rounds = (int64_t)fmax(1, fmin(MOST_ROUNDS, floor(SECONDS / round_cost(j, h))));
-    return is_bounded(j) && !j->c->o.repair && rounds > 1 ? 1 : rounds;
+    return stays(j) && rounds > 1 ? 1 : rounds;
 }
 
 /* ---- progress ---- */
@@ -104,6 +131,13 @@ static int report_round(void *user, const struct coke_progress *p)
                                                           .done = j->start * ROUNDS + round,
                                                           .total = most * ROUNDS,
                                                           .unit = "rounds"});
+}
+
+int ck_polish_report(const struct ck_job *j, int h, int64_t round)
+{
+    int64_t tried = j->c->summary[h].restarts, starts = ck_polish_starts(j, h);
+    int64_t done = tried * ROUNDS + (round < ROUNDS ? round : ROUNDS - 1);
+    return ck_progress_count(j->cb, "polish", done, starts * ROUNDS, "rounds");
 }
 
 void ck_polish_announce(struct ck_job *j, int h)
