@@ -72,6 +72,11 @@ bench:
 	build/bench_train
 	bench/micro/bench_scaling
 	bench/peers/bench_python
+	bench/peers/bench_quality_small
+
+wheel:
+	@scripts/install-deps build
+	scripts/make-wheel build/wheel
 
 # Neither tests nor benchmarks: only what is installed.
 install:

@@ -1,6 +1,10 @@
 """test_coexistence.py - coke beside torch, scikit-learn and faiss in one process, in any order of
-imports: the same results, and no further OpenMP runtime of a build without networks."""
+imports, in forked children and in joblib's processes: the same results, and no further OpenMP
+runtime of a build without networks.
+
+COKE_ALL_ORDERS=1 tries all orders of all of them that are installed, which takes minutes."""
 import itertools
+import os
 import unittest
 
 from python_case import Case, has, main
@@ -30,19 +34,48 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
     assert pool.apply(use_coke) == here
 print("fine", here)
 """
+LOKY = """
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+import coke
+x = np.random.RandomState(0).randn(4000, 16).astype("f4")
+def labels(jobs):
+    import coke
+    return coke.cluster(x, 20, epochs=2, n_jobs=jobs).labels
+here = labels(2)
+for other in Parallel(n_jobs=2, backend="loky")(delayed(labels)(jobs) for jobs in (1, 2)):
+    np.testing.assert_array_equal(other, here)
+for other in Parallel(n_jobs=2, backend="threading")(delayed(labels)(None) for _ in range(4)):
+    np.testing.assert_array_equal(other, here)
+with threadpool_limits(1):
+    np.testing.assert_array_equal(labels(None), here)
+print("fine")
+"""
+
+
+def orders():
+    """All, or some of two others in which each one is once the first, and once the last."""
+    if os.environ.get("COKE_ALL_ORDERS"):
+        return list(itertools.permutations(["coke"] + OTHERS))
+    return list(itertools.permutations(["coke"] + OTHERS[:2]))[::2]
 
 
 @unittest.skipUnless(OTHERS, "neither torch nor scikit-learn nor faiss is installed")
 class Orders(Case):
     def test_any_order_of_imports(self):
         seen = set()
-        orders = list(itertools.permutations(["coke"] + OTHERS[:2]))
-        for order in orders[::2]:  # every one of them is once the first, and once the last
+        for order in orders():
             calls = "\n".join("use_%s()" % name.split(".")[0] for name in order)
             code, out = self.python(WORK % calls, PYTHONHASHSEED="0")
             self.assertEqual((code, out.split()[:1]), (0, ["fine"]), (order, out))
             seen.add(out)
         self.assertEqual(len(seen), 1)
+
+    @unittest.skipUnless(has("joblib") and has("threadpoolctl"), "joblib is not installed")
+    def test_processes_and_threads_of_joblib(self):
+        code, out = self.python(LOKY)
+        self.assertEqual((code, out.split()), (0, ["fine"]), out)
 
     @unittest.skipUnless(has("threadpoolctl"), "threadpoolctl is not installed")
     def test_a_build_without_networks_brings_no_runtime(self):

@@ -1,0 +1,48 @@
+"""peer_python.py - what the benchmarks of the Python package share: an interpreter with the peers
+from PyPI beside the package of this tree, and results of worker processes."""
+import json
+import os
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PEER = "k-means-constrained==0.9.0"  # brings scikit-learn
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "COKE_THREADS")
+
+
+def add_arguments(parser):
+    parser.add_argument("--venv", default=os.path.join(TOP, "build", "bench-python"),
+                        help="virtual environment with the peer, made where it is missing")
+    parser.add_argument("--coke", default=os.path.join(TOP, "build", "coke"), metavar="PROGRAM")
+
+
+def prepare(args):
+    """The interpreter with the peer; sets the environment of its processes."""
+    library = os.path.join(os.path.dirname(os.path.abspath(args.coke)), "libcoke.so")
+    os.environ.update(COKE_LIBRARY=library, PYTHONPATH=os.path.join(TOP, "python"))
+    python = os.path.join(args.venv, "bin", "python")
+    if not os.path.exists(python) or subprocess.call([python, "-c", "import k_means_constrained"],
+                                                     stderr=subprocess.DEVNULL):
+        subprocess.check_call(["/usr/bin/python3", "-m", "venv", args.venv])
+        subprocess.check_call([python, "-m", "pip", "install", "-q", PEER])
+    return python
+
+
+def worker(python, script, arguments, limit, threads=None):
+    """What `script --worker arguments...` prints as JSON, or None after `limit` seconds."""
+    command = [python, "-W", "ignore", os.path.abspath(script), "--worker"]
+    environment = dict(os.environ, **({name: str(threads) for name in THREADS} if threads else {}))
+    try:
+        done = subprocess.run(command + [str(a) for a in arguments], capture_output=True,
+                              text=True, timeout=limit, env=environment)
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as f:
+        return next((line.split(":")[1].strip() for line in f if line.startswith("model name")),
+                    "unknown CPU")
