@@ -10,9 +10,17 @@
 
 static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
-/* The innermost guarded call of the thread. The handler may not allocate, which other models of
- * thread-local storage do on the first use in a thread. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) sigjmp_buf *active;
+/* The innermost guarded call of the thread, a sigjmp_buf. Reading a key never allocates, which the
+ * handler may not; thread-local storage that does not allocate either (initial-exec) would have to
+ * fit, with all of the library's, into the little that programs leave to what they load late. */
+static pthread_key_t active;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int key_error; /* of errno, 0 = the key exists */
+
+static void make_key(void)
+{
+    key_error = pthread_key_create(&active, NULL);
+}
 
 /* Without a handler before ours the instruction is executed again, and the process ends as if
  * there had been none. */
@@ -28,8 +36,9 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 
 static void handle(int signal, siginfo_t *info, void *context)
 {
-    if (active && info->si_code == BUS_ADRERR)
-        siglongjmp(*active, 1);
+    sigjmp_buf *innermost = pthread_getspecific(active);
+    if (innermost && info->si_code == BUS_ADRERR)
+        siglongjmp(*innermost, 1);
     pass_on(signal, info, context);
 }
 
@@ -39,6 +48,9 @@ static int install(void)
 {
     struct sigaction now,
         ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    pthread_once(&once, make_key);
+    if (key_error)
+        return key_error;
     sigemptyset(&ours.sa_mask);
     if (sigaction(SIGBUS, NULL, &now))
         return errno;
@@ -60,13 +72,18 @@ int ck_guard_install(void)
 
 int ck_guard_call(int (*fn)(void *arg), void *arg)
 {
-    sigjmp_buf here, *outer = active;
+    pthread_once(&once, make_key);
+    if (key_error)
+        return ck_fail(COKE_ENOMEM, "a key of the thread: %s", strerror(key_error));
+    sigjmp_buf here, *outer = pthread_getspecific(active);
     if (sigsetjmp(here, 0)) {
-        active = outer;
+        pthread_setspecific(active, outer);
         return ck_fail(COKE_EIO, "became shorter while it was read, or its disk failed");
     }
-    active = &here;
+    int error = pthread_setspecific(active, &here); /* allocates beyond 32 keys */
+    if (error)
+        return ck_fail(COKE_ENOMEM, "a key of the thread: %s", strerror(error));
     int rc = fn(arg);
-    active = outer;
+    pthread_setspecific(active, outer);
     return rc;
 }

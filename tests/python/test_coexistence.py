@@ -5,6 +5,7 @@ runtime of a build without networks.
 COKE_ALL_ORDERS=1 tries all orders of all of them that are installed, which takes minutes."""
 import itertools
 import os
+import subprocess
 import unittest
 
 from python_case import Case, has, main
@@ -71,6 +72,14 @@ class Orders(Case):
             self.assertEqual((code, out.split()[:1]), (0, ["fine"]), (order, out))
             seen.add(out)
         self.assertEqual(len(seen), 1)
+
+    def test_the_library_needs_no_static_tls(self):
+        """Programs have little room for it, and others take it before us."""
+        flags = subprocess.run(["readelf", "-d", _library.find_library()], capture_output=True,
+                               text=True).stdout
+        if not flags:
+            self.skipTest("readelf is not installed")
+        self.assertNotIn("STATIC_TLS", flags)
 
     @unittest.skipUnless(has("joblib") and has("threadpoolctl"), "joblib is not installed")
     def test_processes_and_threads_of_joblib(self):
