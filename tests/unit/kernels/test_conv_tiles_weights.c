@@ -59,8 +59,10 @@ static uint16_t *image_new(int64_t n, int64_t channels, int64_t pixels, uint64_t
 static double value_at(const uint16_t *x, int64_t channels, int64_t pixels, int64_t n,
                        int64_t c, int64_t at)
 {
+    uint32_t bits = (uint32_t)x[((n * blocks(channels) + c / 32) * pixels + at) * 32 + c % 32]
+                    << 16;
     float v;
-    ck_from_bf16(1, &x[((n * blocks(channels) + c / 32) * pixels + at) * 32 + c % 32], &v);
+    memcpy(&v, &bits, sizeof v);
     return (double)v;
 }
 
@@ -140,10 +142,8 @@ static void check(const struct ck_tiles_shape *s, int64_t stride)
     run(&t, 1, 0);
     check_values(&t, stride, 1);
     memcpy(t.first, t.dw, (size_t)t.size * sizeof(float));
-    for (int threads = 2; threads <= 5; threads += 3) {
-        run(&t, threads, 0);
-        assert_memory_equal(t.dw, t.first, (size_t)t.size * sizeof(float));
-    }
+    run(&t, 3, 0);
+    assert_memory_equal(t.dw, t.first, (size_t)t.size * sizeof(float));
     run(&t, 2, 1);
     check_values(&t, 7 * stride, 2);
     assert_ok(coke_set_threads(0));
@@ -155,7 +155,7 @@ static void gradients_on_emulated_tiles_are_right(void **state)
     (void)state;
     ck_tile_kernels_force(&ck_tile_kernels_emulated);
     for (int i = 0; i < SHAPES; i++)
-        check(&shapes[i], 3);
+        check(&shapes[i], 5);
     ck_tile_kernels_force(NULL);
 }
 
@@ -189,7 +189,7 @@ static void gradients_on_avx512_bf16_are_right(void **state)
         skip();
     ck_tile_kernels_force(&ck_tile_kernels_bf16);
     for (int i = 0; i < SHAPES; i++)
-        check(&shapes[i], 3);
+        check(&shapes[i], 5);
     for (int i = 0; i < LARGE; i++)
         check(&large_shapes[i], 997);
     ck_tile_kernels_force(NULL);
