@@ -115,7 +115,8 @@ int ck_tree_price_sweeps(struct ck_tree_scan *s, int sweeps)
         for (int64_t k = 0; k < leaves; k++) {
             if (k % REPORT == 0)
                 CK_TRY(ck_tree_scan_report(s, "repair", sweep * leaves + k, sweeps * leaves));
-            int64_t n = sort_thresholds(&w, k);
+            /* leaves that have enough without any choice, often the largest, need no price */
+            int64_t n = r->max_size || s->base[k] < r->min_size[k] ? sort_thresholds(&w, k) : 0;
             if (n < 0)
                 CK_LEAVE(COKE_ENOMEM);
             double from = (double)r->price[k], price = price_of(&w, k, n);
