@@ -3,6 +3,7 @@
 #include "as_options.h"
 #include "support.h"
 #include "layer_cases.h"
+#include "kernels/amx.h"
 #include "nn/encoder.h"
 #include "nn/loss.h"
 #include "nn/precision.h"
@@ -204,7 +205,7 @@ static void twenty_steps_follow_f32(void **state)
 {
     double loss[2][STEPS], late[2] = {0, 0};
     (void)state;
-    if (!may_run())
+    if (!may_run() || ck_amx() == CK_AMX_EMULATED) /* too slow */
         skip();
     for (int precision = 0; precision < 2; precision++) {
         struct training t;
