@@ -71,6 +71,7 @@ bench:
 	build/bench_loader
 	build/bench_train
 	bench/micro/bench_scaling
+	bench/micro/bench_repair
 	bench/peers/bench_python
 	bench/peers/bench_quality_small
 
