@@ -81,6 +81,18 @@ void ck_assigner_lift(struct ck_assigner *a, int column)
     a->width = ck_padded(column);
 }
 
+int ck_assigner_subset(struct ck_assigner **out, const struct ck_assigner *of,
+                       const int32_t *which, int64_t n, float *center)
+{
+    for (int64_t i = 0; i < n; i++)
+        memcpy(center + i * of->ld, of->center + which[i] * (int64_t)of->ld,
+               (size_t)of->ld * sizeof *center);
+    CK_RETURN_IF(ck_assigner_new(out, of->kn, center, n, of->ld));
+    if (of->lift >= 0)
+        ck_assigner_lift(*out, of->lift);
+    return COKE_OK;
+}
+
 void ck_assigner_free(struct ck_assigner *a)
 {
     if (!a)
@@ -445,7 +457,7 @@ static int by_row_and_k(const void *a, const void *b)
 }
 
 /* Drops entries that a later best score excludes and orders the rest by (row, k). They come
- * nearly in order, so insertion sort is faster unless many are late. */
+ * nearly in order, so insertion sort is faster unless many are late or the lists are long. */
 static void settle_near(struct block *b, int64_t start)
 {
     struct ck_near *item = b->near->item + start;
@@ -458,7 +470,7 @@ static void settle_near(struct block *b, int64_t start)
         item[n++] = it;
     }
     b->near->n = start + n;
-    if (late > n / 8 + 16) {
+    if (late > n / 8 + 16 || (late && n > 16 * CK_ASSIGN_BLOCK)) {
         qsort(item, (size_t)n, sizeof *item, by_row_and_k);
         return;
     }

@@ -28,6 +28,10 @@ int ck_assigner_new(struct ck_assigner **out, const struct ck_kernels *kn, const
  * the last column of Euclidean ones (frame.h), which differs in size. All columns behind it are
  * zero. Call it before the first settle. */
 void ck_assigner_lift(struct ck_assigner *a, int column);
+/* An assigner of the n centers which [n] of another; center [n][ld] gets copies of these and is
+ * borrowed. */
+int ck_assigner_subset(struct ck_assigner **out, const struct ck_assigner *of,
+                       const int32_t *which, int64_t n, float *center);
 void ck_assigner_free(struct ck_assigner *a);
 void ck_assigner_force(struct ck_assigner *a, enum ck_assign_path path);
 struct ck_assign_stats ck_assigner_stats(const struct ck_assigner *a);

@@ -339,14 +339,13 @@ static int augment(struct ck_exact *e, int32_t sink)
     return rc;
 }
 
-/* Satisfies all deficits, as far as `work` arcs may be scanned. */
-static int augment_all(struct ck_exact *e, int64_t work)
+/* Satisfies all deficits. */
+static int augment_all(struct ck_exact *e)
 {
     enum { BETWEEN_POLLS = 1 << 22 };
-    int64_t next = e->scanned + BETWEEN_POLLS, end = e->scanned;
-    end = work < INT64_MAX - end ? end + work : INT64_MAX;
+    int64_t next = e->scanned + BETWEEN_POLLS;
     for (int64_t v = 0; v <= e->k; v++)
-        while (e->excess[v] < 0 && e->scanned < end) {
+        while (e->excess[v] < 0) {
             CK_RETURN_IF(augment(e, (int32_t)v));
             if (e->poll && e->scanned >= next) {
                 CK_RETURN_IF(e->poll(e->poll_arg));
@@ -616,22 +615,12 @@ int ck_exact_at_edges(const struct ck_exact *e)
 int ck_exact_solve(struct ck_exact *e, int *inside)
 {
     balance(e);
-    int rc = augment_all(e, INT64_MAX);
+    int rc = augment_all(e);
     publish_prices(e);
     *inside = 1;
     for (int64_t k = 0; k < e->k; k++)
         if (e->fake[k] || e->over[k] || (rest_price(e, k) > 0 && e->above[k] > 0) ||
             (rest_price(e, k) < 0 && e->above[k] < room_above(e, k)))
             *inside = 0;
-    return rc;
-}
-
-int ck_exact_fit(struct ck_exact *e, int64_t work)
-{
-    balance(e);
-    int rc = augment_all(e, work);
-    publish_prices(e);
-    for (int64_t k = 0; k < e->k; k++)
-        e->price[k] = fmin(fmax(e->price[k], e->low[k]), e->high[k]);
     return rc;
 }

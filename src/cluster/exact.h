@@ -83,8 +83,5 @@ int ck_exact_at_edges(const struct ck_exact *e);
  * its best arc at these prices. *inside = 1: no edge of the box limits a price, so this is the
  * optimum over all prices. */
 int ck_exact_solve(struct ck_exact *e, int *inside);
-/* Moves points along shortest paths until all sizes are within their bounds, where the arcs
- * allow it, or until about `work` arcs were scanned. The labels need not be the optimum. */
-int ck_exact_fit(struct ck_exact *e, int64_t work);
 
 #endif

@@ -1,7 +1,6 @@
 /* job_end.c - after the last epoch: the final scan, the repair, the polish, and the summary. */
 #include "cluster/distances.h"
 #include "cluster/job_internal.h"
-#include "cluster/near_rows.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/stats.h"
@@ -122,7 +121,7 @@ static int describe(struct ck_job *j, int h, const struct ck_repair *r)
 {
     struct coke_head_summary *s = &j->c->summary[h];
     double inertia;
-    CK_RETURN_IF(ck_off_nearest(r, &s->not_nearest));
+    s->not_nearest = r->off;
     CK_RETURN_IF(measure(j, h, &inertia));
     ck_summary_objectives(s, r, inertia);
     if (!r->exact || j->from) { /* then the summary describes the returned labels */

@@ -384,7 +384,7 @@ static int label_rows(const struct coke_model *m, const struct coke_assign_job *
     if (summary) {
         summarise(m, &r, &b, summary);
         ck_summary_objectives(summary, &r, inertia);
-        CK_TRY(ck_off_nearest(&r, &summary->not_nearest));
+        summary->not_nearest = r.off;
     }
 done:
     ck_free(own);

@@ -1,5 +1,4 @@
-/* near_rows.c - after the labels are final: rows that are off their nearest center, and the
- * second choice of each row. */
+/* near_rows.c - after the labels are final: the second choice of each row. */
 #include "cluster/near_rows.h"
 #include "core/callbacks.h"
 #include "core/error.h"
@@ -8,7 +7,6 @@
 #include "core/workers.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -33,11 +31,7 @@ struct scan {
     int (*wanted)(const struct scan *s, int64_t i);
     int (*block)(struct scan *s, struct worker *w, int64_t *id,
                  int n); /* rows id are in w->x */
-    /* off_nearest */
-    float lowest; /* of the prices */
-    _Atomic int64_t off;
-    /* second_choice; either may be NULL */
-    int32_t *second;
+    int32_t *second;     /* this or margin may be NULL */
     float *margin;
 };
 
@@ -113,47 +107,6 @@ done:
     }
     ck_free(s->worker);
     return rc;
-}
-
-/* ---- rows off their nearest center ---- */
-
-static int is_priced(const struct scan *s, int64_t i)
-{
-    int32_t label = ck_labels_get(s->r->labels, i);
-    return label >= 0 && s->r->price[label] > s->lowest;
-}
-
-/* The margin lists the nearest center of each row, and those that tie with it but for the
- * rounding of f32: centers of equal rows differ in their last bits. */
-static int count_block(struct scan *s, struct worker *w, int64_t *id, int n)
-{
-    int32_t label[CK_ASSIGN_BLOCK];
-    float score[CK_ASSIGN_BLOCK], margin = 1e-6f * (float)s->r->scan->longest;
-    w->near.n = 0;
-    CK_RETURN_IF(ck_assign_near_block(s->r->assigner, w->x, n, margin, label, score, &w->near));
-    int64_t off = n;
-    for (int64_t at = 0; at < w->near.n; at++)
-        off -= w->near.item[at].k == ck_labels_get(s->r->labels, id[w->near.item[at].row]);
-    s->off += off;
-    return COKE_OK;
-}
-
-/* All processes have the same prices, so all skip the scan or none. */
-int ck_off_nearest(const struct ck_repair *r, int64_t *count)
-{
-    struct scan s = {.r = r, .wanted = is_priced, .block = count_block, .lowest = INFINITY};
-    struct ck_share share = r->share ? *r->share : ck_share_alone();
-    float highest = -INFINITY;
-    *count = 0;
-    for (int64_t k = 0; k < r->k; k++) {
-        s.lowest = fminf(s.lowest, r->price[k]);
-        highest = fmaxf(highest, r->price[k]);
-    }
-    if (!(highest > s.lowest))
-        return COKE_OK;
-    CK_RETURN_IF(run(&s, &share));
-    *count = s.off;
-    return share.size > 1 ? share.sum_i64(share.arg, count, 1) : COKE_OK;
 }
 
 /* ---- second choice ---- */

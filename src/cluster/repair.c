@@ -78,12 +78,11 @@ void ck_repair_move_box(struct ck_repair_scan *p, const struct ck_exact *e)
 }
 
 /* D(price) = sum_i max_k (s_ik + price_k) - sum_k price_k * (min_size or max_size): an upper
- * bound of every assignment within the bounds. Rows without a choice are in `primal` already.
- * NAN: out of memory. */
+ * bound of every assignment within the bounds. Rows without a choice are in `primal` already. */
 double ck_repair_dual_value(const struct ck_repair_scan *p, const struct ck_exact *e,
-                            double primal)
+                            double primal, double value)
 {
-    double dual = primal;
+    double dual = primal + value;
     double *best = ck_alloc_array((size_t)p->n, sizeof *best);
     for (int64_t i = 0; best && i < p->n; i++)
         best[i] = (double)e->score[i] + e->price[e->label[i]];
@@ -93,7 +92,7 @@ double ck_repair_dual_value(const struct ck_repair_scan *p, const struct ck_exac
             *b = fmax(*b, (double)p->arc[a].score + e->price[k]);
         }
     for (int64_t i = 0; best && i < p->n; i++)
-        dual += best[i] - (double)e->score[i];
+        dual += (p->active_mark[i] & CK_ROW_CUT ? 0 : best[i]) - (double)e->score[i];
     for (int64_t k = 0; k < e->k; k++) {
         int64_t bound = e->price[k] >= 0 ? e->min_size[k] : e->max_size[k];
         dual += e->price[k] * (double)(p->base[k] - bound);
@@ -105,15 +104,26 @@ double ck_repair_dual_value(const struct ck_repair_scan *p, const struct ck_exac
     return dual < primal && primal - dual < 1e-9 * (fabs(primal) + 1) ? primal : dual;
 }
 
-static void count_violations(struct ck_repair *r)
+struct ck_repair_misfit ck_repair_misfit(const struct ck_repair *r, const int64_t *size)
 {
-    r->below = r->above = r->missing = 0;
+    struct ck_repair_misfit m = {0};
     for (int64_t k = 0; k < r->k; k++) {
-        int64_t missing = r->min_size[k] - r->size[k];
-        r->below += missing > 0;
-        r->missing += missing > 0 ? missing : 0;
-        r->above += r->max_size && r->size[k] > r->max_size[k];
+        int64_t lack = r->min_size[k] - size[k];
+        int64_t over = r->max_size ? size[k] - r->max_size[k] : 0;
+        m.below += lack > 0;
+        m.above += over > 0;
+        m.missing += lack > 0 ? lack : 0;
+        m.surplus += over > 0 ? over : 0;
     }
+    return m;
+}
+
+void ck_repair_count_violations(struct ck_repair *r)
+{
+    struct ck_repair_misfit m = ck_repair_misfit(r, r->size);
+    r->below = m.below;
+    r->above = m.above;
+    r->missing = m.missing;
 }
 
 /* Copies sizes, prices, labels and scores of the active rows to the result; the other rows have
@@ -185,7 +195,7 @@ static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
     for (int64_t i = 0; i < p->n; i++)
         after += (double)p->score[i];
     r->primal += after - before;
-    r->dual = ck_repair_dual_value(p, e, r->primal);
+    r->dual = ck_repair_dual_value(p, e, r->primal, 0);
     if (isnan(r->dual))
         CK_LEAVE(COKE_ENOMEM);
     ck_repair_keep_solution(p, e);
@@ -254,12 +264,6 @@ done:
     return rc;
 }
 
-int ck_repair_look_back(struct ck_repair_scan *p)
-{
-    count_violations(p->r);
-    return ck_repair_scan_nearest(p);
-}
-
 static int any_calm(const struct ck_repair_scan *p)
 {
     for (int64_t k = 0; k < p->r->k; k++)
@@ -291,7 +295,7 @@ static int find_exactly(struct ck_repair_scan *p, struct ck_exact *e)
         CK_RETURN_IF(ck_repair_scan_run(p));
         p->full_scans++;
         if (pass == 0)
-            CK_RETURN_IF(ck_repair_look_back(p));
+            ck_repair_count_violations(r);
         CK_RETURN_IF(solve(p, e, &inside));
     }
     return COKE_OK;
@@ -317,11 +321,12 @@ int ck_repair_run(struct ck_repair *r)
     r->dual = NAN;
     if (!r->exact) {
         CK_TRY(ck_repair_scan_run(&p));
-        CK_TRY(ck_repair_look_back(&p));
+        ck_repair_count_violations(r);
     } else {
         ck_repair_make_prices_valid(r);
         CK_TRY(r->tolerance > 0 ? ck_repair_near(&p, &e) : find_exactly(&p, &e));
     }
+    CK_TRY(ck_repair_scan_nearest(&p));
 done:
     ck_assigner_widen(r->assigner, NULL, NULL, NULL);
     ck_exact_release(&e);

@@ -31,6 +31,7 @@ struct ck_repair {
     double weight;                 /* sum of the rows' weights */
     double square;       /* Euclidean: the weighted squares of the rows, in inner units */
     double nearest;      /* sum of the similarities to the nearest centers */
+    int64_t off;         /* rows nearer to another center than to the label's by 1e-6 */
     double primal, dual; /* sums over rows; dual is valid when `exact` */
     double scans;        /* scans over all rows, samples as fractions */
     int64_t bytes;       /* peak memory of the rows and lists of the solver */

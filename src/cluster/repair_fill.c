@@ -22,11 +22,13 @@ struct move {
 
 struct fill {
     struct ck_repair_scan *p;
-    int64_t *give, *take; /* [k] rows that a cluster can lose, may receive */
-    float *bias;          /* [k] price; far below all others for clusters that take nothing */
-    int32_t *into;        /* [n] where a row goes at the least cost, -1 = nowhere */
-    float *cost;          /* [n] */
-    int32_t *taker;       /* [takers] */
+    int64_t *give, *take;         /* [k] rows that a cluster can lose, may receive */
+    struct ck_assigner *assigner; /* of the takers alone */
+    float *center;                /* [takers][ld] */
+    float *bias;                  /* [takers] prices */
+    int32_t *into;                /* [n] where a row goes at the least cost, -1 = nowhere */
+    float *cost;                  /* [n] */
+    int32_t *taker;               /* [takers] */
     int64_t takers;
     int round;
     int64_t first_chunk;
@@ -38,14 +40,10 @@ enum { CHOOSY = 4 }; /* rounds in which rows go where it costs least */
 static const struct ck_near *choose(const struct fill *f, int64_t id,
                                     const struct ck_near *near, int64_t n)
 {
-    const struct ck_near *chosen = NULL;
-    int64_t seen = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (f->take[near[i].k] > 0) {
-            seen++;
-            if (!chosen || ck_repair_random(f->p->r, id, near[i].k) * (float)seen < 1)
-                chosen = &near[i];
-        }
+    const struct ck_near *chosen = near;
+    for (int64_t i = 1; i < n; i++)
+        if (ck_repair_random(f->p->r, id, f->taker[near[i].k]) * (float)(i + 1) < 1)
+            chosen = &near[i];
     return chosen;
 }
 
@@ -81,15 +79,13 @@ static int block_moves(struct fill *f, int worker, const int64_t *id, int n)
     float score[CK_ASSIGN_BLOCK];
     w->near.n = 0;
     CK_RETURN_IF(ck_scan_get(p->r->scan, id, n, w->x));
-    CK_RETURN_IF(ck_assign_near_block(p->r->assigner, w->x, n, p->tie, label, score, &w->near));
+    CK_RETURN_IF(ck_assign_near_block(f->assigner, w->x, n, p->tie, label, score, &w->near));
     for (int64_t at = 0, end; at < w->near.n; at = end) {
         int row = w->near.item[at].row;
         for (end = at; end < w->near.n && w->near.item[end].row == row;)
             end++;
         const struct ck_near *to = choose(f, id[row], &w->near.item[at], end - at);
-        if (!to)
-            continue;
-        consider(f, id[row], w->x + (int64_t)row * p->r->scan->ld, to->k, to->score);
+        consider(f, id[row], w->x + (int64_t)row * p->r->scan->ld, f->taker[to->k], to->score);
     }
     return COKE_OK;
 }
@@ -122,8 +118,11 @@ static int find_moves(struct fill *f)
     enum { ROUND_CHUNKS = 64 };
     struct ck_repair_scan *p = f->p;
     int64_t end = ck_repair_scan_chunks_before(p, p->share.rank + 1), n = p->r->scan->rows->n;
-    ck_assigner_widen(p->r->assigner, NULL, NULL, NULL);
-    ck_assigner_settle(p->r->assigner, f->bias);
+    ck_assigner_free(f->assigner);
+    f->assigner = NULL;
+    CK_RETURN_IF(
+        ck_assigner_subset(&f->assigner, p->r->assigner, f->taker, f->takers, f->center));
+    ck_assigner_settle(f->assigner, f->bias);
     for (f->first_chunk = ck_repair_scan_chunks_before(p, p->share.rank); f->first_chunk < end;
          f->first_chunk += ROUND_CHUNKS) {
         int64_t left = end - f->first_chunk;
@@ -132,7 +131,7 @@ static int find_moves(struct fill *f)
         int64_t done = (f->first_chunk + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
         CK_RETURN_IF(ck_repair_scan_report(p->r, "repair", done < n ? done : n, n));
     }
-    p->r->scans += 1;
+    p->r->scans += (double)f->takers / (double)p->r->k;
     if (p->share.size == 1)
         return COKE_OK;
     CK_RETURN_IF(ck_repair_scan_share_words(p, f->into));
@@ -192,6 +191,7 @@ static int make_move(struct fill *f, const struct move *m, float *x)
     r->size[m->into]++;
     r->primal += (double)is - (double)was;
     ck_labels_set(r->labels, m->row, m->into);
+    f->p->mark[m->row] |= CK_ROW_MOVED;
     if (r->scores)
         r->scores[m->row] = is;
     return COKE_OK;
@@ -224,25 +224,21 @@ done:
 static int64_t set_quotas(struct fill *f)
 {
     const struct ck_repair *r = f->p->r;
-    int64_t lack = 0, over = 0;
-    for (int64_t k = 0; k < r->k; k++) {
-        int64_t missing = r->min_size[k] - r->size[k];
-        lack += missing > 0 ? missing : 0;
-        over += r->max_size && r->size[k] > r->max_size[k] ? r->size[k] - r->max_size[k] : 0;
-    }
+    struct ck_repair_misfit m = ck_repair_misfit(r, r->size);
     f->takers = 0;
     for (int64_t k = 0; k < r->k; k++) {
         int64_t missing = r->min_size[k] - r->size[k];
         int64_t above = r->max_size ? r->size[k] - r->max_size[k] : 0;
-        f->take[k] = lack ? missing : -above;
-        f->give[k] = lack ? -missing : above;
+        f->take[k] = m.missing ? missing : -above;
+        f->give[k] = m.missing ? -missing : above;
         f->take[k] = f->take[k] > 0 ? f->take[k] : 0;
         f->give[k] = f->give[k] > 0 ? f->give[k] : 0;
-        if (f->take[k])
+        if (f->take[k]) {
+            f->bias[f->takers] = r->price[k];
             f->taker[f->takers++] = (int32_t)k;
-        f->bias[k] = r->price[k] - (f->take[k] ? 0 : 8 * (float)r->scan->longest);
+        }
     }
-    return lack ? lack : over;
+    return m.missing ? m.missing : m.surplus;
 }
 
 static int reserve(struct fill *f)
@@ -251,11 +247,13 @@ static int reserve(struct fill *f)
     f->give = ck_calloc_array(k, sizeof *f->give);
     f->take = ck_calloc_array(k, sizeof *f->take);
     f->bias = ck_calloc_array(k, sizeof *f->bias);
+    f->center = ck_calloc_array(k, (size_t)f->p->r->scan->ld * sizeof *f->center);
     f->taker = ck_calloc_array(k, sizeof *f->taker);
     f->into = ck_calloc_array(n, sizeof *f->into);
     f->cost = ck_calloc_array(n, sizeof *f->cost);
-    return f->give && f->take && f->bias && f->taker && f->into && f->cost ? COKE_OK
-                                                                           : COKE_ENOMEM;
+    return f->give && f->take && f->bias && f->center && f->taker && f->into && f->cost
+               ? COKE_OK
+               : COKE_ENOMEM;
 }
 
 int ck_repair_fill(struct ck_repair_scan *p)
@@ -271,6 +269,8 @@ done:
     ck_free(f.give);
     ck_free(f.take);
     ck_free(f.bias);
+    ck_free(f.center);
+    ck_assigner_free(f.assigner);
     ck_free(f.taker);
     ck_free(f.into);
     ck_free(f.cost);

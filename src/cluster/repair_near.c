@@ -4,16 +4,18 @@
  * rows with a choice. The solver moves prices and rows on these lists, within a limit of work.
  * Clusters whose lists are too short get the cheapest rows of all others (repair_fill.c). The
  * dual at the last prices bounds the optimum, whatever was cut short: the gap is rigorous. */
+#include "cluster/auction.h"
 #include "cluster/repair_scan.h"
 #include "core/error.h"
+#include "core/mem.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    SWEEPS = 24,
-    WORK_PER_ARC = 16, /* arcs that searches may scan, per arc of the lists */
-    LEAST_WORK = 1 << 22,
+    SWEEPS = 3,
+    LEAST_WORK = 1 << 23,   /* arcs that the auction may scan, */
+    PER_ARC = 2000,         /* and one more for so many products of a scan */
     ROW_BYTES = 16,         /* memory for lists per row, */
     LEAST_BYTES = 64 << 20, /* but not less than this in total */
     ARC_BYTES = 40,         /* of an entry with its part of the row's data */
@@ -22,16 +24,13 @@ enum {
 /* The fraction of the rows that the online labels of the last epoch lack; 1 = not known. */
 static double missing(const struct ck_repair *r)
 {
-    int64_t lack = 0, all = 0;
+    int64_t all = 0;
     if (!r->expected)
         return 1;
-    for (int64_t k = 0; k < r->k; k++) {
-        int64_t low = r->min_size[k] - r->expected[k];
-        int64_t high = r->max_size ? r->expected[k] - r->max_size[k] : 0;
-        lack += (low > 0 ? low : 0) + (high > 0 ? high : 0);
+    struct ck_repair_misfit m = ck_repair_misfit(r, r->expected);
+    for (int64_t k = 0; k < r->k; k++)
         all += r->min_size[k];
-    }
-    return (double)lack / fmax(1, (double)all);
+    return (double)(m.missing + m.surplus) / fmax(1, (double)all);
 }
 
 /* No slack: sizes are bounded on both sides, or the minimum sizes leave few rows free. */
@@ -70,41 +69,62 @@ static double choices(const struct ck_repair *r, double wanted)
 
 static int64_t violations(const struct ck_repair *r)
 {
-    int64_t n = 0;
-    for (int64_t k = 0; k < r->k; k++) {
-        int64_t low = r->min_size[k] - r->size[k];
-        int64_t high = r->max_size ? r->size[k] - r->max_size[k] : 0;
-        n += (low > 0 ? low : 0) + (high > 0 ? high : 0);
-    }
-    return n;
+    struct ck_repair_misfit m = ck_repair_misfit(r, r->size);
+    return m.missing + m.surplus;
 }
 
-/* Solves on the lists of the last scan and keeps the labels. Sets the dual at the prices of the
- * solver. A list that was cut does not bound its row: then a scan finds the dual. */
-static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e)
+/* Products of one scan. */
+static double scan_cost(const struct ck_repair *r)
+{
+    return (double)r->scan->rows->n * (double)r->k * (double)r->scan->ld;
+}
+
+/* The lowest bound so far, and its prices. */
+struct proof {
+    double dual;
+    float *price; /* [k] */
+};
+
+static void keep_lower(const struct ck_repair *r, struct proof *best, double dual)
+{
+    if (dual >= best->dual)
+        return;
+    best->dual = dual;
+    memcpy(best->price, r->price, (size_t)r->k * sizeof *best->price);
+}
+
+/* The bound at the prices of the scan itself, whose labels are the best at these. */
+static double dual_of_scan(const struct ck_repair *r)
+{
+    double dual = r->primal;
+    for (int64_t k = 0; k < r->k; k++) {
+        int64_t bound = r->price[k] >= 0 ? r->min_size[k] : r->max_size[k];
+        dual += (double)r->price[k] * (double)(r->size[k] - bound);
+    }
+    return dual;
+}
+
+/* Solves on the lists of the last scan and keeps the labels. A list that was cut does not bound
+ * its row: such rows are scanned again. */
+static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proof *best)
 {
     struct ck_repair *r = p->r;
-    double before = 0, after = 0, value;
+    double before = 0, after = 0, value, dual;
+    keep_lower(r, best, dual_of_scan(r));
     ck_repair_load_solver(p, e);
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
     CK_RETURN_IF(ck_exact_approach(e, SWEEPS));
-    CK_RETURN_IF(ck_exact_fit(e, LEAST_WORK + WORK_PER_ARC * p->narcs));
+    CK_RETURN_IF(ck_auction_run(e, e->tie, LEAST_WORK + (int64_t)(scan_cost(r) / PER_ARC)));
     for (int64_t i = 0; i < p->n; i++)
         after += (double)p->score[i];
     r->primal += after - before;
-    r->dual = p->cut ? NAN : ck_repair_dual_value(p, e, r->primal);
-    if (isnan(r->dual) && !p->cut)
-        return COKE_ENOMEM;
     ck_repair_keep_solution(p, e);
-    if (!p->cut)
-        return COKE_OK;
     CK_RETURN_IF(ck_repair_scan_value(p, &value));
-    r->dual = value;
-    for (int64_t k = 0; k < r->k; k++) {
-        int64_t bound = r->price[k] >= 0 ? r->min_size[k] : r->max_size[k];
-        r->dual -= (double)r->price[k] * (double)bound;
-    }
+    dual = ck_repair_dual_value(p, e, r->primal, value);
+    if (isnan(dual))
+        return COKE_ENOMEM;
+    keep_lower(r, best, dual);
     return COKE_OK;
 }
 
@@ -113,12 +133,10 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e)
 static int most_rounds(const struct ck_repair *r, int ties)
 {
     const double cheap = 4e9; /* multiplications */
-    double scan = (double)r->scan->rows->n * (double)r->k * (double)r->scan->ld;
-    double more = ties ? 0 : fmin(10, floor(cheap / scan));
-    return (is_tight(r) ? 2 : 1) + (int)more;
+    return (is_tight(r) ? 2 : 1) + (ties ? 0 : (int)fmin(10, floor(cheap / scan_cost(r))));
 }
 
-int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e)
+static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof *best)
 {
     struct ck_repair *r = p->r;
     double wanted = is_tight(r) ? 12 : 6;
@@ -126,19 +144,33 @@ int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e)
     CK_RETURN_IF(start_prices(p, &ties));
     int rounds = most_rounds(r, ties);
     p->tie = (float)(0.1 * r->tolerance * r->scan->longest);
-    for (int round = 0; round < rounds; round++, wanted *= 2) {
+    for (int round = 0; round < rounds; round++) {
         CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices(r, wanted)));
         CK_RETURN_IF(ck_repair_scan_run(p));
         if (round == 0)
-            CK_RETURN_IF(ck_repair_look_back(p));
+            ck_repair_count_violations(r);
         /* a row may lose a quarter of what the tolerance allows it on average */
         e->tie = 0.25 * r->tolerance * ck_repair_total(r) / fmax(1, (double)r->total);
         p->tie = (float)e->tie;
-        CK_RETURN_IF(solve_lists(p, e));
-        int reached = r->dual - r->primal <= r->tolerance * ck_repair_total(r);
+        CK_RETURN_IF(solve_lists(p, e, best));
+        int reached = best->dual - r->primal <= r->tolerance * ck_repair_total(r);
         if (round == rounds - 1 || (reached && !violations(r)))
             break;
         ck_repair_move_box(p, e);
     }
     return violations(r) ? ck_repair_fill(p) : COKE_OK;
+}
+
+int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    struct ck_repair *r = p->r;
+    struct proof best = {.dual = INFINITY};
+    best.price = ck_alloc_array((size_t)r->k, sizeof *best.price);
+    int rc = best.price ? run_rounds(p, e, &best) : COKE_ENOMEM;
+    if (!rc) {
+        memcpy(r->price, best.price, (size_t)r->k * sizeof *r->price);
+        r->dual = fmax(best.dual, r->primal); /* the two sums round differently */
+    }
+    ck_free(best.price);
+    return rc;
 }

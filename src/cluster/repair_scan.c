@@ -13,7 +13,6 @@
 
 enum {
     ROUND_CHUNKS = 64, /* chunks between two progress reports */
-    SAMPLE = 512,      /* rows that size the margin */
     LONGEST = 24,      /* entries of a list, if a tolerance allows to cut it */
 };
 
@@ -22,15 +21,16 @@ static const float FAR = 0.1f;
 
 /* ---- chunks: run by one thread each ---- */
 
-static int keep_active(struct ck_repair_worker *w, struct ck_repair_part *part, int64_t id,
-                       int32_t label, float score, const struct ck_near *near, int64_t n)
+static int keep_active(struct ck_repair_worker *w, struct ck_repair_part *part,
+                       const struct ck_repair_active *row, const struct ck_near *near,
+                       int64_t n)
 {
     struct ck_repair_found *f = &w->found;
     CK_RETURN_IF(CK_VEC_RESERVE(f->item, f->room, f->n + 1));
     CK_RETURN_IF(CK_VEC_RESERVE(f->arc, f->arcs_room, f->narcs + n));
     for (int64_t i = 0; i < n; i++)
         f->arc[f->narcs++] = (struct ck_repair_arc){(int32_t)part->n, near[i].k, near[i].score};
-    f->item[f->n++] = (struct ck_repair_active){id, label, score};
+    f->item[f->n++] = *row;
     part->n++;
     part->narcs += n;
     return COKE_OK;
@@ -59,35 +59,69 @@ float ck_repair_random(const struct ck_repair *r, int64_t id, int32_t k)
     return (float)(u >> 8) * 0x1p-24f;
 }
 
-/* Key by which a long list is cut: the value, with a random part below `tie`, so that rows with
- * the same ties keep different centers. */
-static float cut_key(const struct ck_repair_scan *p, int64_t id, const struct ck_near *c)
+/* Which entries of a list stay: those with the highest keys, which are the value plus `spread`
+ * times a random number of (row, center). */
+struct cut {
+    int most;              /* entries, at most LONGEST */
+    float spread;          /* 0 = by the value alone */
+    float sure;            /* the label and values above this come first */
+    int64_t from[LONGEST]; /* out: indices of the entries, best first */
+    float last;            /* out: the lowest of their keys */
+};
+
+/* Returns how many entries of near [n] stay. */
+static int top_entries(const struct ck_repair_scan *p, const struct ck_repair_active *row,
+                       const struct ck_near *near, int64_t n, struct cut *c)
 {
-    return c->score + p->bias[c->k] + p->tie * ck_repair_random(p->r, id, c->k);
+    float top[LONGEST];
+    int kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float key = near[i].score + p->bias[near[i].k];
+        if (near[i].k == row->label || key > c->sure)
+            key = INFINITY;
+        else if (c->spread > 0)
+            key += c->spread * ck_repair_random(p->r, row->id, near[i].k);
+        if (kept == c->most && key <= top[kept - 1])
+            continue;
+        int at = kept < c->most ? kept++ : c->most - 1;
+        for (; at > 0 && top[at - 1] < key; at--) {
+            top[at] = top[at - 1];
+            c->from[at] = c->from[at - 1];
+        }
+        top[at] = key;
+        c->from[at] = i;
+    }
+    c->last = top[kept - 1];
+    return kept;
 }
 
-/* Cuts the list near [n] of a row to the LONGEST best entries and its label, in place and in
- * order; returns how many are left. O(n LONGEST) at worst, rarely called. */
-static int64_t cut_list(struct ck_repair_scan *p, int64_t id, int32_t label,
+/* Cuts the list near [n] of a row to LONGEST entries, in place and in order: the label and the
+ * best, and of the others random ones, the better the likelier. So equal rows, whose best centers
+ * are the same, list different centers, and all centers are listed by some row. Returns how many
+ * are left. */
+static int64_t cut_list(struct ck_repair_scan *p, const struct ck_repair_active *row,
                         struct ck_near *near, int64_t n)
 {
-    float top[LONGEST], key;
-    int kept = 0;
-    for (int64_t i = 0; i < n; i++) { /* the LONGEST highest keys, in descending order */
-        key = cut_key(p, id, &near[i]);
-        if (kept == LONGEST && key <= top[LONGEST - 1])
-            continue;
-        int at = kept < LONGEST ? kept++ : LONGEST - 1;
-        for (; at > 0 && top[at - 1] < key; at--)
-            top[at] = top[at - 1];
-        top[at] = key;
-    }
-    int64_t left = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (near[i].k == label || cut_key(p, id, &near[i]) >= top[kept - 1])
-            near[left++] = near[i];
+    struct cut best = {.most = LONGEST / 2, .sure = INFINITY};
+    top_entries(p, row, near, n, &best);
+    struct cut c = {.most = LONGEST, .spread = p->margin, .sure = best.last};
+    int kept = top_entries(p, row, near, n, &c);
+    for (int i = 1; i < kept; i++) /* back in the order of the list */
+        for (int at = i; at > 0 && c.from[at - 1] > c.from[at]; at--) {
+            int64_t t = c.from[at];
+            c.from[at] = c.from[at - 1];
+            c.from[at - 1] = t;
+        }
+    for (int i = 0; i < kept; i++)
+        near[i] = near[c.from[i]];
     p->cut++;
-    return left;
+    return kept;
+}
+
+/* CK_ROW_OFF or 0. Centers of equal rows differ in their last bits: such a lead is a tie. */
+static uint32_t off_mark(const struct ck_repair_scan *p, float score, float nearest)
+{
+    return score < nearest - 1e-6f * (float)p->r->scan->longest ? CK_ROW_OFF : 0;
 }
 
 /* Labels one block of rows and separates those with a choice from those without. */
@@ -110,43 +144,58 @@ static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
         part->weight += ck_scan_weight(r->scan, id[i]);
         part->square +=
             ck_frame_row_square(&r->scan->frame, r->scan->kn, w->x + (int64_t)i * r->scan->ld);
-        if (!is_far(p, label[i]))
-            part->nearest += (double)w->near.nearest[i];
+        struct ck_repair_active row = {id[i], label[i], score[i], w->near.nearest[i], 0};
+        row.mark = is_far(p, label[i]) ? CK_ROW_FAR : off_mark(p, score[i], row.nearest);
+        if (row.mark != CK_ROW_FAR)
+            part->nearest += (double)row.nearest;
         int64_t choices = at - first;
-        if (choices > LONGEST && r->tolerance > 0)
-            choices = cut_list(p, id[i], label[i], &w->near.item[first], choices);
+        if (choices > LONGEST && r->tolerance > 0) {
+            choices = cut_list(p, &row, &w->near.item[first], choices);
+            row.mark |= CK_ROW_CUT;
+        }
+        p->mark[id[i]] = (uint8_t)row.mark;
         if (choices > 1 && r->exact)
-            rc = keep_active(w, part, id[i], label[i], score[i], &w->near.item[first], choices);
+            rc = keep_active(w, part, &row, &w->near.item[first], choices);
         else
             w->size[label[i]]++;
     }
     return rc;
 }
 
-/* Second scan without prices: only the similarity to the nearest center; or, to find a value, the
- * best value at the prices. */
-static int far_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
-                     struct ck_repair_part *part, const int64_t *id, int n)
+/* Rows that the scan left open: the similarity to the nearest center, and whether that is the
+ * label's; or, to find a value, the best value at the prices. */
+static int marked_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
+                        struct ck_repair_part *part, const int64_t *id, int n)
 {
+    const struct ck_repair *r = p->r;
     int32_t label[CK_ASSIGN_BLOCK];
     float score[CK_ASSIGN_BLOCK];
-    int rc = ck_scan_get(p->r->scan, id, n, w->x);
+    int rc = ck_scan_get(r->scan, id, n, w->x);
     if (rc)
         return rc;
-    ck_assign_block(p->r->assigner, w->x, n, label, score);
-    for (int i = 0; i < n; i++)
-        part->nearest += (double)score[i] + (p->valuing ? (double)p->r->price[label[i]] : 0);
+    ck_assign_block(r->assigner, w->x, n, label, score);
+    for (int i = 0; i < n; i++) {
+        uint8_t *mark = &p->mark[id[i]];
+        if (p->valuing || *mark & CK_ROW_FAR)
+            part->nearest += (double)score[i] + (p->valuing ? (double)r->price[label[i]] : 0);
+        if (p->valuing)
+            continue;
+        float own = ck_assigner_score(r->assigner, w->x + (int64_t)i * r->scan->ld,
+                                      ck_labels_get(r->labels, id[i]));
+        *mark = (uint8_t)off_mark(p, own, score[i]);
+    }
     return COKE_OK;
 }
 
-/* Bad rows never; else the sample, or the far rows, or all. */
+/* Bad rows never; else the sample, or marked rows, or all. */
 static int wanted(const struct ck_repair_scan *p, int64_t i)
 {
     if (ck_scan_is_bad(p->r->scan, i))
         return 0;
     if (p->fraction < 1)
         return ck_rng_in_sample((uint64_t)p->r->sample, (uint64_t)i, p->fraction);
-    return !p->only_far || p->valuing || is_far(p, ck_labels_get(p->r->labels, i));
+    return !p->only_marked ||
+           p->mark[i] & (p->valuing ? CK_ROW_CUT : CK_ROW_FAR | CK_ROW_MOVED);
 }
 
 /* Collects wanted rows into blocks across gaps, so that the kernels get full tiles. */
@@ -166,7 +215,8 @@ static void run_chunk(void *arg, int64_t at, int worker)
         if (wanted(p, i))
             id[n++] = i;
         if (n == CK_ASSIGN_BLOCK || (i == end - 1 && n > 0)) {
-            rc = p->only_far ? far_block(p, w, part, id, n) : label_block(p, w, part, id, n);
+            rc = p->only_marked ? marked_block(p, w, part, id, n)
+                                : label_block(p, w, part, id, n);
             n = 0;
         }
     }
@@ -208,13 +258,16 @@ static void release_merged(struct ck_repair_scan *p)
     ck_free(p->base);
     ck_free(p->label);
     ck_free(p->score);
+    ck_free(p->nearest);
+    ck_free(p->active_mark);
     ck_free(p->arc);
     ck_free(p->choices);
     ck_free(p->choice);
     p->choice = NULL;
     p->id = p->start = p->base = p->choices = NULL;
     p->label = NULL;
-    p->score = NULL;
+    p->score = p->nearest = NULL;
+    p->active_mark = NULL;
     p->arc = NULL;
 }
 
@@ -229,6 +282,7 @@ void ck_repair_scan_release(struct ck_repair_scan *p)
     }
     ck_free(p->worker);
     ck_free(p->part);
+    ck_free(p->mark);
     ck_free(p->bias);
     ck_free(p->push);
     ck_free(p->fall);
@@ -250,6 +304,7 @@ int ck_repair_scan_init(struct ck_repair_scan *p, struct ck_repair *r)
     p->chunks = (r->scan->rows->n + CK_REPAIR_CHUNK - 1) / CK_REPAIR_CHUNK;
     p->worker = ck_calloc_array((size_t)p->workers, sizeof *p->worker);
     p->part = ck_calloc_array((size_t)p->chunks, sizeof *p->part);
+    p->mark = ck_calloc_array((size_t)r->scan->rows->n, sizeof *p->mark);
     p->bias = ck_calloc_array((size_t)r->k, sizeof *p->bias);
     p->push = ck_calloc_array((size_t)r->k, sizeof *p->push);
     p->fall = ck_calloc_array((size_t)r->k, sizeof *p->fall);
@@ -258,8 +313,8 @@ int ck_repair_scan_init(struct ck_repair_scan *p, struct ck_repair *r)
     p->look = ck_calloc_array((size_t)r->k, sizeof *p->look);
     p->min_size = ck_calloc_array((size_t)r->k, sizeof *p->min_size);
     p->max_size = ck_calloc_array((size_t)r->k, sizeof *p->max_size);
-    if (!p->worker || !p->part || !p->bias || !p->push || !p->fall || !p->rise || !p->calm ||
-        !p->look || !p->min_size || !p->max_size)
+    if (!p->worker || !p->part || !p->mark || !p->bias || !p->push || !p->fall || !p->rise ||
+        !p->calm || !p->look || !p->min_size || !p->max_size)
         return COKE_ENOMEM;
     for (int i = 0; i < p->workers; i++) {
         struct ck_repair_worker *w = &p->worker[i];
@@ -286,13 +341,15 @@ static int merge(struct ck_repair_scan *p)
     p->id = ck_alloc_array(n, sizeof *p->id);
     p->label = ck_alloc_array(n, sizeof *p->label);
     p->score = ck_alloc_array(n, sizeof *p->score);
+    p->nearest = ck_alloc_array(n, sizeof *p->nearest);
+    p->active_mark = ck_alloc_array(n, sizeof *p->active_mark);
     p->arc = ck_alloc_array((size_t)p->narcs, sizeof *p->arc);
     p->choice = ck_alloc_array((size_t)p->narcs, sizeof *p->choice);
     p->choices = ck_calloc_array(n + 1, sizeof *p->choices);
     p->start = ck_calloc_array((size_t)r->k + 2, sizeof *p->start);
     p->base = ck_calloc_array((size_t)r->k, sizeof *p->base);
-    if (!p->id || !p->label || !p->score || !p->arc || !p->start || !p->base || !p->choice ||
-        !p->choices)
+    if (!p->id || !p->label || !p->score || !p->nearest || !p->active_mark || !p->arc ||
+        !p->start || !p->base || !p->choice || !p->choices)
         return COKE_ENOMEM;
     for (int w = 0; w < p->workers; w++) {
         for (int64_t i = 0; i < p->worker[w].found.narcs; i++)
@@ -317,6 +374,8 @@ static int merge(struct ck_repair_scan *p)
             p->id[at] = x->id;
             p->label[at] = x->label;
             p->score[at] = x->score;
+            p->nearest[at] = x->nearest;
+            p->active_mark[at] = (uint8_t)x->mark;
         }
     }
     return COKE_OK;
@@ -329,47 +388,56 @@ static void clear_parts(struct ck_repair_scan *p)
         memset(p->worker[w].size, 0, (size_t)p->r->k * sizeof *p->worker[w].size);
 }
 
-static int far_rows(const struct ck_repair_scan *p)
+/* Do the rows of this process, or of another one, have any of these marks? The result is
+ * collective. */
+static int any_marked(struct ck_repair_scan *p, int marks, int64_t *rows)
 {
-    int any = 0;
-    for (int64_t k = 0; k < p->r->k; k++)
-        any |= is_far(p, (int32_t)k);
-    return any;
+    int64_t end = ck_repair_scan_chunks_before(p, p->share.rank + 1) * CK_REPAIR_CHUNK;
+    end = end < p->r->scan->rows->n ? end : p->r->scan->rows->n;
+    *rows = 0;
+    for (int64_t i = ck_repair_scan_chunks_before(p, p->share.rank) * CK_REPAIR_CHUNK; i < end;
+         i++)
+        *rows += (p->mark[i] & marks) != 0;
+    return p->share.size > 1 ? p->share.sum_i64(p->share.arg, rows, 1) : COKE_OK;
 }
 
-/* Similarities to the nearest centers are known from the scan unless the price of the label
- * exceeds what the row looked at; those rows are scanned again without prices. */
+/* Scans the marked rows at these prices. */
+static int run_marked(struct ck_repair_scan *p, int64_t rows, const float *price, double *sum)
+{
+    clear_parts(p);
+    p->only_marked = 1;
+    ck_assigner_widen(p->r->assigner, NULL, NULL, NULL);
+    ck_assigner_settle(p->r->assigner, price);
+    int rc = run_chunks(p, "repair");
+    p->only_marked = 0;
+    for (int64_t c = 0; c < p->chunks; c++)
+        *sum += p->part[c].nearest;
+    p->r->scans += (double)rows / (double)p->r->scan->rows->n;
+    return rc;
+}
+
+/* The labels of active rows may have changed since the scan. */
 int ck_repair_scan_nearest(struct ck_repair_scan *p)
 {
     struct ck_repair *r = p->r;
-    for (int64_t c = 0; c < p->chunks; c++)
-        r->nearest += p->part[c].nearest;
-    if (!far_rows(p))
-        return COKE_OK;
-    clear_parts(p);
-    p->only_far = 1;
-    ck_assigner_widen(r->assigner, NULL, NULL, NULL);
-    ck_assigner_settle(r->assigner, NULL);
-    int rc = run_chunks(p, "final");
-    p->only_far = 0;
-    for (int64_t c = 0; c < p->chunks; c++)
-        r->nearest += p->part[c].nearest;
-    return rc;
+    int64_t rows;
+    for (int64_t i = 0; i < p->n; i++)
+        if (!(p->mark[p->id[i]] & (CK_ROW_FAR | CK_ROW_MOVED)))
+            p->mark[p->id[i]] = (uint8_t)off_mark(p, p->score[i], p->nearest[i]);
+    CK_RETURN_IF(any_marked(p, CK_ROW_FAR | CK_ROW_MOVED, &rows));
+    if (rows)
+        CK_RETURN_IF(run_marked(p, rows, NULL, &r->nearest));
+    return any_marked(p, CK_ROW_OFF, &r->off);
 }
 
 int ck_repair_scan_value(struct ck_repair_scan *p, double *sum)
 {
-    struct ck_repair *r = p->r;
-    clear_parts(p);
-    p->only_far = p->valuing = 1;
-    ck_assigner_widen(r->assigner, NULL, NULL, NULL);
-    ck_assigner_settle(r->assigner, r->price);
-    int rc = run_chunks(p, "repair");
-    p->only_far = p->valuing = 0;
     *sum = 0;
-    for (int64_t c = 0; c < p->chunks; c++)
-        *sum += p->part[c].nearest;
-    r->scans += 1;
+    if (!p->cut)
+        return COKE_OK;
+    p->valuing = 1;
+    int rc = run_marked(p, p->cut, p->r->price, sum);
+    p->valuing = 0;
     return rc;
 }
 
@@ -415,12 +483,13 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     if (rc)
         return rc;
     r->scans += p->fraction;
-    r->primal = r->weight = r->square = 0;
+    r->primal = r->weight = r->square = r->nearest = 0;
     r->total = 0;
     for (int64_t c = 0; c < p->chunks; c++) {
         r->primal += p->part[c].primal;
         r->weight += p->part[c].weight;
         r->square += p->part[c].square;
+        r->nearest += p->part[c].nearest;
     }
     for (int64_t k = 0; k < r->k; k++)
         r->size[k] = p->base[k];
@@ -431,8 +500,8 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     r->active = p->n;
     r->arcs = p->narcs;
     /* ids, labels, scores, first choices and leaders of the rows; arcs by cluster and point */
-    int64_t held =
-        p->n * (8 + 4 + 4 + 8 + 12) + p->narcs * (int64_t)(sizeof *p->arc + sizeof *p->choice);
+    int64_t held = p->n * (8 + 4 + 4 + 4 + 1 + 8 + 12) +
+                   p->narcs * (int64_t)(sizeof *p->arc + sizeof *p->choice);
     r->bytes = held > r->bytes ? held : r->bytes;
     return COKE_OK;
 }
@@ -441,6 +510,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
 
 struct near_count {
     struct ck_repair_scan *p;
+    int first; /* the narrowest margin: rows that list many centers even there tie */
     _Atomic int64_t rows, near, choice; /* rows, centers they list, rows with two or more */
 };
 
@@ -467,17 +537,21 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
         for (end = at + 1; end < w->near.n && w->near.item[end].row == w->near.item[at].row;)
             end++;
         int64_t listed = end - at;
-        count->near += r->tolerance > 0 && listed > LONGEST ? LONGEST : listed;
+        uint8_t *tied = &p->tied[chunk * CK_ASSIGN_BLOCK + w->near.item[at].row];
+        *tied = count->first ? listed > LONGEST : *tied;
+        count->near += *tied && r->tolerance > 0 ? 1 : listed;
         count->choice += listed > 1;
     }
 }
 
 /* Over a sample of rows: the average number of centers that a row lists, and the fraction of
- * rows that list two or more. */
-static int count_near(struct ck_repair_scan *p, double *near, double *choice)
+ * rows that list two or more. Rows that tie would list as many at any margin; where lists may be
+ * cut, they do not count. first: finds these rows. */
+static int count_near(struct ck_repair_scan *p, int first, double *near, double *choice)
 {
-    int64_t total = p->r->scan->rows->n, rows = total < SAMPLE ? total : SAMPLE;
-    struct near_count count = {.p = p};
+    int64_t total = p->r->scan->rows->n,
+            rows = total < CK_REPAIR_SAMPLE ? total : CK_REPAIR_SAMPLE;
+    struct near_count count = {.p = p, .first = first};
     ck_parallel((rows + CK_ASSIGN_BLOCK - 1) / CK_ASSIGN_BLOCK, count_chunk, &count);
     *near = (double)count.near / fmax(1, (double)count.rows);
     *choice = (double)count.choice / fmax(1, (double)count.rows);
@@ -495,7 +569,7 @@ int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead, int *ties)
     *lead = 0;
     for (float margin = first; margin <= widest && *lead == 0; margin *= 2) {
         p->margin = margin * CK_REPAIR_CALM;
-        CK_RETURN_IF(count_near(p, &near, &choice));
+        CK_RETURN_IF(count_near(p, margin == first, &near, &choice));
         if (margin == first) {
             tied = choice;
             part = tied + (1 - tied) * part;
@@ -519,8 +593,8 @@ int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
         double near, choice;
         p->margin = wider;
         use_prices(p);
-        rc = count_near(p, &near, &choice);
-        if (near > limit)
+        rc = count_near(p, wider == margin, &near, &choice);
+        if (near > limit || (near == 1 && choice == 1)) /* all rows tie */
             break;
         margin = wider;
     }

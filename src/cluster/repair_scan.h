@@ -13,13 +13,24 @@ enum {
     CK_REPAIR_CHUNK =
         1024,           /* rows a thread takes at a time; results are merged in this order */
     CK_REPAIR_CALM = 8, /* a calm price may rise by margin / CK_REPAIR_CALM */
+    CK_REPAIR_SAMPLE = 512, /* rows that size the margin */
+};
+
+/* What is known of a row, in ck_repair_scan.mark. */
+enum {
+    CK_ROW_OFF = 1,   /* nearer to another center than to that of its label */
+    CK_ROW_FAR = 2,   /* its nearest center is not known */
+    CK_ROW_MOVED = 4, /* whether it is off is not known */
+    CK_ROW_CUT = 8,   /* its list was cut */
 };
 
 /* A row with a choice. */
 struct ck_repair_active {
     int64_t id;
     int32_t label;
-    float score; /* x.c */
+    float score;   /* x.c */
+    float nearest; /* to the nearest center; unless CK_ROW_FAR */
+    uint32_t mark;
 };
 
 /* Rows with a choice, and their choices, as one thread found them. */
@@ -52,13 +63,15 @@ struct ck_repair_worker {
 struct ck_repair_scan {
     struct ck_repair *r;
     float margin;
-    int only_far; /* scan only rows whose nearest center may be beyond what they looked at */
-    int valuing;  /* only add up the best values of all rows at r->price */
-    float tie;    /* values that differ by no more count as equal when a list is cut */
-    _Atomic int64_t cut; /* rows of the last scan whose lists were cut */
+    int only_marked; /* scan only rows that are FAR or MOVED, or with `valuing` CUT */
+    int valuing;     /* add up the best values at r->price */
+    uint8_t tied[CK_REPAIR_SAMPLE]; /* rows of the sample with long lists at the least margin */
+    float tie;                      /* values that differ by no more count as equal */
+    _Atomic int64_t cut;            /* rows of the last scan whose lists were cut */
     int workers;
     struct ck_repair_worker *worker;
     struct ck_repair_part *part;
+    uint8_t *mark; /* [rows] CK_ROW_..., for the rows of this process */
     int64_t chunks, first_chunk;
     struct ck_share share; /* the processes that divide the chunks */
     float *bias;           /* [k] prices of this scan */
@@ -77,7 +90,8 @@ struct ck_repair_scan {
     int64_t n, narcs;
     int64_t *id, *start, *base, *choices;
     int32_t *label;
-    float *score;
+    float *score, *nearest;
+    uint8_t *active_mark; /* as in `mark`, of the active rows of all processes */
     struct ck_arc *arc;
     struct ck_choice *choice;
 };
@@ -93,11 +107,11 @@ int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit);
 int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead, int *ties);
 /* Labels the rows at r->price and merges the rows with a choice. Sets sizes and sums in r. */
 int ck_repair_scan_run(struct ck_repair_scan *p);
-/* After a scan: adds the similarities of all rows to their nearest centers, without prices, to
- * r->nearest. */
+/* After the last scan, when labels are final: completes r->nearest by the rows whose nearest
+ * center is far behind their label at the prices of the scan, and counts r->off. */
 int ck_repair_scan_nearest(struct ck_repair_scan *p);
 
-/* Sum over all rows of their best values at r->price: a scan that sets no labels. */
+/* Sum over the rows whose lists were cut of their best values at r->price. */
 int ck_repair_scan_value(struct ck_repair_scan *p, double *sum);
 /* Reports progress through the callbacks; COKE_ESTOPPED if the caller asks to stop. */
 int ck_repair_scan_report(const struct ck_repair *r, const char *phase, int64_t done,
@@ -122,11 +136,18 @@ void ck_repair_move_box(struct ck_repair_scan *p, const struct ck_exact *e);
 /* Copies sizes, prices and labels of the active rows to the result. */
 void ck_repair_keep_solution(struct ck_repair_scan *p, const struct ck_exact *e);
 /* The upper bound of every assignment within the bounds, at the prices of e; primal: sum of the
- * similarities of the present labels. NAN: out of memory. */
+ * similarities of the present labels; value: of the rows whose lists were cut, see
+ * ck_repair_scan_value. NAN: out of memory. */
 double ck_repair_dual_value(const struct ck_repair_scan *p, const struct ck_exact *e,
-                            double primal);
-/* After the first scan: violations, and similarities to the nearest centers. */
-int ck_repair_look_back(struct ck_repair_scan *p);
+                            double primal, double value);
+
+/* Clusters outside their bounds, and rows by which they are. */
+struct ck_repair_misfit {
+    int64_t below, above, missing, surplus;
+};
+struct ck_repair_misfit ck_repair_misfit(const struct ck_repair *r, const int64_t *size);
+/* Sets r->below, above and missing from r->size. */
+void ck_repair_count_violations(struct ck_repair *r);
 
 /* Labels within the bounds at bounded cost, see ck_repair_run. */
 int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e);

@@ -157,7 +157,7 @@ int ck_repair_scan_merge_ranks(struct ck_repair_scan *p)
             (ck_repair_scan_chunks_before(p, r + 1) - ck_repair_scan_chunks_before(p, r)) *
             (int64_t)sizeof *p->part;
     CK_TRY(gather(p, p->part + ck_repair_scan_chunks_before(p, p->share.rank), p->part, bytes));
-    if (!p->only_far && p->fraction >= 1)
+    if (!p->only_marked && p->fraction >= 1)
         CK_TRY(share_rows(p, bytes));
 done:
     ck_free(bytes);
