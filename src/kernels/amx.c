@@ -6,7 +6,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-_Thread_local struct ck_emulated_tiles ck_emulated_tiles;
+struct ck_emulated_tiles *ck_emulated_tiles(void)
+{
+    static _Thread_local struct ck_emulated_tiles tiles;
+    return &tiles;
+}
 
 #if defined(__x86_64__) && defined(__linux__)
 

@@ -7,32 +7,34 @@
 #include <math.h>
 #include <string.h>
 
-extern _Thread_local struct ck_emulated_tiles ck_emulated_tiles;
+/* The tiles of the calling thread. A function, since gcc 12's -fsanitize=null takes the address of
+ * a thread-local variable for NULL in some of the loops below. */
+struct ck_emulated_tiles *ck_emulated_tiles(void);
 
 static inline void ck_tiles_configure(const struct ck_tile_config *c)
 {
     assert(c->palette == 1);
-    memset(&ck_emulated_tiles, 0, sizeof ck_emulated_tiles);
-    ck_emulated_tiles.config = *c;
+    memset(ck_emulated_tiles(), 0, sizeof(struct ck_emulated_tiles));
+    ck_emulated_tiles()->config = *c;
 }
 
 static inline void ck_tiles_release(void)
 {
-    memset(&ck_emulated_tiles, 0, sizeof ck_emulated_tiles);
+    memset(ck_emulated_tiles(), 0, sizeof(struct ck_emulated_tiles));
 }
 
 static inline void ck_tile_zero(int t)
 {
-    assert(ck_emulated_tiles.config.palette == 1);
-    memset(ck_emulated_tiles.row[t], 0, sizeof ck_emulated_tiles.row[t]);
+    assert(ck_emulated_tiles()->config.palette == 1);
+    memset(ck_emulated_tiles()->row[t], 0, sizeof ck_emulated_tiles()->row[t]);
 }
 
 static inline void ck_tile_load(int t, const void *p, int64_t stride)
 {
     ck_tile_zero(t);
-    for (int r = 0; r < ck_emulated_tiles.config.rows[t]; r++)
-        memcpy(ck_emulated_tiles.row[t][r].byte, (const char *)p + r * stride,
-               ck_emulated_tiles.config.bytes[t]);
+    for (int r = 0; r < ck_emulated_tiles()->config.rows[t]; r++)
+        memcpy(ck_emulated_tiles()->row[t][r].byte, (const char *)p + r * stride,
+               ck_emulated_tiles()->config.bytes[t]);
 }
 
 static inline void ck_tile_load_once(int t, const void *p, int64_t stride)
@@ -42,16 +44,16 @@ static inline void ck_tile_load_once(int t, const void *p, int64_t stride)
 
 static inline void ck_tile_store(int t, void *p, int64_t stride)
 {
-    assert(ck_emulated_tiles.config.palette == 1);
-    for (int r = 0; r < ck_emulated_tiles.config.rows[t]; r++)
-        memcpy((char *)p + r * stride, ck_emulated_tiles.row[t][r].byte,
-               ck_emulated_tiles.config.bytes[t]);
+    assert(ck_emulated_tiles()->config.palette == 1);
+    for (int r = 0; r < ck_emulated_tiles()->config.rows[t]; r++)
+        memcpy((char *)p + r * stride, ck_emulated_tiles()->row[t][r].byte,
+               ck_emulated_tiles()->config.bytes[t]);
 }
 
 /* The unit faults where these are not equal. */
 static inline void ck_emulated_check(int d, int a, int b)
 {
-    const struct ck_tile_config *c = &ck_emulated_tiles.config;
+    const struct ck_tile_config *c = &ck_emulated_tiles()->config;
     assert(c->palette == 1 && d != a && d != b && a != b);
     assert(c->rows[d] == c->rows[a] && c->bytes[d] == c->bytes[b] &&
            c->bytes[a] == 4 * c->rows[b]);
@@ -75,7 +77,7 @@ static inline float ck_emulated_flush(float x)
 /* Even and odd products are summed apart, added, and the sum is added to d. */
 static inline void ck_tile_bf16(int d, int a, int b)
 {
-    struct ck_emulated_tiles *t = &ck_emulated_tiles;
+    struct ck_emulated_tiles *t = ck_emulated_tiles();
     ck_emulated_check(d, a, b);
     for (int m = 0; m < t->config.rows[d]; m++)
         for (int n = 0; n < t->config.bytes[d] / 4; n++) {
@@ -96,7 +98,7 @@ static inline void ck_tile_bf16(int d, int a, int b)
     static inline void name(int d, int a, int b)                                               \
     {                                                                                          \
         enum { GROUP = 4, COLUMNS = CK_TILE_BYTES / GROUP };                                   \
-        struct ck_emulated_tiles *t = &ck_emulated_tiles;                                      \
+        struct ck_emulated_tiles *t = ck_emulated_tiles();                                     \
         ck_emulated_check(d, a, b);                                                            \
         for (int k = 0; k < t->config.rows[b]; k++) {                                          \
             int32_t y[GROUP][COLUMNS];                                                         \

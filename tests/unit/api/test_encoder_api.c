@@ -14,9 +14,9 @@ static void unknown_words_are_errors_that_name_the_known(void **state)
                  "arch: 'resnet19' is none of resnet18|resnet34|resnet50");
     assert_fails(ck_options_set(t, &o, "arhc", "resnet18"), COKE_EUSAGE,
                  "unknown option 'arhc'; the nearest is 'arch'");
-    assert_fails(ck_options_set(t, &o, "stem", "cifer"), COKE_EUSAGE, "imagenet|cifar");
+    assert_fails(ck_options_set(t, &o, "stem", "cifer"), COKE_EUSAGE, "imagenet|cifar|stl");
     assert_fails(ck_options_set(t, &o, "projector", "mlp4"), COKE_EUSAGE,
-                 "none|linear|mlp2|mlp3");
+                 "none|linear|mlp2|mlp2bn|mlp3");
     assert_fails(ck_options_set(t, &o, "width", "0"), COKE_EUSAGE, "width: 0 is not within");
     assert_fails(ck_options_set(t, &o, "width", "wide"), COKE_EUSAGE, "not a number");
     assert_fails(ck_options_set(t, &o, "channels", "0"), COKE_EUSAGE, "channels: 0");
@@ -40,13 +40,13 @@ static void impossible_encoders_are_errors_in_words(void **state)
     (void)state;
     refuses_encoder(o.arch = 3, "arch: 3 is not within 0..2");
     refuses_encoder(o.arch = -1, "arch: -1");
-    refuses_encoder(o.stem = 2, "stem: 2");
+    refuses_encoder(o.stem = 3, "stem: 3");
     refuses_encoder(o.width = 0, "width: 0 is not within");
     refuses_encoder(o.width = -1, "width: -1");
     refuses_encoder(o.width = NAN, "width: ");
     refuses_encoder(o.width = 17, "width: 17");
     refuses_encoder(o.channels = 0, "channels: 0");
-    refuses_encoder(o.projector = 4, "projector: 4");
+    refuses_encoder(o.projector = 5, "projector: 5");
     refuses_encoder(o.hidden = -1, "hidden: -1");
     refuses_encoder(o.dim = 0, "dim: 0");
     refuses_encoder(o.projector = CK_PROJECTOR_NONE, "predictor: there is no projection");
