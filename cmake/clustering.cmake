@@ -2,7 +2,7 @@
 # coke.h, and the commands cluster, assign, info and demo-vectors.
 string(JOIN "|" COKE_ONLY
   "src/(core|io|dist|cluster|store)/"
-  "kernels/kernels(_ref|_avx2|_avx512|_vnni)?\\.c$"
+  "kernels/(amx|kernels(_ref|_avx2|_avx512|_vnni|_amx|_amx_emulated)?)\\.c$"
   "data/(synthetic_vectors|data_options)\\.c$"
   "train/use_options\\.c$"
   "eval/agreement\\.c$"
