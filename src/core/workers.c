@@ -3,6 +3,7 @@
 #include "core/cpu_quota.h"
 #include "core/error.h"
 
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,21 +11,35 @@
 static int wanted; /* 0 = the default of OpenMP */
 static int first;  /* that default; 0 = not yet known */
 static int quota;  /* cores that the cgroup allows; 0 = no limit */
+static int lonely; /* a child of fork that cannot have a team */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* omp_pause_resource_all of OpenMP 5. A reference to it would keep the library from being loaded
+ * after the libgomp that torch's wheels bring, which is older; NULL with that one. */
+static int (*pause_all)(omp_pause_resource_t kind);
 
 /* libgomp does not survive fork(): the child would wait for threads that only the parent has.
  * The forking thread ends its team first; both processes start a new one when they need it. In
  * a parallel region this does nothing. */
 static void before_fork(void)
 {
-    omp_pause_resource_all(omp_pause_soft);
+    if (pause_all)
+        pause_all(omp_pause_soft);
+}
+
+static void in_child(void)
+{
+    lonely = !pause_all;
+    if (lonely)
+        omp_set_num_threads(1); /* for oneDNN */
 }
 
 /* OpenMP knows the affinity mask but no quota: a team beyond it is stopped for most of each
  * period. OMP_NUM_THREADS is the user's word. */
 static void begin(void)
 {
-    pthread_atfork(before_fork, NULL, NULL);
+    *(void **)&pause_all = dlsym(RTLD_DEFAULT, "omp_pause_resource_all");
+    pthread_atfork(before_fork, NULL, in_child);
     quota = getenv("OMP_NUM_THREADS") ? 0 : ck_cpu_quota("");
 }
 
@@ -47,13 +62,14 @@ int ck_set_threads(int n)
     if (!first)
         first = omp_get_max_threads();
     wanted = n;
-    omp_set_num_threads(n ? n : within_quota(first)); /* oneDNN takes its team from OpenMP */
+    if (!lonely)
+        omp_set_num_threads(n ? n : within_quota(first)); /* oneDNN takes its team from OpenMP */
     return COKE_OK;
 }
 
 void ck_share_cores(int sharers)
 {
-    if (sharers < 2 || getenv("OMP_NUM_THREADS"))
+    if (sharers < 2 || lonely || getenv("OMP_NUM_THREADS"))
         return;
     pthread_once(&once, begin);
     first = within_quota(omp_get_max_threads()) / sharers;
@@ -65,6 +81,8 @@ void ck_share_cores(int sharers)
 int ck_threads(void)
 {
     pthread_once(&once, begin);
+    if (lonely)
+        return 1;
     return wanted ? wanted : within_quota(omp_get_max_threads());
 }
 
