@@ -3,7 +3,7 @@
  * Loaded with LD_PRELOAD. COKE_FAULT=write:17 makes the 17th write of the process fail; `count`
  * makes none fail. COKE_FAULT_COUNTS names a file that holds the counts, one 64-bit integer per
  * kind in the order below. Only calls from libcoke and the program count: the C library, OpenMP and
- * oneDNN are not under test. */
+ * oneDNN are not under test. A program that loads libcoke later calls coke_fault_again. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,10 +36,12 @@ static struct {
 } own[64];
 static int nown;
 
-static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
+static int add_object(struct dl_phdr_info *info, size_t size, void *without_program)
 {
     const char *base = strrchr(info->dlpi_name, '/');
-    (void)size, (void)arg;
+    (void)size;
+    if (!info->dlpi_name[0] && without_program)
+        return 0;
     if (info->dlpi_name[0] && strncmp(base ? base + 1 : info->dlpi_name, "libcoke", 7) != 0)
         return 0;
     for (int i = 0; i < info->dlpi_phnum && nown < 64; i++) {
@@ -64,9 +66,11 @@ static void map_counts(const char *path)
     close(fd);
 }
 
-__attribute__((constructor)) static void begin(void)
+void coke_fault_again(const char *what, long before[]);
+
+static void choose(const char *what)
 {
-    const char *what = getenv("COKE_FAULT");
+    failing = KINDS;
     for (int k = 0; what && k < KINDS; k++) {
         size_t n = strlen(names[k]);
         if (strncmp(what, names[k], n) == 0 && what[n] == ':') {
@@ -74,8 +78,24 @@ __attribute__((constructor)) static void begin(void)
             failing_call = atol(what + n + 1);
         }
     }
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    choose(getenv("COKE_FAULT"));
     map_counts(getenv("COKE_FAULT_COUNTS"));
     dl_iterate_phdr(add_object, NULL);
+}
+
+/* Begins anew with the calls of libcoke alone, and lets one fail as `what` says. Stores the numbers
+ * of the calls until now, one per kind. */
+void coke_fault_again(const char *what, long before[])
+{
+    for (int k = 0; k < KINDS; k++)
+        before[k] = atomic_exchange(&calls[k], 0);
+    nown = 0;
+    dl_iterate_phdr(add_object, &nown);
+    choose(what);
 }
 
 static int fails(enum kind k, void *caller)

@@ -152,6 +152,7 @@ class Errors(Case):
         code, out = self.python("""
 import os, signal, threading, numpy as np, coke
 x = np.random.RandomState(0).randn(200000, 32).astype("f4")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 threading.Timer(.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     coke.cluster(x, 500, epochs=100000)
