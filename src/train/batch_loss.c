@@ -43,6 +43,14 @@ const char *ck_batch_loss_whole(const struct ck_train_options *o)
     return "the loss compares all images of a batch with each other";
 }
 
+int ck_batch_loss_check_two(const struct ck_train_options *o)
+{
+    return o->loader.batch == 1
+               ? ck_fail(COKE_EUSAGE, "batch: method %s compares images; use at least 2",
+                         ck_method_row(o)->name)
+               : COKE_OK;
+}
+
 /* from [views][part.n][dim] of this rank, to [views][total][dim]. */
 static int gather(struct ck_session *s, struct ck_part part, const float *from, double *to)
 {

@@ -19,6 +19,8 @@ int ck_batch_loss_init(struct ck_session *s, int64_t scratch);
 void ck_batch_loss_release(struct ck_session *s);
 /* Why batches cannot be split: a row's whole_batch. */
 const char *ck_batch_loss_whole(const struct ck_train_options *o);
+/* Refuses batches of one image, of which there are no variances: a row's check. */
+int ck_batch_loss_check_two(const struct ck_train_options *o);
 
 /* Fills proj and pred with the outputs of all ranks. Collective. */
 int ck_batch_loss_gather(struct ck_session *s, struct ck_part part);

@@ -33,6 +33,7 @@ struct ck_method {
     int clusters;       /* it has heads: option k is required */
     int views;          /* number of views, 0 = any */
     int predictor;      /* enum ck_predictor_use */
+    int any_length;     /* its loss takes projections before they are brought to length 1 */
     int learns_at_once; /* epoch 0 is trained like the others, at rate 0 */
     int (*check)(const struct ck_train_options *o);
     /* Why it needs the whole batch in one part; NULL = it does not, batches may be split. */
@@ -52,9 +53,9 @@ struct ck_method {
     int (*scan)(struct ck_session *s, const struct coke_batch *b, int64_t parts, double *sums);
     /* Before the encoder runs on the first part. */
     int (*begin_step)(struct ck_session *s, const struct coke_batch *b);
-    /* From the part's outputs (s->proj, s->pred) to the loss, which it adds to sums times the
-     * part's images, and s->grad_proj, s->grad_pred: gradients of the loss of the batch of all
-     * ranks. Collective. */
+    /* From the part's outputs (s->proj, s->pred; unit vectors unless any_length) to the loss,
+     * which it adds to sums times the part's images, and s->grad_proj, s->grad_pred: gradients
+     * of the loss of the batch of all ranks. Collective. */
     int (*loss)(struct ck_session *s, const struct coke_batch *b, struct ck_part part,
                 double *sums);
     /* After the backward pass of the last part. Collective. */

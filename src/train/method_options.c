@@ -18,6 +18,16 @@ static const struct ck_option rows[] = {
         "cosine"),
     ROW(CK_OPT_FLOAT, center_temperature, "center-temperature", 0.05, 1e-3, 10, NULL,
         "secu: temperature of the loss of the centers"),
+    ROW(CK_OPT_FLOAT, redundancy_weight, "redundancy-weight", 0.0051, 0, 1e3, NULL,
+        "barlow: weight of the correlations between different dimensions"),
+    ROW(CK_OPT_FLOAT, loss_scale, "loss-scale", 0.1, 1e-6, 1e3, NULL,
+        "barlow: factor of the loss"),
+    ROW(CK_OPT_FLOAT, invariance_weight, "invariance-weight", 25, 0, 1e6, NULL,
+        "vicreg: weight of the square distance between the views"),
+    ROW(CK_OPT_FLOAT, variance_weight, "variance-weight", 25, 0, 1e6, NULL,
+        "vicreg: weight of deviations below 1, the mean of both views"),
+    ROW(CK_OPT_FLOAT, covariance_weight, "covariance-weight", 1, 0, 1e6, NULL,
+        "vicreg: weight of the covariances between different dimensions"),
 };
 
 const struct ck_option_table *ck_method_option_table(void)

@@ -9,11 +9,13 @@ enum ck_constraint { CK_CONSTRAINT_SIZE, CK_CONSTRAINT_ENTROPY };
 enum ck_center_schedule { CK_CENTERS_CONSTANT, CK_CENTERS_RISING };
 
 struct ck_method_options {
-    int32_t constraint;        /* enum ck_constraint */
-    double entropy_weight;     /* 0 = chosen from the images */
-    double center_rate;        /* of learned centers */
-    int32_t center_schedule;   /* enum ck_center_schedule */
-    double center_temperature; /* of their loss */
+    int32_t constraint;                   /* enum ck_constraint */
+    double entropy_weight;                /* 0 = chosen from the images */
+    double center_rate;                   /* of learned centers */
+    int32_t center_schedule;              /* enum ck_center_schedule */
+    double center_temperature;            /* of their loss */
+    double redundancy_weight, loss_scale; /* Barlow Twins */
+    double invariance_weight, variance_weight, covariance_weight; /* VICReg */
 };
 
 const struct ck_option_table *ck_method_option_table(void);

@@ -63,6 +63,11 @@ static const struct {
     {"simclr", "SimCLR, for any images",
      "method=simclr projector=mlp2 predictor=off temperature=0.2"},
     {"simsiam", "SimSiam, for any images", "method=simsiam projector=mlp3 predictor=on"},
+    {"barlow", "Barlow Twins, for any images",
+     "method=barlow projector=mlp3 predictor=off hidden=2048 dim=2048 weight-decay=1e-4"},
+    {"vicreg", "VICReg, for any images",
+     "method=vicreg projector=mlp2bn predictor=off hidden=2048 dim=2048 weight-decay=1e-4 "
+     "variance-weight=50"},
     {"cifar10-secu", "SeCu's CIFAR-10",
      TENS CIFAR SECU " center-rate=1.2 normalize=0.4914,0.4822,0.4465,0.2023,0.1994,0.2010"},
     {"cifar100-20-secu", "SeCu's CIFAR-100 with its 20 super-classes",

@@ -90,6 +90,8 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     s->o.accumulate = o->accumulate > 0 ? o->accumulate : 1;
     s->data = data;
     s->dim = (int)o->encoder.dim;
+    s->method = ck_method_row(o);
+    s->output = s->method->any_length ? COKE_OUTPUT_LOGITS : COKE_OUTPUT_PROJ;
     CK_RETURN_IF(ck_train_options_check(o));
     s->max_batch = o->loader.batch + 1; /* the last batch may take one image more */
     CK_RETURN_IF(ck_ranks_init(&s->ranks));
@@ -109,7 +111,6 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     CK_RETURN_IF(make_encoder(s));
     CK_RETURN_IF(ck_ranks_add_net(&s->ranks, &s->encoder.net));
     CK_RETURN_IF(make_buffers(s));
-    s->method = ck_method_row(o);
     return s->method->init(s);
 }
 
@@ -176,7 +177,9 @@ static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, in
     r.w = b->width[v];
     r.dtype = ck_precision_dtype((enum ck_precision)s->o.precision);
     r.train = r.backward = 1;
-    r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[COKE_OUTPUT_PROJ];
+    r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[s->output];
+    if (s->output != COKE_OUTPUT_PROJ)
+        r.want[r.nwant++] = s->encoder.node[COKE_OUTPUT_PROJ];
     if (s->pred)
         r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[COKE_OUTPUT_PRED];
     return ck_plan_new(out, &s->encoder.net, &r);

@@ -38,10 +38,11 @@ struct ck_session {
     struct ck_optimizer *optimizer;
     struct ck_schedule schedule;
     const struct ck_method *method;
-    void *own;             /* state of the method; its row releases it */
-    struct ck_heads heads; /* of methods with clusters, else empty */
-    struct ck_loss *loss;  /* of methods with clusters, else NULL */
-    int views, large;      /* large: the first ones, whose projections are clustered */
+    enum coke_output output; /* that the method's loss takes as projections */
+    void *own;               /* state of the method; its row releases it */
+    struct ck_heads heads;   /* of methods with clusters, else empty */
+    struct ck_loss *loss;    /* of methods with clusters, else NULL */
+    int views, large;        /* large: the first ones, whose projections are clustered */
     int dim;
     int64_t max_batch; /* images of a batch of all ranks, at most */
     int64_t max_local; /* images of this process's part of a batch, at most */

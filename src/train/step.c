@@ -34,21 +34,24 @@ static int64_t image_floats(const struct coke_batch *b, int v)
     return (int64_t)b->channels * b->width[v] * b->height[v];
 }
 
-/* One projection per image: the mean over the large views, not normalized again. */
+/* One projection per image: the mean of the unit vectors of the large views, not normalized
+ * again. */
 static void take_projections(struct ck_session *s, struct ck_part part)
 {
     float *to = s->projections + (s->ranks.first + part.from) * s->dim;
     int64_t n = part.n * s->dim;
-    memcpy(to, s->proj, (size_t)n * sizeof *to);
-    for (int v = 1; v < s->large; v++)
+    for (int v = 0; v < s->large; v++) {
+        const float *unit =
+            ck_plan_vector(part.plans->plan[v], s->encoder.node[COKE_OUTPUT_PROJ]);
         for (int64_t i = 0; i < n; i++)
-            to[i] += s->proj[v * n + i];
+            to[i] = v ? to[i] + unit[i] : unit[i];
+    }
     for (int64_t i = 0; i < n && s->large > 1; i++)
         to[i] /= (float)s->large;
 }
 
-/* Runs the encoder forward, once per view: unit vectors in s->proj, s->pred [views][n][dim],
- * which replace those of the part before, and the part's rows of s->projections. Collective. */
+/* Runs the encoder forward, once per view: outputs in s->proj, s->pred [views][n][dim], which
+ * replace those of the part before, and the part's rows of s->projections. Collective. */
 static int encode(struct ck_session *s, const struct coke_batch *b, struct ck_part *part)
 {
     size_t bytes = (size_t)(part->n * s->dim) * sizeof(float);
@@ -60,7 +63,7 @@ static int encode(struct ck_session *s, const struct coke_batch *b, struct ck_pa
         ck_plan_synchronise(plan, s->ranks.size > 1 ? &reduce : NULL);
         CK_RETURN_IF(ck_plan_forward(plan, x));
         int64_t at = v * part->n * s->dim;
-        memcpy(s->proj + at, ck_plan_vector(plan, s->encoder.node[COKE_OUTPUT_PROJ]), bytes);
+        memcpy(s->proj + at, ck_plan_vector(plan, s->encoder.node[s->output]), bytes);
         if (s->pred)
             memcpy(s->pred + at, ck_plan_vector(plan, s->encoder.node[COKE_OUTPUT_PRED]),
                    bytes);

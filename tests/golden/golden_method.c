@@ -1,6 +1,7 @@
 /* golden_method.c - recorded losses of other methods, in double from the vectors before they were
  * brought to length 1: value and gradients of every sub-case. */
 #include "golden_data.h"
+#include "nn/column_loss.h"
 #include "nn/pair_loss.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ struct replay {
     struct golden_report *r;
     int64_t n; /* images */
     int dim;
-    const char *name; /* of the sub-case */
+    const char *name; /* of the sub-case; "" = arrays of all of them */
 };
 
 static double *room(int64_t n)
@@ -29,10 +30,11 @@ static double *room(int64_t n)
 static int close_run(struct replay *p, const char *what, const char *run, const double *got,
                      double tolerance)
 {
-    const struct golden_array *a = golden_array(p->c, "%s_%s_%s", p->name, what, run);
+    const char *mark = *p->name ? "_" : "";
+    const struct golden_array *a = golden_array(p->c, "%s%s%s_%s", p->name, mark, what, run);
     double most = 0;
     if (!a)
-        return golden_refuse(p->r, "%s_%s_%s is missing", p->name, what, run);
+        return golden_refuse(p->r, "%s%s%s_%s is missing", p->name, mark, what, run);
     for (int64_t i = 0; i < a->n; i++)
         most = fmax(most, fabs(a->d ? a->d[i] : (double)a->f[i]));
     for (int64_t i = 0; i < a->n; i++) {
@@ -90,15 +92,21 @@ static void through_length(const struct replay *p, const double *raw, double *g)
 
 /* ---- the methods ---- */
 
+/* hyper.<case>_<key> */
+static double own_number(const struct replay *p, const char *key)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s_%s", p->name, key);
+    return golden_number(p->c, name, NAN);
+}
+
 static int check_simclr(struct replay *p)
 {
-    char key[64];
     double *raw = read_raw(p, "proj_raw");
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
     double *u = unit_of(p, raw), *g = room(2 * p->n * p->dim), *s = room(4 * p->n * p->n);
-    snprintf(key, sizeof key, "%s_T", p->name);
-    double loss = ck_simclr_loss(u, p->n, p->dim, golden_number(p->c, key, 0), s, g);
+    double loss = ck_simclr_loss(u, p->n, p->dim, own_number(p, "T"), s, g);
     through_length(p, raw, g);
     int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ? -1 : 0;
     free(raw);
@@ -168,10 +176,69 @@ static int check_simsiam(struct replay *p)
     return rc;
 }
 
+static int check_barlow(struct replay *p)
+{
+    double *raw = read_raw(p, "proj_raw");
+    if (!raw)
+        return golden_refuse(p->r, "proj_raw is missing or of another size");
+    double *g = room(2 * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
+    double loss = ck_barlow_loss(raw, p->n, p->dim, own_number(p, "lambda"),
+                                 own_number(p, "scale"), s, g);
+    int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ? -1 : 0;
+    free(raw);
+    free(g);
+    free(s);
+    return rc;
+}
+
+/* The terms of both views are recorded one by one: of view v, with a second view like the first,
+ * the sum of both views is twice that. */
+static int compare_terms(struct replay *p, const double *x, double *scratch, double *grad)
+{
+    static const struct ck_vicreg_weights one[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0.5}};
+    struct replay all = *p;
+    int64_t half = p->n * p->dim;
+    double terms[5], *twice = room(2 * half);
+    terms[0] = ck_vicreg_loss(x, p->n, p->dim, &one[0], scratch, grad);
+    for (int v = 0; v < 2; v++) {
+        for (int64_t i = 0; i < 2 * half; i++)
+            twice[i] = x[v * half + i % half];
+        terms[1 + v] = ck_vicreg_loss(twice, p->n, p->dim, &one[1], scratch, grad);
+        terms[3 + v] = ck_vicreg_loss(twice, p->n, p->dim, &one[2], scratch, grad);
+    }
+    free(twice);
+    all.name = "";
+    return close_both(&all, "terms", terms);
+}
+
+/* Ours is the mean of the variances of both views; sub-case sum has twice its weight. */
+static int check_vicreg(struct replay *p)
+{
+    double *raw = read_raw(p, "proj_raw"), twice = strcmp(p->name, "sum") == 0 ? 2 : 1;
+    struct ck_vicreg_weights w = {golden_number(p->c, "sim", NAN),
+                                  twice * golden_number(p->c, "var", NAN),
+                                  golden_number(p->c, "cov", NAN)};
+    if (!raw)
+        return golden_refuse(p->r, "proj_raw is missing or of another size");
+    double *g = room(2 * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
+    double loss = ck_vicreg_loss(raw, p->n, p->dim, &w, s, g);
+    int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ||
+                     compare_terms(p, raw, s, g)
+                 ? -1
+                 : 0;
+    free(raw);
+    free(g);
+    free(s);
+    return rc;
+}
+
 static const struct {
     const char *name;
     int (*check)(struct replay *p);
-} methods[] = {{"simclr", check_simclr}, {"simsiam", check_simsiam}};
+} methods[] = {{"simclr", check_simclr},
+               {"simsiam", check_simsiam},
+               {"barlow", check_barlow},
+               {"vicreg", check_vicreg}};
 
 int golden_check_method(const struct golden_case *c, struct golden_report *r)
 {

@@ -15,7 +15,7 @@ TRAIN = ["synthetic:n=48,size=16", "--stem", "cifar", "--width", "0.125", "--dim
          "sgd", "--rate", "0.002", "--monitor", "0", "--threads", "1"]
 CLUSTERS = ["-k", "5,10", "--eta", "0.1"]
 METHODS = [("secu", CLUSTERS), ("secu", CLUSTERS[:2] + ["--constraint", "entropy"]),
-           ("simclr", []), ("simsiam", [])]
+           ("simclr", []), ("simsiam", []), ("barlow", []), ("vicreg", [])]
 
 
 def losses(run):

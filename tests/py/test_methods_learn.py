@@ -9,19 +9,21 @@ import sys
 import tempfile
 
 TRAIN = ["synthetic:n=800", "--recipe", "cifar-small", "--stem", "cifar", "--width", "0.25",
-         "--zero-residual", "--dim", "64", "--channels", "1", "--size", "18", "--batch", "64",
-         "--optimizer", "sgd", "--rate", "0.2", "--weight-decay", "1e-4", "--warmup", "1",
+         "--zero-residual", "--channels", "1", "--size", "18", "--batch", "64",
+         "--optimizer", "sgd", "--weight-decay", "1e-4", "--warmup", "1",
          "--threads", "2", "--save-epochs", "0", "-q"]
-EPOCHS = {"simclr": 7, "simsiam": 25}  # the last one
+# The last epoch, dimension and rate.
+METHODS = {"simclr": (7, 64, 0.2), "simsiam": (25, 64, 0.2), "barlow": (15, 128, 0.05),
+           "vicreg": (10, 128, 0.05)}
 GAIN = 0.05
 
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         for method in sys.argv[2:]:
-            last = EPOCHS[method]
-            subprocess.run([sys.argv[1], "train", *TRAIN, "--method", method, "--epochs",
-                            str(last + 1), "--monitor", str(last), "-o", f"{tmp}/{method}"],
+            last, dim, rate = METHODS[method]
+            subprocess.run([sys.argv[1], "train", *TRAIN, "--method", method, "--dim",
+                            str(dim), "--hidden", "128", "--rate", str(rate), "--epochs", str(last + 1), "--monitor", str(last), "-o", f"{tmp}/{method}"],
                            check=True, stdout=subprocess.DEVNULL)
             with open(f"{tmp}/{method}/metrics.jsonl") as f:
                 epochs = [e for e in map(json.loads, f) if "heads" in e]

@@ -144,12 +144,50 @@ static void options_of_other_methods_are_refused(void **state)
     assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "method secu needs 2 views, not 1");
 }
 
+/* A row of the table by its name. */
+static void options_by_name(const char *name, struct ck_train_options *o)
+{
+    int m = 0;
+    while (options_of(m, o) && strcmp(ck_method_row(o)->name, name) != 0)
+        m++;
+    assert_string_equal(ck_method_row(o)->name, name);
+    assert_ok(ck_train_options_check(o));
+}
+
+static void methods_refuse_what_they_cannot_compare(void **state)
+{
+    static const char *const names[] = {"barlow", "vicreg"};
+    struct ck_train_options o;
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        options_by_name(names[i], &o);
+        o.loader.batch = 1;
+        assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "use at least 2");
+        options_by_name(names[i], &o);
+        o.encoder.predictor = 1;
+        assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "has none; set no-predictor");
+        options_by_name(names[i], &o);
+        o.accumulate = 2;
+        assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "compares all images of a batch");
+        options_by_name(names[i], &o);
+        o.loss.temperature = 0.3;
+        assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "temperature: method");
+    }
+    options_by_name("barlow", &o);
+    o.own.variance_weight = 2;
+    assert_fails(ck_train_options_check(&o), COKE_EUSAGE,
+                 "variance-weight: method barlow does not have this option");
+    o.own.variance_weight = -1;
+    assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "variance-weight");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_resumes_to_the_same_bytes),
         cmocka_unit_test(entropy_resumes_to_the_same_bytes),
         cmocka_unit_test(options_of_other_methods_are_refused),
+        cmocka_unit_test(methods_refuse_what_they_cannot_compare),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
