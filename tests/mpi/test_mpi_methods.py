@@ -15,7 +15,8 @@ TRAIN = ["synthetic:n=48,size=16", "--stem", "cifar", "--width", "0.125", "--dim
          "sgd", "--rate", "0.002", "--monitor", "0", "--threads", "1"]
 CLUSTERS = ["-k", "5,10", "--eta", "0.1"]
 METHODS = [("secu", CLUSTERS), ("secu", CLUSTERS[:2] + ["--constraint", "entropy"]),
-           ("simclr", []), ("simsiam", []), ("barlow", []), ("vicreg", [])]
+           ("simclr", []), ("simsiam", []), ("barlow", ["--hidden", "64"]),
+           ("vicreg", ["--hidden", "64"])]
 
 
 def losses(run):
