@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a list, and of a line before the name: "XXH3_", digits, "  ". */
-enum { LIST_MAX = 1 << 20, FRAME = 5 + CK_HASH_DIGITS + 2 };
+/* A line is HEAD, the name, MIDDLE and the digits: what all versions of xxhsum read. */
+#define HEAD "XXH3 ("
+#define MIDDLE ") = "
+enum { LIST_MAX = 1 << 20, HEAD_BYTES = sizeof HEAD - 1, MIDDLE_BYTES = sizeof MIDDLE - 1 };
 
 static const char *base_of(const char *path)
 {
@@ -31,10 +33,12 @@ static int can_be_listed(const char *name)
 /* The value of a line [n] if it is that of the file; 0 = of another, or damaged. */
 static int parse_line(const char *line, size_t n, const char *name, uint64_t *out)
 {
-    if (n != FRAME + strlen(name) || memcmp(line, "XXH3_", 5) != 0 ||
-        memcmp(line + FRAME - 2, "  ", 2) != 0 || memcmp(line + FRAME, name, n - FRAME) != 0)
+    size_t length = strlen(name), digits = HEAD_BYTES + length + MIDDLE_BYTES;
+    if (n != digits + CK_HASH_DIGITS || memcmp(line, HEAD, HEAD_BYTES) != 0 ||
+        memcmp(line + HEAD_BYTES, name, length) != 0 ||
+        memcmp(line + HEAD_BYTES + length, MIDDLE, MIDDLE_BYTES) != 0)
         return 0;
-    return ck_hash_parse(line + 5, out);
+    return ck_hash_parse(line + digits, out);
 }
 
 /* *found: the list has a line for the file. A missing list has none. */
@@ -113,10 +117,10 @@ int ck_sums_add(struct ck_writer *w, const char *name, uint64_t hash)
     if (!can_be_listed(name))
         return COKE_OK;
     ck_hash_print(hash, digits);
-    CK_RETURN_IF(ck_writer_write(w, "XXH3_", 5));
-    CK_RETURN_IF(ck_writer_write(w, digits, CK_HASH_DIGITS));
-    CK_RETURN_IF(ck_writer_write(w, "  ", 2));
+    CK_RETURN_IF(ck_writer_write(w, HEAD, HEAD_BYTES));
     CK_RETURN_IF(ck_writer_write(w, name, strlen(name)));
+    CK_RETURN_IF(ck_writer_write(w, MIDDLE, MIDDLE_BYTES));
+    CK_RETURN_IF(ck_writer_write(w, digits, CK_HASH_DIGITS));
     return ck_writer_write(w, "\n", 1);
 }
 

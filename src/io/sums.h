@@ -1,7 +1,7 @@
 /* sums.h - checksums beside the files that have no room for one: .npy, text and JSON.
  *
  * The files of a folder are in one list, FOLDER/checksums.xxh3; a single FILE has FILE.xxh3,
- * which counts more. Both are text in the format of `xxhsum -c`: a line "XXH3_<16 digits>  NAME"
+ * which counts more. Both are text in the format of `xxhsum -c`: a line "XXH3 (NAME) = <16 digits>"
  * per file. Files without a line are not verified: whoever changes a file on purpose deletes the
  * line or the list. */
 #ifndef CK_SUMS_H
