@@ -28,6 +28,10 @@ static const struct ck_option rows[] = {
         "vicreg: weight of deviations below 1, the mean of both views"),
     ROW(CK_OPT_FLOAT, covariance_weight, "covariance-weight", 1, 0, 1e6, NULL,
         "vicreg: weight of the covariances between different dimensions"),
+    ROW(CK_OPT_FLOAT, agreement_weight, "agreement-weight", 200, 0, 1e6, NULL,
+        "emp: weight of the cosine between views and their mean"),
+    ROW(CK_OPT_FLOAT, coding_eps, "coding-eps", 0.2, 1e-6, 1e3, NULL,
+        "emp: distortion of the coding rate"),
 };
 
 const struct ck_option_table *ck_method_option_table(void)

@@ -16,6 +16,7 @@ struct ck_method_options {
     double center_temperature;            /* of their loss */
     double redundancy_weight, loss_scale; /* Barlow Twins */
     double invariance_weight, variance_weight, covariance_weight; /* VICReg */
+    double agreement_weight, coding_eps;                          /* EMP-SSL */
 };
 
 const struct ck_option_table *ck_method_option_table(void);

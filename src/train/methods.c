@@ -9,11 +9,11 @@
 #include <string.h>
 
 extern const struct ck_method ck_method_coke, ck_method_secu, ck_method_simclr,
-    ck_method_simsiam, ck_method_barlow, ck_method_vicreg;
+    ck_method_simsiam, ck_method_barlow, ck_method_vicreg, ck_method_emp;
 
 static const struct ck_method *const methods[] = {
-    &ck_method_coke,    &ck_method_secu,   &ck_method_simclr,
-    &ck_method_simsiam, &ck_method_barlow, &ck_method_vicreg,
+    &ck_method_coke,   &ck_method_secu,   &ck_method_simclr, &ck_method_simsiam,
+    &ck_method_barlow, &ck_method_vicreg, &ck_method_emp,
 };
 
 enum { METHODS = sizeof methods / sizeof methods[0] };

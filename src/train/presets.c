@@ -68,6 +68,10 @@ static const struct {
     {"vicreg", "VICReg, for any images",
      "method=vicreg projector=mlp2bn predictor=off hidden=2048 dim=2048 weight-decay=1e-4 "
      "variance-weight=50"},
+    {"emp", "EMP-SSL, for any images: 16 views",
+     "method=emp projector=mlp2bn predictor=off hidden=4096 dim=1024 weight-decay=1e-4 "
+     "views=16 "
+     "batch=100"},
     {"cifar10-secu", "SeCu's CIFAR-10",
      TENS CIFAR SECU " center-rate=1.2 normalize=0.4914,0.4822,0.4465,0.2023,0.1994,0.2010"},
     {"cifar100-20-secu", "SeCu's CIFAR-100 with its 20 super-classes",

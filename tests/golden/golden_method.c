@@ -1,6 +1,7 @@
 /* golden_method.c - recorded losses of other methods, in double from the vectors before they were
  * brought to length 1: value and gradients of every sub-case. */
 #include "golden_data.h"
+#include "nn/coding_loss.h"
 #include "nn/column_loss.h"
 #include "nn/pair_loss.h"
 
@@ -16,13 +17,13 @@ struct replay {
     const struct golden_case *c;
     struct golden_report *r;
     int64_t n; /* images */
-    int dim;
+    int dim, views;
     const char *name; /* of the sub-case; "" = arrays of all of them */
 };
 
 static double *room(int64_t n)
 {
-    return calloc((size_t)n, sizeof(double));
+    return n > 0 ? calloc((size_t)n, sizeof(double)) : NULL;
 }
 
 /* ---- comparing ---- */
@@ -62,8 +63,8 @@ static double length(const double *x, int dim)
 
 static double *unit_of(const struct replay *p, const double *raw)
 {
-    double *u = room(2 * p->n * p->dim);
-    for (int64_t i = 0; i < 2 * p->n * p->dim; i++)
+    double *u = room(p->views * p->n * p->dim);
+    for (int64_t i = 0; i < p->views * p->n * p->dim; i++)
         u[i] = raw[i] / length(raw + i / p->dim * p->dim, p->dim);
     return u;
 }
@@ -71,7 +72,7 @@ static double *unit_of(const struct replay *p, const double *raw)
 static double *read_raw(const struct replay *p, const char *name)
 {
     const struct golden_array *a = golden_array(p->c, "%s", name);
-    double *x = a && a->n == 2 * p->n * p->dim ? room(a->n) : NULL;
+    double *x = a && a->n == p->views * p->n * p->dim ? room(a->n) : NULL;
     for (int64_t i = 0; x && i < a->n; i++)
         x[i] = (double)a->f[i];
     return x;
@@ -80,7 +81,7 @@ static double *read_raw(const struct replay *p, const char *name)
 /* The gradient g of the unit vectors becomes that of the raw ones. */
 static void through_length(const struct replay *p, const double *raw, double *g)
 {
-    for (int64_t r = 0; r < 2 * p->n; r++) {
+    for (int64_t r = 0; r < p->views * p->n; r++) {
         const double *x = raw + r * p->dim;
         double *at = g + r * p->dim, size = length(x, p->dim), along = 0;
         for (int j = 0; j < p->dim; j++)
@@ -105,7 +106,8 @@ static int check_simclr(struct replay *p)
     double *raw = read_raw(p, "proj_raw");
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
-    double *u = unit_of(p, raw), *g = room(2 * p->n * p->dim), *s = room(4 * p->n * p->n);
+    double *u = unit_of(p, raw), *g = room(p->views * p->n * p->dim),
+           *s = room(4 * p->n * p->n);
     double loss = ck_simclr_loss(u, p->n, p->dim, own_number(p, "T"), s, g);
     through_length(p, raw, g);
     int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ? -1 : 0;
@@ -121,7 +123,7 @@ static void apply_linear(const struct replay *p, const double *x, double *out)
 {
     const struct golden_array *w = golden_array(p->c, "linear_weight");
     const struct golden_array *c = golden_array(p->c, "linear_bias");
-    for (int64_t i = 0; i < 2 * p->n * p->dim; i++) {
+    for (int64_t i = 0; i < p->views * p->n * p->dim; i++) {
         int64_t o = i % p->dim;
         out[i] = (double)c->f[o];
         for (int j = 0; j < p->dim; j++)
@@ -133,8 +135,9 @@ static void apply_linear(const struct replay *p, const double *x, double *out)
 static int compare_linear(struct replay *p, const double *x, const double *g)
 {
     const struct golden_array *w = golden_array(p->c, "linear_weight");
-    double *gx = room(2 * p->n * p->dim), *gw = room(p->dim * p->dim), *gc = room(p->dim);
-    for (int64_t r = 0; r < 2 * p->n; r++)
+    double *gx = room(p->views * p->n * p->dim), *gw = room(p->dim * p->dim),
+           *gc = room(p->dim);
+    for (int64_t r = 0; r < p->views * p->n; r++)
         for (int o = 0; o < p->dim; o++) {
             double at = g[r * p->dim + o];
             gc[o] += at;
@@ -162,7 +165,7 @@ static int check_simsiam(struct replay *p)
         return golden_refuse(p->r, "proj_raw, pred_raw or linear_weight is missing");
     if (linear)
         apply_linear(p, proj, pred);
-    double *z = unit_of(p, proj), *q = unit_of(p, pred), *g = room(2 * p->n * p->dim);
+    double *z = unit_of(p, proj), *q = unit_of(p, pred), *g = room(p->views * p->n * p->dim);
     double loss = ck_cosine_loss(q, z, p->n, p->dim, g);
     through_length(p, pred, g);
     int rc = close_both(p, "loss", &loss);
@@ -181,7 +184,7 @@ static int check_barlow(struct replay *p)
     double *raw = read_raw(p, "proj_raw");
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
-    double *g = room(2 * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
+    double *g = room(p->views * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
     double loss = ck_barlow_loss(raw, p->n, p->dim, own_number(p, "lambda"),
                                  own_number(p, "scale"), s, g);
     int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ? -1 : 0;
@@ -220,7 +223,7 @@ static int check_vicreg(struct replay *p)
                                   golden_number(p->c, "cov", NAN)};
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
-    double *g = room(2 * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
+    double *g = room(p->views * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
     double loss = ck_vicreg_loss(raw, p->n, p->dim, &w, s, g);
     int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ||
                      compare_terms(p, raw, s, g)
@@ -232,13 +235,65 @@ static int check_vicreg(struct replay *p)
     return rc;
 }
 
+/* total = weight inv - tcr and, with weight 0, -tcr give all four recordings. */
+static int compare_coding(struct replay *p, const char *what, double *total, double *minus,
+                          int64_t n)
+{
+    static const char *const cases[] = {"total", "flipped", "tcr", "inv"};
+    double weight = golden_number(p->c, "inv", NAN), *x = room(n);
+    struct replay one = *p;
+    int rc = 0;
+    for (int k = 0; k < 4 && !rc; k++) {
+        for (int64_t i = 0; i < n; i++)
+            x[i] = k == 0   ? total[i]
+                   : k == 1 ? total[i] - 2 * minus[i]
+                   : k == 2 ? -minus[i]
+                            : (total[i] - minus[i]) / weight;
+        one.name = cases[k];
+        rc = close_both(&one, what, x);
+    }
+    free(x);
+    return rc;
+}
+
+/* All recordings are compared at sub-case total, which is the method's loss. */
+static int check_emp(struct replay *p)
+{
+    double weight = golden_number(p->c, "inv", NAN), eps = golden_number(p->c, "eps", NAN);
+    double *raw = read_raw(p, "proj_raw");
+    int64_t all = p->views * p->n * p->dim;
+    if (strcmp(p->name, "total") != 0) {
+        free(raw);
+        return 0;
+    }
+    if (!raw)
+        return golden_refuse(p->r, "proj_raw is missing or of another size");
+    double *u = unit_of(p, raw), *g = room(all), *minus = room(all),
+           *s = room(ck_coding_scratch(p->views, p->n));
+    double total = ck_coding_loss(u, p->views, p->n, p->dim, weight, eps, s, g);
+    double rate = ck_coding_loss(u, p->views, p->n, p->dim, 0, eps, s, minus);
+    through_length(p, raw, g);
+    through_length(p, raw, minus);
+    int rc = compare_coding(p, "loss", &total, &rate, 1) ||
+                     compare_coding(p, "grad_proj", g, minus, all)
+                 ? -1
+                 : 0;
+    free(raw);
+    free(u);
+    free(g);
+    free(minus);
+    free(s);
+    return rc;
+}
+
 static const struct {
     const char *name;
     int (*check)(struct replay *p);
 } methods[] = {{"simclr", check_simclr},
                {"simsiam", check_simsiam},
                {"barlow", check_barlow},
-               {"vicreg", check_vicreg}};
+               {"vicreg", check_vicreg},
+               {"emp", check_emp}};
 
 int golden_check_method(const struct golden_case *c, struct golden_report *r)
 {
@@ -246,7 +301,8 @@ int golden_check_method(const struct golden_case *c, struct golden_report *r)
     struct replay p = {.c = c,
                        .r = r,
                        .n = (int64_t)golden_number(c, "batch", 0),
-                       .dim = (int)golden_number(c, "dim", 0)};
+                       .dim = (int)golden_number(c, "dim", 0),
+                       .views = (int)golden_number(c, "views", 0)};
     size_t i;
     memset(r, 0, sizeof *r);
     json_array_foreach((json_t *)(uintptr_t)cases, i, one)

@@ -16,7 +16,7 @@ TRAIN = ["synthetic:n=48,size=16", "--stem", "cifar", "--width", "0.125", "--dim
 CLUSTERS = ["-k", "5,10", "--eta", "0.1"]
 METHODS = [("secu", CLUSTERS), ("secu", CLUSTERS[:2] + ["--constraint", "entropy"]),
            ("simclr", []), ("simsiam", []), ("barlow", ["--hidden", "64"]),
-           ("vicreg", ["--hidden", "64"])]
+           ("vicreg", ["--hidden", "64"]), ("emp", ["--hidden", "64", "--views", "3"])]
 
 
 def losses(run):

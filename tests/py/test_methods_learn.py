@@ -14,7 +14,8 @@ TRAIN = ["synthetic:n=800", "--recipe", "cifar-small", "--stem", "cifar", "--wid
          "--threads", "2", "--save-epochs", "0", "-q"]
 # The last epoch, dimension and rate.
 METHODS = {"simclr": (7, 64, 0.2), "simsiam": (25, 64, 0.2), "barlow": (15, 128, 0.05),
-           "vicreg": (10, 128, 0.05)}
+           "vicreg": (10, 128, 0.05), "emp": (5, 64, 0.2)}
+VIEWS = {"emp": ["--views", "4"]}
 GAIN = 0.05
 
 
@@ -22,7 +23,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         for method in sys.argv[2:]:
             last, dim, rate = METHODS[method]
-            subprocess.run([sys.argv[1], "train", *TRAIN, "--method", method, "--dim",
+            subprocess.run([sys.argv[1], "train", *TRAIN, *VIEWS.get(method, []), "--method", method, "--dim",
                             str(dim), "--hidden", "128", "--rate", str(rate), "--epochs", str(last + 1), "--monitor", str(last), "-o", f"{tmp}/{method}"],
                            check=True, stdout=subprocess.DEVNULL)
             with open(f"{tmp}/{method}/metrics.jsonl") as f:

@@ -156,7 +156,7 @@ static void options_by_name(const char *name, struct ck_train_options *o)
 
 static void methods_refuse_what_they_cannot_compare(void **state)
 {
-    static const char *const names[] = {"barlow", "vicreg"};
+    static const char *const names[] = {"barlow", "vicreg", "emp"};
     struct ck_train_options o;
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -173,6 +173,11 @@ static void methods_refuse_what_they_cannot_compare(void **state)
         o.loss.temperature = 0.3;
         assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "temperature: method");
     }
+    options_by_name("emp", &o);
+    o.loader.view.recipe = CK_RECIPE_CIFAR_SINGLE;
+    assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "compares views; use at least 2");
+    o.loader.view.recipe = CK_RECIPE_MULTI;
+    assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "method emp has no small views");
     options_by_name("barlow", &o);
     o.own.variance_weight = 2;
     assert_fails(ck_train_options_check(&o), COKE_EUSAGE,
@@ -181,12 +186,22 @@ static void methods_refuse_what_they_cannot_compare(void **state)
     assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "variance-weight");
 }
 
+static void many_views_resume_to_the_same_bytes(void **state)
+{
+    struct ck_train_options o;
+    (void)state;
+    options_by_name("emp", &o);
+    o.loader.view.views = 4;
+    run(&o, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_resumes_to_the_same_bytes),
         cmocka_unit_test(entropy_resumes_to_the_same_bytes),
         cmocka_unit_test(options_of_other_methods_are_refused),
+        cmocka_unit_test(many_views_resume_to_the_same_bytes),
         cmocka_unit_test(methods_refuse_what_they_cannot_compare),
     };
     return cmocka_run_group_tests(tests, enter, leave);
