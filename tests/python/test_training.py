@@ -74,7 +74,7 @@ class Program(Case):
         import subprocess
         done = subprocess.run([sys.executable, "-m", "coke", "--version"], capture_output=True,
                               text=True)
-        self.assertEqual(done.stdout.strip(), "coke " + coke.__version__)
+        self.assertEqual(done.stdout.splitlines()[0], "coke " + coke.__version__)
         done = subprocess.run([sys.executable, "-m", "coke", "clutser"], capture_output=True,
                               text=True)
         self.assertEqual(done.returncode, 2)
