@@ -7,10 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The tiles of the calling thread. A function, since gcc 12's -fsanitize=null takes the address of
- * a thread-local variable for NULL in some of the loops below. */
-struct ck_emulated_tiles *ck_emulated_tiles(void);
-
 static inline void ck_tiles_configure(const struct ck_tile_config *c)
 {
     assert(c->palette == 1);

@@ -48,6 +48,10 @@ struct ck_emulated_tiles {
     } row[CK_TILES][CK_TILE_ROWS];
 };
 
+/* The tiles of the calling thread. A function, since gcc 12's -fsanitize=null takes the address of
+ * a thread-local variable for NULL in some of the loops on them. */
+struct ck_emulated_tiles *ck_emulated_tiles(void);
+
 #if defined(CK_TILES_EMULATED) || !defined(__x86_64__)
 #include "kernels/amx_emulated.h"
 #else
