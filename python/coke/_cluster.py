@@ -1,5 +1,6 @@
 """coke.cluster: one call, one or several numbers of clusters."""
 import ctypes
+import operator
 from collections import namedtuple
 
 import numpy as np
@@ -109,6 +110,14 @@ def array_of(value, dtype, n, name):
     return array.astype(dtype, copy=False)
 
 
+def whole(value, name):
+    """A number of clusters as int."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError("%s: %r is not an integer" % (name, value)) from None
+
+
 def address(array):
     return None if array is None else array.ctypes.data
 
@@ -149,7 +158,9 @@ def cluster(x, k, *, min_sizes=None, max_sizes=None, sample_weight=None, n_jobs=
             progress=None, **options):
     rows = as_rows(x)
     several = np.ndim(k) > 0
-    heads = [int(v) for v in np.atleast_1d(k)]
+    heads = [whole(v, "k") for v in (k if several else [k])]
+    if not heads:
+        raise ValueError("k: the list is empty")
     start = (None, None)
     if is_start(options.get("init")):
         start = start_of(options.pop("init"), heads[0], rows.shape[1])

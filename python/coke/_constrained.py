@@ -83,9 +83,7 @@ class KMeansConstrained(Estimator):
     def fit(self, X, y=None, sample_weight=None):
         """Clusters the rows X."""
         rows = self._rows(X, reset=True)
-        if len(rows) < self.n_clusters:
-            raise ValueError("n_samples=%d should be >= n_clusters=%d" %
-                             (len(rows), self.n_clusters))
+        self._check_count(rows)
         weights = array_of(sample_weight, np.float64, len(rows), "sample_weight")
         start = (None, None)
         if is_start(self.init):

@@ -7,7 +7,7 @@ import inspect
 
 import numpy as np
 
-from ._cluster import Clustering, array_of, is_start, options_of, run, start_of
+from ._cluster import Clustering, array_of, is_start, options_of, run, start_of, whole
 from ._library import Handle, call, constant, lib, make, set_threads
 from ._model import Model, distances, pack
 from ._options import FLAG, Options, python_name, table
@@ -102,6 +102,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             raise ValueError("X has %d features, but %s is expecting %d features as input" %
                              (n_features, type(self).__name__, self.n_features_in_))
         return rows
+
+    def _check_count(self, rows):
+        k = whole(self.n_clusters, "n_clusters")
+        if len(rows) < k:
+            raise ValueError("n_samples=%d should be >= n_clusters=%d" % (len(rows), k))
 
     def _names(self, X, rows, reset):
         if isinstance(X, (Rows, np.ndarray, list, tuple)) and reset:
@@ -248,9 +253,7 @@ class KMeans(Estimator):
     def fit(self, X, y=None, sample_weight=None):
         """Clusters the rows X (an array, tensor, data frame, `coke.Rows` or a path)."""
         rows = self._rows(X, reset=True)
-        if len(rows) < self.n_clusters:
-            raise ValueError("n_samples=%d should be >= n_clusters=%d." %
-                             (len(rows), self.n_clusters))
+        self._check_count(rows)
         options = self._options()
         set_threads(self.n_jobs)
         weights = array_of(sample_weight, np.float64, len(rows), "sample_weight")
@@ -313,9 +316,7 @@ class Online:
     @classmethod
     def begin(cls, estimator, rows):
         """Initial centers and the step of the duals from a clustering of the first batch."""
-        if len(rows) < estimator.n_clusters:
-            raise ValueError("n_samples=%d should be >= n_clusters=%d in the first batch" %
-                             (len(rows), estimator.n_clusters))
+        estimator._check_count(rows)
         source = estimator._options()
         start = Clustering(run(rows, source, start=estimator._start(rows)), 0)
         options = Options("kmeans", {"n": cls.ROWS, "k": start.model.n_clusters,

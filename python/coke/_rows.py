@@ -183,6 +183,8 @@ def to_matrix(x):
     check_shape(x)
     if x.dtype.kind == "c":
         raise ValueError("Complex data not supported\n%s\n" % x)
+    if x.dtype.kind in "mM":
+        raise ValueError("X: %s is not a type of numbers" % x.dtype)
     if x.dtype.kind not in "fiub":
         x = x.astype(np.float64)
     if x.dtype.str[1:] in NUMBERS:

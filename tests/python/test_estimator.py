@@ -94,6 +94,9 @@ class Fit(Case):
             coke.KMeans(6).fit(rows()).predict(rows(dim=9))
         with self.assertRaisesRegex(ValueError, "n_samples=5"):
             coke.KMeans(6).fit(rows()[:5])
+        for k in (2.5, "a", None):
+            with self.assertRaisesRegex(ValueError, "n_clusters: .* is not an integer"):
+                coke.KMeans(k).fit(rows())
         with self.assertRaisesRegex(ValueError, "n_jobs"):
             coke.KMeans(6, n_jobs=0).fit(rows())
 
