@@ -110,7 +110,7 @@ int ck_job_centers(const struct ck_job *j, int h, enum ck_init how, uint64_t see
     int64_t k = c->o.k.v[h];
     if (is_given(j))
         return take_centers(j, h, k, center);
-    return ck_start_centers(&c->scan, how, seed, k, center);
+    return ck_start_centers(&c->scan, how, seed, k, center, j->cb);
 }
 
 /* ---- bounds, duals and prior ---- */

@@ -36,8 +36,9 @@ static const struct ck_option own[] = {
         "epochs=auto ends when the relative gain is below this in two consecutive epochs"),
     ROW(CK_OPT_INT, batch, "batch", 0, 1, 1 << 24, "auto", "rows per batch"),
     ROW(CK_OPT_CHOICE, init, "init", CK_INIT_AUTO, 0, CK_INIT_PLUSPLUS, "auto|sample|kmeans++",
-        "initial centers: random rows, or greedy k-means++ (auto: where a run takes well under "
-        "a second)"),
+        "initial centers: random rows, or greedy k-means++ on a sample (auto: where it takes "
+        "at "
+        "most as long as an epoch, unless the sizes are tight)"),
     ROW(CK_OPT_INT, restarts, "restarts", 0, 1, 1000, "auto",
         "starts, of which the best counts; auto = up to 16 while they take a second or two"),
     ROW(CK_OPT_INT, polish, "polish", -1, 0, 100000, "auto",

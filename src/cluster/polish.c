@@ -57,10 +57,7 @@ enum ck_init ck_polish_init(const struct ck_job *j, int h)
     enum ck_init given = (enum ck_init)j->c->o.init;
     if (given != CK_INIT_AUTO)
         return given;
-    double k = (double)j->c->o.k.v[h], ld = (double)j->c->scan.ld;
-    double limit = fmax(4e9, (double)j->usable * k * ld / 40);
-    int cheap =
-        !j->c->scan.rows->one_pass && ck_start_cost(&j->c->scan, j->c->o.k.v[h]) < limit;
+    int cheap = ck_start_is_cheap(&j->c->scan, j->c->o.k.v[h]);
     return cheap && !is_tight(j) ? CK_INIT_PLUSPLUS : CK_INIT_SAMPLE;
 }
 

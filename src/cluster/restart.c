@@ -81,7 +81,7 @@ int ck_restart_centers(struct ck_job *j, int h, const struct ck_best *from, uint
     qsort(s.best, (size_t)k, sizeof *s.best, by_cost);
     mark_clusters(s.best, k, j->redraw[h], seed, redraw);
     memcpy(center, from->center, (size_t)(k * scan->ld) * sizeof *center);
-    CK_TRY(ck_start_redraw(scan, ck_polish_init(j, h), seed, redraw, k, center));
+    CK_TRY(ck_start_redraw(scan, ck_polish_init(j, h), seed, redraw, k, center, j->cb));
 done:
     ck_free(s.best);
     ck_free(redraw);

@@ -1,5 +1,6 @@
 /* start.c - initial centers and the initial dual step. */
 #include "cluster/start.h"
+#include "core/callbacks.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/mem.h"
@@ -42,20 +43,35 @@ static int sample_rows(const struct ck_scan *s, uint64_t seed, uint64_t draw, in
     return COKE_OK;
 }
 
-enum { CHUNK = 512, TRIALS = 16 };
+enum { CHUNK = 512, BLOCK = 32, TRIALS = 16, POOL = 48, POOL_PICKS = 12 };
 
-/* Greedy k-means++ under way. In each step, on all threads, candidates are compared and one
- * becomes a center. */
+/* How greedy k-means++ looks for centers. */
+struct plan {
+    int64_t rows; /* of the sample */
+    int count;    /* of candidates */
+    int picks;    /* centers from the same candidates */
+};
+
+/* Greedy k-means++ under way: candidates are drawn, and of these the next centers are chosen: one,
+ * or from a larger pool several, whose distances are computed as a product of matrices. */
 struct trials {
     const struct ck_scan *s;
     float *x; /* [n][ld] a sample of the rows */
     int64_t n;
-    double *weight;                 /* [n] squared distance to the nearest center so far */
-    double *up;                     /* [n] sums of the weights */
-    int count;                      /* of candidates */
-    const float *candidate[TRIALS]; /* rows of x */
-    double *left;                   /* [chunks][TRIALS] sums of the weights that would remain */
-    const float *center;            /* the newest */
+    double *weight;               /* [n] squared distance to the nearest center so far */
+    double *up;                   /* [n] sums of the weights */
+    int count;                    /* of candidates */
+    int picks;                    /* centers from the same candidates */
+    int left;                     /* of these */
+    int64_t row[POOL];            /* of the candidates */
+    const float *candidate[POOL]; /* rows of x */
+    float *panel;                 /* a pool: the same, packed for dense_tile; else NULL */
+    float *norm;                  /* [n] a pool: squared lengths of the rows */
+    float pool_norm[POOL];        /* and of the candidates */
+    float *far;                   /* [n][count] squared distances to them */
+    double *sum;                  /* [chunks][count] of the weights that would remain */
+    int chosen;                   /* the candidate that became a center last */
+    const float *center;          /* the newest of those that are not candidates */
 };
 
 /* Of two inner rows without weights. */
@@ -69,49 +85,99 @@ static double square(const struct ck_scan *s, const float *x, const float *y)
 
 /* The same to up to four rows at once; by cosine the row x is read once for all. */
 static void squares(const struct ck_scan *s, const float *x, const float *const *y, int n,
-                    double *out)
+                    float *out)
 {
     const float *four[4];
     float dot[4];
     if (s->frame.metric == COKE_METRIC_EUCLIDEAN) {
         for (int v = 0; v < n; v++)
-            out[v] = square(s, x, y[v]);
+            out[v] = (float)square(s, x, y[v]);
         return;
     }
     for (int v = 0; v < 4; v++)
         four[v] = y[v < n ? v : 0];
     s->kn->dot4(x, four, s->ld, dot);
     for (int v = 0; v < n; v++)
-        out[v] = fmax(0, 2 - 2 * (double)dot[v]);
+        out[v] = fmaxf(0, 2 - 2 * dot[v]);
 }
 
+static int64_t chunk_end(const struct trials *t, int64_t chunk)
+{
+    return (chunk + 1) * CHUNK < t->n ? (chunk + 1) * CHUNK : t->n;
+}
+
+/* Squared distances of a tile of rows from `at` to a pool, from products: |x|^2 + |y|^2 - 2 x.y. */
+static void compare_tile(struct trials *t, int64_t at, int64_t end)
+{
+    static const float bias[CK_PANEL_MAX];
+    float limit[CK_TILE], out[CK_TILE * CK_PANEL_MAX];
+    uint64_t hits[CK_TILE];
+    int width = t->s->kn->panel;
+    int rows = (int)(end - at < CK_TILE ? end - at : CK_TILE);
+    for (int i = 0; i < CK_TILE; i++)
+        limit[i] = -INFINITY;
+    for (int first = 0; first < POOL; first += width) {
+        t->s->kn->dense_tile(t->panel + (int64_t)first * t->s->ld, bias, t->x + at * t->s->ld,
+                             t->s->ld, limit, hits, out);
+        for (int i = 0; i < rows; i++)
+            for (int v = 0; v < width && first + v < POOL; v++) {
+                float d = t->norm[at + i] + t->pool_norm[first + v] - 2 * out[i * width + v];
+                t->far[(at + i) * POOL + first + v] = d > 0 ? d : 0;
+            }
+    }
+}
+
+/* Distances of a chunk to all candidates. */
+static void compare_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct trials *t = arg;
+    int64_t end = chunk_end(t, chunk), ld = t->s->ld;
+    for (int64_t i = chunk * CHUNK; i < end && t->panel; i += CK_TILE)
+        compare_tile(t, i, end);
+    for (int64_t i = chunk * CHUNK; i < end && !t->panel; i++)
+        for (int v = 0; v < t->count && t->weight[i] > 0; v += 4)
+            squares(t->s, t->x + i * ld, t->candidate + v, t->count - v < 4 ? t->count - v : 4,
+                    t->far + i * t->count + v);
+}
+
+/* What each candidate would leave. */
 static void try_chunk(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
     struct trials *t = arg;
-    int64_t end = (chunk + 1) * CHUNK < t->n ? (chunk + 1) * CHUNK : t->n;
-    double *left = t->left + chunk * TRIALS;
-    for (int v = 0; v < t->count; v++)
-        left[v] = 0;
-    for (int64_t i = chunk * CHUNK; i < end; i++) {
-        if (t->weight[i] == 0) /* as near as possible already */
-            continue;
-        for (int v = 0; v < t->count; v += 4) {
-            int n = t->count - v < 4 ? t->count - v : 4;
-            double d[4];
-            squares(t->s, t->x + i * t->s->ld, t->candidate + v, n, d);
-            for (int u = 0; u < n; u++)
-                left[v + u] += fmin(t->weight[i], d[u]);
+    int64_t end = chunk_end(t, chunk);
+    double *sum = t->sum + chunk * t->count;
+    memset(sum, 0, (size_t)t->count * sizeof *sum);
+    for (int64_t at = chunk * CHUNK; at < end; at += BLOCK) {
+        float part[POOL] = {0};
+        for (int64_t i = at; i < end && i < at + BLOCK; i++) {
+            const float *far = t->far + i * t->count;
+            float weight = (float)t->weight[i];
+            if (!(weight > 0)) /* as near as possible already */
+                continue;
+            for (int v = 0; v < t->count; v++)
+                part[v] += far[v] < weight ? far[v] : weight;
         }
+        for (int v = 0; v < t->count; v++)
+            sum[v] += (double)part[v];
     }
+}
+
+static void choose_chunk(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    struct trials *t = arg;
+    for (int64_t i = chunk * CHUNK; i < chunk_end(t, chunk); i++)
+        if (t->weight[i] > 0)
+            t->weight[i] = fmin(t->weight[i], (double)t->far[i * t->count + t->chosen]);
 }
 
 static void update_chunk(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
     struct trials *t = arg;
-    int64_t end = (chunk + 1) * CHUNK < t->n ? (chunk + 1) * CHUNK : t->n;
-    for (int64_t i = chunk * CHUNK; i < end; i++)
+    for (int64_t i = chunk * CHUNK; i < chunk_end(t, chunk); i++)
         t->weight[i] = fmin(t->weight[i], square(t->s, t->x + i * t->s->ld, t->center));
 }
 
@@ -130,66 +196,135 @@ static int64_t draw_by_weight(const double *up, int64_t n, double unit)
     return low;
 }
 
+static int64_t chunks_of(const struct trials *t)
+{
+    return (t->n + CHUNK - 1) / CHUNK;
+}
+
+static void draw_candidates(struct trials *t, uint64_t seed, int64_t c)
+{
+    double sum = 0;
+    int width = t->s->kn->panel;
+    for (int64_t i = 0; i < t->n; i++) /* in sequence: the same for every team */
+        t->up[i] = sum += t->weight[i];
+    for (int v = 0; v < t->count; v++) {
+        double unit = ck_rng_unit(seed, CK_RNG_INIT, (uint64_t)c, 7 + (uint32_t)v);
+        t->row[v] = draw_by_weight(t->up, t->n, unit);
+        t->candidate[v] = t->x + t->row[v] * t->s->ld;
+        if (!t->panel)
+            continue;
+        t->pool_norm[v] = t->norm[t->row[v]];
+        ck_panel_set(t->panel + v / width * (int64_t)width * t->s->ld, width, v % width,
+                     t->candidate[v], t->s->ld);
+    }
+    t->left = t->picks;
+    ck_parallel(chunks_of(t), compare_chunk, t);
+}
+
+/* The candidate that leaves the smallest sum of weights, the first of equals, of those that are not
+ * centers yet; -1 = there is none. */
+static int best_candidate(struct trials *t)
+{
+    double least = INFINITY;
+    int best = -1;
+    ck_parallel(chunks_of(t), try_chunk, t);
+    for (int v = 0; v < t->count; v++) {
+        double sum = 0;
+        for (int64_t i = 0; i < chunks_of(t); i++)
+            sum += t->sum[i * t->count + v];
+        if (sum < least && t->weight[t->row[v]] > 0) {
+            least = sum;
+            best = v;
+        }
+    }
+    return best;
+}
+
+/* The row that is the next center. Where all weights are 0, every row is a copy of a center. */
+static int64_t pick_greedily(struct trials *t, uint64_t seed, int64_t c)
+{
+    t->chosen = t->left > 0 ? best_candidate(t) : -1;
+    if (t->chosen < 0) {
+        draw_candidates(t, seed, c);
+        t->chosen = best_candidate(t);
+    }
+    t->left--;
+    if (t->chosen < 0)
+        return t->row[0];
+    ck_parallel(chunks_of(t), choose_chunk, t);
+    return t->row[t->chosen];
+}
+
 static int count_trials(int64_t k)
 {
     int count = 2 + (int)log((double)k);
     return count < TRIALS ? count : TRIALS;
 }
 
-/* The next center: of some rows drawn by weight the one that leaves the smallest sum of weights,
- * the first of equals. Where all weights are 0, every row is a copy of a center. */
-static int64_t pick_greedily(struct trials *t, uint64_t seed, int64_t c)
-{
-    int64_t chunks = (t->n + CHUNK - 1) / CHUNK, row[TRIALS], best = 0;
-    double least = INFINITY, sum = 0;
-    for (int64_t i = 0; i < t->n; i++) /* in sequence: the same for every team */
-        t->up[i] = sum += t->weight[i];
-    for (int v = 0; v < t->count; v++) {
-        double unit = ck_rng_unit(seed, CK_RNG_INIT, (uint64_t)c, 7 + (uint32_t)v);
-        row[v] = draw_by_weight(t->up, t->n, unit);
-        t->candidate[v] = t->x + row[v] * t->s->ld;
-    }
-    ck_parallel(chunks, try_chunk, t);
-    for (int v = 0; v < t->count; v++) {
-        sum = 0;
-        for (int64_t i = 0; i < chunks; i++)
-            sum += t->left[i * TRIALS + v];
-        if (sum < least) {
-            least = sum;
-            best = row[v];
-        }
-    }
-    return best;
-}
-
-int64_t ck_start_rows(const struct ck_scan *s, int64_t k)
+static int64_t sample_size(const struct ck_scan *s, int64_t least)
 {
     const int64_t few = 4096;
-    int64_t n = reachable(s) - s->nbad, most = 8 * k > few ? 8 * k : few;
+    int64_t n = reachable(s) - s->nbad, most = least > few ? least : few;
     return n < most ? n : most;
 }
 
-double ck_start_cost(const struct ck_scan *s, int64_t k)
+/* Fresh candidates for each center where that takes a fraction of a second; else a pool. */
+static struct plan make_plan(const struct ck_scan *s, int64_t k)
 {
-    return (double)ck_start_rows(s, k) * (double)k * (double)s->ld * count_trials(k);
+    const double affordable = 4e9;
+    struct plan p = {sample_size(s, 8 * k), count_trials(k), 1};
+    if ((double)p.rows * (double)k * (double)s->ld * p.count >= affordable)
+        p = (struct plan){sample_size(s, 4 * k), POOL, POOL_PICKS};
+    return p;
+}
+
+/* The choice among the candidates costs as much as `choice` columns; 8-bit products, of which epochs
+ * mostly consist, are about four times as fast as those in f32. */
+int ck_start_is_cheap(const struct ck_scan *s, int64_t k)
+{
+    const double choice = 128, faster = 4, most_bytes = 256 << 20;
+    struct plan p = make_plan(s, k);
+    double rows = (double)p.rows, ld = (double)s->ld, n = (double)(s->rows->n - s->nbad);
+    double products = rows * (double)k * (ld + choice) * p.count / p.picks;
+    if (s->rows->one_pass)
+        return 0;
+    return p.picks == 1 || (products * faster <= n * (double)k * ld &&
+                            rows * (ld + p.count) * sizeof(float) <= most_bytes);
+}
+
+/* Room for a pool of candidates. */
+static int begin_pool(struct trials *t)
+{
+    const struct ck_kernels *kn = t->s->kn;
+    size_t columns = (size_t)((POOL + kn->panel - 1) / kn->panel * kn->panel);
+    t->panel = ck_calloc_array(columns, (size_t)t->s->ld * sizeof *t->panel);
+    t->norm = ck_alloc_array((size_t)t->n, sizeof *t->norm);
+    if (!t->panel || !t->norm)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < t->n; i++)
+        t->norm[i] = kn->dot(t->x + i * t->s->ld, t->x + i * t->s->ld, t->s->ld);
+    return COKE_OK;
 }
 
 static int begin_trials(struct trials *t, const struct ck_scan *s, uint64_t seed, int64_t k)
 {
-    int64_t n = ck_start_rows(s, k), chunks = (n + CHUNK - 1) / CHUNK;
-    *t = (struct trials){.s = s, .n = n, .count = count_trials(k)};
-    if (n < k)
+    struct plan p = make_plan(s, k);
+    *t = (struct trials){.s = s, .n = p.rows, .count = p.count, .picks = p.picks};
+    if (t->n < k)
         return ck_fail(COKE_EUSAGE, "%lld clusters, but only %lld rows to start from",
-                       (long long)k, (long long)n);
-    t->x = ck_alloc_array((size_t)n, (size_t)s->ld * sizeof *t->x);
-    t->weight = ck_alloc_array((size_t)n, sizeof *t->weight);
-    t->up = ck_alloc_array((size_t)n, sizeof *t->up);
-    t->left = ck_alloc_array((size_t)chunks, TRIALS * sizeof *t->left);
-    if (!t->x || !t->weight || !t->up || !t->left)
+                       (long long)k, (long long)t->n);
+    size_t n = (size_t)t->n, count = (size_t)t->count;
+    t->x = ck_calloc_array(n + CK_TILE, (size_t)s->ld * sizeof *t->x);
+    t->weight = ck_alloc_array(n, sizeof *t->weight);
+    t->up = ck_alloc_array(n, sizeof *t->up);
+    t->far = ck_alloc_array(n, count * sizeof *t->far);
+    t->sum = ck_alloc_array((size_t)chunks_of(t), count * sizeof *t->sum);
+    if (!t->x || !t->weight || !t->up || !t->far || !t->sum)
         return COKE_ENOMEM;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < t->n; i++)
         t->weight[i] = INFINITY;
-    return sample_rows(s, seed, 1, n, t->x);
+    CK_RETURN_IF(sample_rows(s, seed, 1, t->n, t->x));
+    return p.picks > 1 ? begin_pool(t) : COKE_OK;
 }
 
 static void end_trials(struct trials *t)
@@ -197,29 +332,35 @@ static void end_trials(struct trials *t)
     ck_free(t->x);
     ck_free(t->weight);
     ck_free(t->up);
-    ck_free(t->left);
+    ck_free(t->panel);
+    ck_free(t->norm);
+    ck_free(t->far);
+    ck_free(t->sum);
 }
 
-/* Accounts for the center c [ld]. */
+/* Accounts for the center c [ld], which may be none of the rows. */
 static void add_center(struct trials *t, const float *c)
 {
     t->center = c;
-    ck_parallel((t->n + CHUNK - 1) / CHUNK, update_chunk, t);
+    ck_parallel(chunks_of(t), update_chunk, t);
 }
 
-/* Draws a row as center number c; the sample is in random order, so the first one is row 0. It gets weight 0, so that it is not drawn again. */
+/* Draws a row as center number c; the sample is in random order, so the first one is row 0. It
+ * gets weight 0, so that it is not drawn again. */
 static void draw_center(struct trials *t, uint64_t seed, int64_t c, float *center)
 {
-    int64_t row = isinf(t->weight[0]) ? 0 : pick_greedily(t, seed, c);
+    int64_t row = 0;
+    if (isinf(t->weight[0]))
+        add_center(t, t->x);
+    else
+        row = pick_greedily(t, seed, c);
     memcpy(center, t->x + row * t->s->ld, (size_t)t->s->ld * sizeof *center);
-    add_center(t, center);
     t->weight[row] = 0;
 }
 
-/* Both choose rows, whose last column then becomes that of a center. */
 /* Draws the centers with redraw[c] != 0, or all where redraw is NULL. */
 static int plus_plus(const struct ck_scan *s, uint64_t seed, const uint8_t *redraw, int64_t k,
-                     float *center)
+                     float *center, const struct coke_callbacks *callbacks)
 {
     struct trials t;
     int rc;
@@ -227,9 +368,12 @@ static int plus_plus(const struct ck_scan *s, uint64_t seed, const uint8_t *redr
     for (int64_t c = 0; redraw && c < k; c++)
         if (!redraw[c])
             add_center(&t, center + c * s->ld);
-    for (int64_t c = 0; c < k; c++)
+    for (int64_t c = 0; c < k; c++) {
         if (!redraw || redraw[c])
             draw_center(&t, seed, c, center + c * s->ld);
+        if (t.panel && c % POOL_PICKS == 0)
+            CK_TRY(ck_progress_count(callbacks, "init", c, k, "centers"));
+    }
 done:
     end_trials(&t);
     return rc;
@@ -263,18 +407,19 @@ static void close_centers(const struct ck_scan *s, int64_t k, float *center)
 }
 
 int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
-                     float *center)
+                     float *center, const struct coke_callbacks *callbacks)
 {
-    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, NULL, k, center)
+    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, NULL, k, center, callbacks)
                                          : sample_rows(s, seed, 0, k, center));
     close_centers(s, k, center);
     return COKE_OK;
 }
 
 int ck_start_redraw(const struct ck_scan *s, enum ck_init how, uint64_t seed,
-                    const uint8_t *redraw, int64_t k, float *center)
+                    const uint8_t *redraw, int64_t k, float *center,
+                    const struct coke_callbacks *callbacks)
 {
-    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, redraw, k, center)
+    CK_RETURN_IF(how == CK_INIT_PLUSPLUS ? plus_plus(s, seed, redraw, k, center, callbacks)
                                          : draw_rows(s, seed, redraw, k, center));
     close_centers(s, k, center);
     return COKE_OK;

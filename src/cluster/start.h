@@ -6,20 +6,23 @@
 
 enum ck_init { CK_INIT_AUTO, CK_INIT_SAMPLE, CK_INIT_PLUSPLUS };
 
-/* center [k][ld], out: k different rows, or greedy k-means++ on a subsample; `how` is not auto.
- * Depends on the seed, not on the number of threads. */
-int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
-                     float *center);
+struct coke_callbacks;
 
-/* Rows that greedy k-means++ looks at: a few per center are enough, and better than many, among
- * which it would find the outliers. Products that it computes. */
-int64_t ck_start_rows(const struct ck_scan *s, int64_t k);
-double ck_start_cost(const struct ck_scan *s, int64_t k);
+/* center [k][ld], out: k different rows, or greedy k-means++ on a subsample; `how` is not auto.
+ * A few rows per center are enough, and better than many, among which it would find the outliers.
+ * Depends on the seed, not on the number of threads. The callbacks may be NULL. */
+int ck_start_centers(const struct ck_scan *s, enum ck_init how, uint64_t seed, int64_t k,
+                     float *center, const struct coke_callbacks *callbacks);
+
+/* Does greedy k-means++ take a fraction of a second, or at most as long as an epoch with a sample of
+ * at most 256 MB? An estimate: it must not depend on the clock. Never on a one-pass stream. */
+int ck_start_is_cheap(const struct ck_scan *s, int64_t k);
 
 /* Draws the centers with redraw[c] != 0 anew: random rows, or by k-means++ that begins with the
  * others. */
 int ck_start_redraw(const struct ck_scan *s, enum ck_init how, uint64_t seed,
-                    const uint8_t *redraw, int64_t k, float *center);
+                    const uint8_t *redraw, int64_t k, float *center,
+                    const struct coke_callbacks *callbacks);
 
 /* center [k][dim]: random unit vectors, for a head whose rows are not known yet; different for
  * each head. */

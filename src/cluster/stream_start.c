@@ -80,7 +80,7 @@ int ck_start_from_rows(struct coke_rows *rows, int metric, int64_t k, uint64_t s
     padded = ck_calloc_array((size_t)k, (size_t)scan.ld * sizeof *padded);
     if (!padded)
         CK_LEAVE(COKE_ENOMEM);
-    CK_TRY(ck_start_centers(&scan, CK_INIT_PLUSPLUS, seed, k, padded));
+    CK_TRY(ck_start_centers(&scan, CK_INIT_PLUSPLUS, seed, k, padded, NULL));
     for (int64_t i = 0; i < k; i++)
         ck_frame_center_out(&scan.frame, padded + i * scan.ld, centers + i * rows->dim);
 done:
