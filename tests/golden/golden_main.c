@@ -160,8 +160,8 @@ static const struct kind {
     {"methods",
      GOLDEN_METHOD,
      golden_check_method,
-     1e-4, /* losses are below 10 */
-     {"*_raw", "linear_weight", "linear_bias"}},
+     2e-3, /* losses are below 400; correlations are not returned by the loss */
+     {"*_raw", "linear_weight", "linear_bias", "corr_*"}},
     {"metrics", GOLDEN_METRICS, golden_check_metrics, 3e-12, {"truth", "pred"}},
 };
 
