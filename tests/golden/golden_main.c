@@ -161,7 +161,7 @@ static const struct kind {
      GOLDEN_METHOD,
      golden_check_method,
      2e-3, /* losses are below 400; correlations are not returned by the loss */
-     {"*_raw", "linear_weight", "linear_bias", "corr_*"}},
+     {"*_raw", "linear_weight", "linear_bias", "corr_*", "*_init", "online_*"}},
     {"metrics", GOLDEN_METRICS, golden_check_metrics, 3e-12, {"truth", "pred"}},
 };
 

@@ -1,6 +1,6 @@
 /* golden_method.c - recorded losses of other methods, in double from the vectors before they were
  * brought to length 1: value and gradients of every sub-case. */
-#include "golden_data.h"
+#include "golden_method.h"
 #include "nn/coding_loss.h"
 #include "nn/column_loss.h"
 #include "nn/pair_loss.h"
@@ -10,25 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the largest entry: as suggested with the recordings for double and float32. */
-static const double F64 = 1e-10, F32 = 5e-6;
-
-struct replay {
-    const struct golden_case *c;
-    struct golden_report *r;
-    int64_t n; /* images */
-    int dim, views;
-    const char *name; /* of the sub-case; "" = arrays of all of them */
-};
-
-static double *room(int64_t n)
+double *replay_room(int64_t n)
 {
     return n > 0 ? calloc((size_t)n, sizeof(double)) : NULL;
 }
 
 /* ---- comparing ---- */
 
-static int close_run(struct replay *p, const char *what, const char *run, const double *got,
+int replay_close_run(struct replay *p, const char *what, const char *run, const double *got,
                      double tolerance)
 {
     const char *mark = *p->name ? "_" : "";
@@ -46,9 +35,12 @@ static int close_run(struct replay *p, const char *what, const char *run, const 
     return 0;
 }
 
-static int close_both(struct replay *p, const char *what, const double *got)
+int replay_close(struct replay *p, const char *what, const double *got)
 {
-    return close_run(p, what, "f64", got, F64) || close_run(p, what, "f32", got, F32) ? -1 : 0;
+    return replay_close_run(p, what, "f64", got, GOLDEN_F64) ||
+                   replay_close_run(p, what, "f32", got, GOLDEN_F32)
+               ? -1
+               : 0;
 }
 
 /* ---- length 1 ---- */
@@ -61,40 +53,55 @@ static double length(const double *x, int dim)
     return sqrt(square);
 }
 
-static double *unit_of(const struct replay *p, const double *raw)
+double *replay_unit(const double *raw, int64_t rows, int dim)
 {
-    double *u = room(p->views * p->n * p->dim);
-    for (int64_t i = 0; i < p->views * p->n * p->dim; i++)
-        u[i] = raw[i] / length(raw + i / p->dim * p->dim, p->dim);
+    double *u = replay_room(rows * dim);
+    for (int64_t i = 0; i < rows * dim; i++)
+        u[i] = raw[i] / length(raw + i / dim * dim, dim);
     return u;
 }
 
-static double *read_raw(const struct replay *p, const char *name)
+void replay_through_length(const double *raw, int64_t rows, int dim, double *g)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        const double *x = raw + r * dim;
+        double *at = g + r * dim, size = length(x, dim), along = 0;
+        for (int j = 0; j < dim; j++)
+            along += at[j] * x[j] / size;
+        for (int j = 0; j < dim; j++)
+            at[j] = (at[j] - x[j] / size * along) / size;
+    }
+}
+
+double *replay_read(const struct replay *p, int64_t n, const char *name)
 {
     const struct golden_array *a = golden_array(p->c, "%s", name);
-    double *x = a && a->n == p->views * p->n * p->dim ? room(a->n) : NULL;
-    for (int64_t i = 0; x && i < a->n; i++)
-        x[i] = (double)a->f[i];
+    double *x = a && a->n == n ? replay_room(n) : NULL;
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = a->d ? a->d[i] : (double)a->f[i];
     return x;
 }
 
-/* The gradient g of the unit vectors becomes that of the raw ones. */
+/* All views. */
+static double *read_raw(const struct replay *p, const char *name)
+{
+    return replay_read(p, p->views * p->n * p->dim, name);
+}
+
+static double *unit_of(const struct replay *p, const double *raw)
+{
+    return replay_unit(raw, p->views * p->n, p->dim);
+}
+
 static void through_length(const struct replay *p, const double *raw, double *g)
 {
-    for (int64_t r = 0; r < p->views * p->n; r++) {
-        const double *x = raw + r * p->dim;
-        double *at = g + r * p->dim, size = length(x, p->dim), along = 0;
-        for (int j = 0; j < p->dim; j++)
-            along += at[j] * x[j] / size;
-        for (int j = 0; j < p->dim; j++)
-            at[j] = (at[j] - x[j] / size * along) / size;
-    }
+    replay_through_length(raw, p->views * p->n, p->dim, g);
 }
 
 /* ---- the methods ---- */
 
 /* hyper.<case>_<key> */
-static double own_number(const struct replay *p, const char *key)
+double replay_number(const struct replay *p, const char *key)
 {
     char name[64];
     snprintf(name, sizeof name, "%s_%s", p->name, key);
@@ -106,11 +113,11 @@ static int check_simclr(struct replay *p)
     double *raw = read_raw(p, "proj_raw");
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
-    double *u = unit_of(p, raw), *g = room(p->views * p->n * p->dim),
-           *s = room(4 * p->n * p->n);
-    double loss = ck_simclr_loss(u, p->n, p->dim, own_number(p, "T"), s, g);
+    double *u = unit_of(p, raw), *g = replay_room(p->views * p->n * p->dim),
+           *s = replay_room(4 * p->n * p->n);
+    double loss = ck_simclr_loss(u, p->n, p->dim, replay_number(p, "T"), s, g);
     through_length(p, raw, g);
-    int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ? -1 : 0;
+    int rc = replay_close(p, "loss", &loss) || replay_close(p, "grad_proj", g) ? -1 : 0;
     free(raw);
     free(u);
     free(g);
@@ -135,8 +142,8 @@ static void apply_linear(const struct replay *p, const double *x, double *out)
 static int compare_linear(struct replay *p, const double *x, const double *g)
 {
     const struct golden_array *w = golden_array(p->c, "linear_weight");
-    double *gx = room(p->views * p->n * p->dim), *gw = room(p->dim * p->dim),
-           *gc = room(p->dim);
+    double *gx = replay_room(p->views * p->n * p->dim), *gw = replay_room(p->dim * p->dim),
+           *gc = replay_room(p->dim);
     for (int64_t r = 0; r < p->views * p->n; r++)
         for (int o = 0; o < p->dim; o++) {
             double at = g[r * p->dim + o];
@@ -146,8 +153,8 @@ static int compare_linear(struct replay *p, const double *x, const double *g)
                 gw[o * p->dim + j] += at * x[r * p->dim + j];
             }
         }
-    int rc = close_both(p, "grad_proj", gx) || close_both(p, "grad_weight", gw) ||
-                     close_both(p, "grad_bias", gc)
+    int rc = replay_close(p, "grad_proj", gx) || replay_close(p, "grad_weight", gw) ||
+                     replay_close(p, "grad_bias", gc)
                  ? -1
                  : 0;
     free(gx);
@@ -165,12 +172,13 @@ static int check_simsiam(struct replay *p)
         return golden_refuse(p->r, "proj_raw, pred_raw or linear_weight is missing");
     if (linear)
         apply_linear(p, proj, pred);
-    double *z = unit_of(p, proj), *q = unit_of(p, pred), *g = room(p->views * p->n * p->dim);
+    double *z = unit_of(p, proj), *q = unit_of(p, pred),
+           *g = replay_room(p->views * p->n * p->dim);
     double loss = ck_cosine_loss(q, z, p->n, p->dim, g);
     through_length(p, pred, g);
-    int rc = close_both(p, "loss", &loss);
+    int rc = replay_close(p, "loss", &loss);
     if (!rc)
-        rc = linear ? compare_linear(p, proj, g) : close_both(p, "grad_pred", g);
+        rc = linear ? compare_linear(p, proj, g) : replay_close(p, "grad_pred", g);
     free(proj);
     free(pred);
     free(z);
@@ -184,10 +192,11 @@ static int check_barlow(struct replay *p)
     double *raw = read_raw(p, "proj_raw");
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
-    double *g = room(p->views * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
-    double loss = ck_barlow_loss(raw, p->n, p->dim, own_number(p, "lambda"),
-                                 own_number(p, "scale"), s, g);
-    int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ? -1 : 0;
+    double *g = replay_room(p->views * p->n * p->dim),
+           *s = replay_room(ck_column_scratch(p->n, p->dim));
+    double loss = ck_barlow_loss(raw, p->n, p->dim, replay_number(p, "lambda"),
+                                 replay_number(p, "scale"), s, g);
+    int rc = replay_close(p, "loss", &loss) || replay_close(p, "grad_proj", g) ? -1 : 0;
     free(raw);
     free(g);
     free(s);
@@ -201,7 +210,7 @@ static int compare_terms(struct replay *p, const double *x, double *scratch, dou
     static const struct ck_vicreg_weights one[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0.5}};
     struct replay all = *p;
     int64_t half = p->n * p->dim;
-    double terms[5], *twice = room(2 * half);
+    double terms[5], *twice = replay_room(2 * half);
     terms[0] = ck_vicreg_loss(x, p->n, p->dim, &one[0], scratch, grad);
     for (int v = 0; v < 2; v++) {
         for (int64_t i = 0; i < 2 * half; i++)
@@ -211,7 +220,7 @@ static int compare_terms(struct replay *p, const double *x, double *scratch, dou
     }
     free(twice);
     all.name = "";
-    return close_both(&all, "terms", terms);
+    return replay_close(&all, "terms", terms);
 }
 
 /* Ours is the mean of the variances of both views; sub-case sum has twice its weight. */
@@ -223,9 +232,10 @@ static int check_vicreg(struct replay *p)
                                   golden_number(p->c, "cov", NAN)};
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
-    double *g = room(p->views * p->n * p->dim), *s = room(ck_column_scratch(p->n, p->dim));
+    double *g = replay_room(p->views * p->n * p->dim),
+           *s = replay_room(ck_column_scratch(p->n, p->dim));
     double loss = ck_vicreg_loss(raw, p->n, p->dim, &w, s, g);
-    int rc = close_both(p, "loss", &loss) || close_both(p, "grad_proj", g) ||
+    int rc = replay_close(p, "loss", &loss) || replay_close(p, "grad_proj", g) ||
                      compare_terms(p, raw, s, g)
                  ? -1
                  : 0;
@@ -240,7 +250,7 @@ static int compare_coding(struct replay *p, const char *what, double *total, dou
                           int64_t n)
 {
     static const char *const cases[] = {"total", "flipped", "tcr", "inv"};
-    double weight = golden_number(p->c, "inv", NAN), *x = room(n);
+    double weight = golden_number(p->c, "inv", NAN), *x = replay_room(n);
     struct replay one = *p;
     int rc = 0;
     for (int k = 0; k < 4 && !rc; k++) {
@@ -250,7 +260,7 @@ static int compare_coding(struct replay *p, const char *what, double *total, dou
                    : k == 2 ? -minus[i]
                             : (total[i] - minus[i]) / weight;
         one.name = cases[k];
-        rc = close_both(&one, what, x);
+        rc = replay_close(&one, what, x);
     }
     free(x);
     return rc;
@@ -268,8 +278,8 @@ static int check_emp(struct replay *p)
     }
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
-    double *u = unit_of(p, raw), *g = room(all), *minus = room(all),
-           *s = room(ck_coding_scratch(p->views, p->n));
+    double *u = unit_of(p, raw), *g = replay_room(all), *minus = replay_room(all),
+           *s = replay_room(ck_coding_scratch(p->views, p->n));
     double total = ck_coding_loss(u, p->views, p->n, p->dim, weight, eps, s, g);
     double rate = ck_coding_loss(u, p->views, p->n, p->dim, 0, eps, s, minus);
     through_length(p, raw, g);
@@ -289,11 +299,9 @@ static int check_emp(struct replay *p)
 static const struct {
     const char *name;
     int (*check)(struct replay *p);
-} methods[] = {{"simclr", check_simclr},
-               {"simsiam", check_simsiam},
-               {"barlow", check_barlow},
-               {"vicreg", check_vicreg},
-               {"emp", check_emp}};
+} methods[] = {{"simclr", check_simclr}, {"simsiam", check_simsiam},
+               {"barlow", check_barlow}, {"vicreg", check_vicreg},
+               {"emp", check_emp},       {"ema", golden_replay_average}};
 
 int golden_check_method(const struct golden_case *c, struct golden_report *r)
 {
