@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # The program waits passively unless the user says how; an empty variable says nothing.
 mkfifo rows
+# A shell that has not yet become the program must not show the values of the test's own run.
+unset OMP_WAIT_POLICY GOMP_SPINCOUNT
 policy() {
     env "$@" coke cluster - -k 2 -o out <rows >/dev/null 2>&1 &
     exec 9>rows
