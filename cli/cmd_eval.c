@@ -348,8 +348,10 @@ const struct command cmd_eval_cluster = {
                 "coke eval cluster run1 run2 run3 data/cifar10\tmean and deviation\n"
                 "coke eval cluster out --classes classes.txt\tof 'coke cluster x.npy -o out'\n"
                 "coke eval cluster out --vectors x.npy\tsilhouettes, of 'coke cluster x.npy -k "
-                "10,20,50 -o out'",
-    .kind = {"use", "dataset"},
+                "10,20,50 -o out'\n"
+                "coke eval cluster out --vectors x.dat --raw f16:768\tthe same, rows without a "
+                "header",
+    .kind = {"use", "dataset", "rows"},
     .hidden = EXAM_HIDDEN,
     .arg = cluster_args,
     .nargs = ARG_COUNT(cluster_args),

@@ -37,7 +37,7 @@ static int run(struct args *a, int n, const char *const *paths)
     for (int i = 0; i < n; i++) {
         if (json && i)
             printf(",\n");
-        int rc = coke_info_print(paths[i], json, stdout);
+        int rc = coke_info_print_rows(paths[i], args_options(a, "rows"), json, stdout);
         if (rc) {
             fflush(stdout); /* keeps the message in order with the output */
             talk_fail_library(rc);
@@ -53,7 +53,7 @@ static int run(struct args *a, int n, const char *const *paths)
 
 const struct command cmd_info = {
     .name = "info",
-    .usage = "[FILE|RUN...] [--json]",
+    .usage = "[FILE|RUN...] [--raw TYPE:COLUMNS] [--json]",
     .summary = "describe a run, a model or a file of rows",
     .about =
         "Files of rows are .npy, .npz, .fvecs, .bvecs, .fbin, .f16bin, .u8bin, .i8bin, "
@@ -66,8 +66,11 @@ const struct command cmd_info = {
     .examples = "coke info\tthe instruction set in use here\n"
                 "coke info x.npy\ttype, shape, norms, NaN\n"
                 "coke info x.h5\tthe data sets of an HDF5 file; x.h5:/train: one of them\n"
+                "coke info x.dat --raw f16:768\trows of 768 half floats, no header\n"
                 "coke info out/model.safetensors --json\ttensors and metadata of a model\n"
                 "coke info run\thow far a training is, and with which options",
+    .kind = {"rows"},
+    .hidden = "one-pass spool",
     .arg = args,
     .nargs = ARG_COUNT(args),
     .run = run,

@@ -136,6 +136,7 @@ static int run(struct args *a, int n, const char *const *source)
                                    .nvectors = vectors[0] ? n : 0,
                                    .names = args_text(a, "names"),
                                    .classes = args_text(a, "classes"),
+                                   .rows = args_options(a, "rows"),
                                    .table = args_text(a, "table")};
     rc = write_page(a, &in);
     free(vectors);
@@ -163,9 +164,12 @@ const struct command cmd_report = {
         "of the rows\n"
         "coke report out --vectors x.npy --names names.txt --classes classes.txt -o "
         "report.html\twith what is known of the rows\n"
+        "coke report out --vectors x.dat --raw f16:768 -o report.html\trows of 768 half "
+        "floats, "
+        "no header\n"
         "coke report out --vectors x.npy --table clusters.csv\ta line per cluster, no page\n"
         "coke report run -o report.html --images-dir pictures\tpictures beside the page",
-    .kind = {"report", "dataset"},
+    .kind = {"report", "dataset", "rows"},
     .hidden = "one-pass",
     .arg = args,
     .nargs = ARG_COUNT(args),

@@ -125,7 +125,8 @@ int eval_vectors(struct args *a, int n, const char *const *operands)
                                        .classes = args_text(a, "classes"),
                                        .vectors = vectors,
                                        .nvectors = first ? n : 0,
-                                       .sample = args_number(a, "sample")};
+                                       .sample = args_number(a, "sample"),
+                                       .rows = args_options(a, "rows")};
     int rc = args_use_threads(a);
     if (!rc)
         rc = judge(a, &in);

@@ -222,6 +222,9 @@ COKE_CHECKED int coke_file_write(const char *path, const void *bytes, size_t siz
 /* What the folder of a training, a model, a safetensors file or a file of rows holds, as text or
  * JSON. */
 COKE_CHECKED int coke_info_print(const char *path, int json, FILE *to);
+/* The same of a file of rows without a header: options of kind rows with raw. */
+COKE_CHECKED int coke_info_print_rows(const char *path, const struct coke_options *options,
+                                      int json, FILE *to);
 
 /* ---- models: label new rows ---- */
 

@@ -214,10 +214,10 @@ struct coke_head_summary {
                            * only, and objective and dual refer to these candidates */
     int32_t probes;
     int64_t groups;
-    int64_t beyond; /* rows with a label beyond their candidates, to keep the sizes */
-    int64_t restarts;     /* starts, of which this is the best */
-    int64_t polish;       /* rounds of assignment and means after the epochs */
-    int settled;          /* one more would change nothing */
+    int64_t beyond;   /* rows with a label beyond their candidates, to keep the sizes */
+    int64_t restarts; /* starts, of which this is the best */
+    int64_t polish;   /* rounds of assignment and means after the epochs */
+    int settled;      /* one more would change nothing */
 };
 
 struct coke_timing {
@@ -441,6 +441,7 @@ struct coke_clustering_input {
     int nvectors;
     int64_t sample; /* rows that the silhouette is computed of, drawn at random; 0 = 5000 */
     const struct coke_callbacks *callbacks; /* or NULL */
+    const struct coke_options *rows; /* kind rows: how `vectors` are read; NULL = defaults */
 };
 
 /* One clustering; NaN = not known. */
@@ -480,6 +481,7 @@ struct coke_report_input {
     const char *names;   /* text file with a name per row */
     const char *classes; /* a class per row: lines of text, or a .npy of integers */
     const char *table;   /* also write a table of the clusters to this .csv or .json file */
+    const struct coke_options *rows; /* kind rows: how `vectors` are read */
 };
 
 struct coke_report_summary {

@@ -68,6 +68,18 @@ int coke_eval_finetune(const struct coke_eval_input *in, const struct coke_optio
     CK_RETURN_RESULT(out, full, ck_run_eval_finetune(&all, o, &full));
 }
 
+/* The same for the input of a clustering of vectors. */
+static int read_clustering(const char *function, const struct coke_clustering_input *in,
+                           struct coke_clustering_input *all, struct coke_callbacks *cb)
+{
+    CK_RETURN_IF(ck_args_read(function, "in", all, sizeof *all, in));
+    CK_RETURN_IF(ck_args_read(function, "in->callbacks", cb, sizeof *cb, all->callbacks));
+    all->callbacks = cb;
+    const void *need[] = {all->folder};
+    CK_RETURN_IF(ck_args_check(function, "in->folder", need, 1));
+    return ck_args_check_list(function, "in->vectors", all->vectors, all->nvectors);
+}
+
 int coke_eval_clustering(const struct coke_clustering_input *in,
                          struct coke_clustering_result *out)
 {
@@ -75,11 +87,8 @@ int coke_eval_clustering(const struct coke_clustering_input *in,
     struct coke_callbacks cb;
     struct coke_clustering_result full;
     CK_ARGS(in, out);
-    CK_READ(all, in);
-    CK_READ(cb, all.callbacks);
-    CK_ARGS(all.folder);
-    CK_RETURN_IF(ck_args_check_list(__func__, "in->vectors", all.vectors, all.nvectors));
+    CK_RETURN_IF(read_clustering(__func__, in, &all, &cb));
+    CK_OPTIONS(rows, rows, all.rows);
     CK_RESULT(full, out);
-    all.callbacks = &cb;
-    CK_RETURN_RESULT(out, full, ck_clustering_scores(&all, &full));
+    CK_RETURN_RESULT(out, full, ck_clustering_scores(&all, rows, &full));
 }

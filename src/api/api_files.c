@@ -138,7 +138,17 @@ int coke_info_print(const char *path, int json, FILE *to)
     if (ck_run_info_is(path))
         return ck_run_info_print(path, json, to);
 #endif
-    return ck_info_print(path, json, to);
+    return ck_info_print(path, NULL, json, to);
+}
+
+int coke_info_print_rows(const char *path, const struct coke_options *options, int json,
+                         FILE *to)
+{
+    CK_ARGS(path, to);
+    CK_OPTIONS(o, rows, options);
+    if (!o->raw || !o->raw[0])
+        return coke_info_print(path, json, to);
+    return ck_info_print(path, o->raw, json, to);
 }
 
 /* ---- built-in data ---- */

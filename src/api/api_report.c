@@ -12,9 +12,10 @@ static int read_input(const char *function, const struct coke_report_input *from
     CK_RETURN_IF(ck_args_read(function, "callbacks", cb, sizeof *cb, in.callbacks));
     CK_RETURN_IF(ck_args_check_list(function, "input->vectors", in.vectors, in.nvectors));
     CK_OPTIONS(data, dataset, in.data);
-    *q = (struct ck_report_request){in.source,   in.images,     in.vectors,
-                                    in.nvectors, in.names,      in.classes,
-                                    in.table,    .data = *data, .callbacks = cb};
+    CK_OPTIONS(rows, rows, in.rows);
+    *q = (struct ck_report_request){in.source,     in.images,      in.vectors, in.nvectors,
+                                    in.names,      in.classes,     in.table,   .data = *data,
+                                    .rows = *rows, .callbacks = cb};
     const void *need[] = {in.source, page}; /* a table may do without a page */
     return ck_args_check(function, "input->source, page", need, in.table ? 1 : 2);
 }

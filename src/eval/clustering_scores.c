@@ -57,10 +57,12 @@ static void pick_labels(const struct ck_clustering *c, const struct ck_row_sampl
 
 static int find_silhouettes(const struct ck_clustering *c,
                             const struct coke_clustering_input *in,
+                            const struct ck_rows_options *rows,
                             struct coke_clustering_result *out)
 {
     struct ck_row_sample s = {0};
-    struct ck_row_files f = {in->vectors, in->nvectors, c->source, c->n, c->dim, !c->euclidean};
+    struct ck_row_files f = {in->vectors, in->nvectors,  c->source, c->n,
+                             c->dim,      !c->euclidean, rows};
     const int32_t *list[COKE_MAX_HEADS];
     int64_t k[COKE_MAX_HEADS];
     double score[COKE_MAX_HEADS];
@@ -91,7 +93,7 @@ done:
 }
 
 int ck_clustering_scores(const struct coke_clustering_input *in,
-                         struct coke_clustering_result *out)
+                         const struct ck_rows_options *rows, struct coke_clustering_result *out)
 {
     struct ck_clustering c = {0};
     int rc = COKE_OK;
@@ -110,7 +112,7 @@ int ck_clustering_scores(const struct coke_clustering_input *in,
     if (in->classes)
         CK_TRY(compare_classes(&c, in->classes, out));
     if (in->nvectors > 0)
-        CK_TRY(find_silhouettes(&c, in, out));
+        CK_TRY(find_silhouettes(&c, in, rows, out));
 done:
     ck_clustering_release(&c);
     return rc;

@@ -51,7 +51,7 @@ int ck_row_sample_read(struct ck_row_sample *s, const struct ck_row_files *f)
 {
     struct coke_rows *rows = NULL;
     int rc = COKE_OK;
-    CK_TRY(ck_rows_open(&rows, f->path, f->paths, NULL));
+    CK_TRY(ck_rows_open(&rows, f->path, f->paths, f->options));
     if (rows->n != f->rows || rows->dim != f->dim)
         CK_FAIL(COKE_EUSAGE, "%s%s %lld rows of %d, %s was made of %lld rows of %d", f->path[0],
                 f->paths > 1 ? " and the others have" : " has", (long long)rows->n, rows->dim,

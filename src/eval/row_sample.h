@@ -2,6 +2,8 @@
 #ifndef CK_ROW_SAMPLE_H
 #define CK_ROW_SAMPLE_H
 
+#include "io/rows_options.h"
+
 #include <stdint.h>
 
 /* Zeroed = empty; owns its arrays. */
@@ -23,6 +25,7 @@ struct ck_row_files {
     int64_t rows;
     int32_t dim;
     int unit; /* divide each row by its length; one that is zero or not finite becomes zero */
+    const struct ck_rows_options *options; /* how the files are read; NULL = defaults */
 };
 
 /* Reads s->x. Files of other rows are COKE_EUSAGE. */

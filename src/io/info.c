@@ -197,7 +197,7 @@ static void put_rows_title(struct paper *p, const struct ck_part *part)
         {".u8bin", "u8bin", "vectors of bytes (.u8bin)"},
         {".i8bin", "i8bin", "vectors of signed bytes (.i8bin)"},
     };
-    const char *dot = strrchr(part->path, '.');
+    const char *dot = part->format == CK_FORMAT_RAW ? NULL : strrchr(part->path, '.');
     for (size_t i = 0; dot && i < sizeof words / sizeof *words; i++)
         if (ck_text_same(dot, words[i][0])) {
             put_title(p, part->name, words[i][1], words[i][2]);
@@ -207,15 +207,17 @@ static void put_rows_title(struct paper *p, const struct ck_part *part)
         put_title(p, part->name, "npz", "array of a NumPy archive (.npz)");
     else if (part->format == CK_FORMAT_HDF5)
         put_title(p, part->name, "hdf5", "data set of an HDF5 file");
+    else if (part->format == CK_FORMAT_RAW)
+        put_title(p, part->name, "raw", "rows without a header");
     else
         put_title(p, part->name, "safetensors", "tensor of a safetensors file");
 }
 
 /* Compressed rows are not sampled: that would take as long as reading all of them. */
-static int print_rows(struct paper *p, struct ck_part *part)
+static int print_rows(struct paper *p, struct ck_part *part, const struct ck_raw *raw)
 {
     struct sample s = {0};
-    CK_RETURN_IF(ck_part_parse(part, NULL));
+    CK_RETURN_IF(ck_part_parse(part, raw));
     if (part->layout != CK_LAYOUT_SOURCE)
         CK_RETURN_IF(sample_rows(&s, part));
     put_rows_title(p, part);
@@ -441,26 +443,28 @@ static int has_extension(const char *path, const char *extension)
     return n >= m && strcmp(path + n - m, extension) == 0;
 }
 
-static int print_part(struct paper *p, struct ck_part *part)
+static int print_part(struct paper *p, struct ck_part *part, const struct ck_raw *raw)
 {
     int several = part->format == CK_FORMAT_NPZ || part->format == CK_FORMAT_HDF5;
     if (part->map.size == 0)
         return ck_fail(COKE_EFORMAT, "%s: empty", part->name);
+    if (raw)
+        return print_rows(p, part, raw);
     if (part->format == CK_FORMAT_NPY && !part->array)
         return print_npy(p, part);
     if (part->format == CK_FORMAT_SAFETENSORS && !part->array)
         return print_safetensors(p, part->path, part->map.size);
-    return several && !part->array ? print_arrays(p, part) : print_rows(p, part);
+    return several && !part->array ? print_arrays(p, part) : print_rows(p, part, NULL);
 }
 
-static int print_file(struct paper *p, const char *path)
+static int print_file(struct paper *p, const char *path, const struct ck_raw *raw)
 {
     struct ck_part part = {0};
     int rc = COKE_OK;
     CK_TRY(ck_part_name(&part, path));
     CK_TRY(ck_map_open(&part.map, part.path));
     CK_TRY(ck_part_detect(&part));
-    CK_TRY(print_part(p, &part));
+    CK_TRY(print_part(p, &part, raw));
 done:
     ck_part_release(&part);
     return rc;
@@ -476,22 +480,25 @@ static int print_folder(struct paper *p, const char *path)
         return COKE_ENOMEM;
     snprintf(file, n, "%s%s%s", path, has_extension(path, "/") ? "" : "/", model);
     int rc = stat(file, &st) ? ck_fail(COKE_EFORMAT, "%s: the folder has no %s", path, model)
-                             : print_file(p, file);
+                             : print_file(p, file, NULL);
     ck_free(file);
     return rc;
 }
 
-int ck_info_print(const char *path, int json, FILE *to)
+int ck_info_print(const char *path, const char *raw, int json, FILE *to)
 {
     struct paper p = {.text = json ? NULL : to};
+    struct ck_raw form;
     struct stat st;
     int rc = COKE_OK;
+    if (raw)
+        CK_RETURN_IF(ck_raw_parse(&form, raw));
     if (json)
         ck_json_init(&p.json);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (!raw && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         CK_TRY(print_folder(&p, path));
     else
-        CK_TRY(print_file(&p, path));
+        CK_TRY(print_file(&p, path, raw ? &form : NULL));
     if (json)
         CK_TRY(ck_json_print(&p.json, to));
     else if (fflush(to) || ferror(to))

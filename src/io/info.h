@@ -5,9 +5,10 @@
 #include <stdio.h>
 
 /* path is a file of rows in any format, or an array in one (x.npz:train), a safetensors file, or
- * a directory with model.safetensors.
+ * a directory with model.safetensors. raw is NULL, or TYPE:COLUMNS[:OFFSET] of a file of rows
+ * without a header.
  * Nothing is printed if the file is invalid. */
-int ck_info_print(const char *path, int json, FILE *to);
+int ck_info_print(const char *path, const char *raw, int json, FILE *to);
 
 /* Prints s, padded with spaces to `width`. Names and values come from untrusted files: what a
  * terminal acts on becomes '?' (core/text.h). */

@@ -38,7 +38,7 @@ static void take(struct ck_report *r, struct ck_clustering *c)
 int ck_report_read_cluster(struct ck_report *r, const struct ck_report_request *q)
 {
     struct ck_clustering c;
-    struct ck_row_files files = {q->vectors, q->nvectors, r->source, 0, 0, 0};
+    struct ck_row_files files = {q->vectors, q->nvectors, r->source, 0, 0, 0, &q->rows};
     CK_RETURN_IF(ck_clustering_read(&c, r->source, 1));
     take(r, &c);
     ck_clustering_release(&c);

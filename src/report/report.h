@@ -126,6 +126,7 @@ struct ck_report_request {
     int nvectors;
     const char *names, *classes, *table; /* of a clustering; NULL = none */
     struct ck_dataset_options data;      /* for `images` of a clustering */
+    struct ck_rows_options rows;         /* for `vectors` */
     struct ck_report_options o;
     int embed; /* pictures are embedded as base64, which adds a third */
     const struct coke_callbacks *callbacks;

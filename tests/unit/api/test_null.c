@@ -192,6 +192,8 @@ static void files_refuse_null(void **state)
     REFUSES(coke_file_write("x", NULL, 1, 0));
     REFUSES(coke_info_print(NULL, 0, stdout));
     REFUSES(coke_info_print("x", 0, NULL));
+    REFUSES(coke_info_print_rows(NULL, NULL, 0, stdout));
+    REFUSES(coke_info_print_rows("x", NULL, 0, NULL));
     REFUSES(coke_synthetic_fill(NULL, 1, 1, 1, 1));
 }
 
