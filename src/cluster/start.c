@@ -70,7 +70,9 @@ struct trials {
     float pool_norm[POOL];        /* and of the candidates */
     float *far;                   /* [n][count] squared distances to them */
     double *sum;                  /* [chunks][count] of the weights that would remain */
-    int chosen;                   /* the candidate that became a center last */
+    int fresh;                    /* are the distances still to be computed? */
+    int chosen;                   /* the candidate that became a center last; -1 = none, or the
+                                   * weights account for it */
     const float *center;          /* the newest of those that are not candidates */
 };
 
@@ -128,10 +130,8 @@ static void compare_tile(struct trials *t, int64_t at, int64_t end)
 }
 
 /* Distances of a chunk to all candidates. */
-static void compare_chunk(void *arg, int64_t chunk, int worker)
+static void compare_chunk(struct trials *t, int64_t chunk)
 {
-    (void)worker;
-    struct trials *t = arg;
     int64_t end = chunk_end(t, chunk), ld = t->s->ld;
     for (int64_t i = chunk * CHUNK; i < end && t->panel; i += CK_TILE)
         compare_tile(t, i, end);
@@ -141,13 +141,27 @@ static void compare_chunk(void *arg, int64_t chunk, int worker)
                     t->far + i * t->count + v);
 }
 
-/* What each candidate would leave. */
-static void try_chunk(void *arg, int64_t chunk, int worker)
+/* The weights after the last choice. */
+static void choose_chunk(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
     struct trials *t = arg;
+    for (int64_t i = chunk * CHUNK; i < chunk_end(t, chunk); i++)
+        if (t->weight[i] > 0)
+            t->weight[i] = fmin(t->weight[i], (double)t->far[i * t->count + t->chosen]);
+}
+
+/* What each candidate would leave. All that a choice needs of a chunk is done at once, since a team
+ * takes as long to start as these chunks to compute. */
+static void try_chunk(void *arg, int64_t chunk, int worker)
+{
+    struct trials *t = arg;
     int64_t end = chunk_end(t, chunk);
     double *sum = t->sum + chunk * t->count;
+    if (t->fresh)
+        compare_chunk(t, chunk);
+    else if (t->chosen >= 0)
+        choose_chunk(t, chunk, worker);
     memset(sum, 0, (size_t)t->count * sizeof *sum);
     for (int64_t at = chunk * CHUNK; at < end; at += BLOCK) {
         float part[POOL] = {0};
@@ -162,15 +176,6 @@ static void try_chunk(void *arg, int64_t chunk, int worker)
         for (int v = 0; v < t->count; v++)
             sum[v] += (double)part[v];
     }
-}
-
-static void choose_chunk(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    struct trials *t = arg;
-    for (int64_t i = chunk * CHUNK; i < chunk_end(t, chunk); i++)
-        if (t->weight[i] > 0)
-            t->weight[i] = fmin(t->weight[i], (double)t->far[i * t->count + t->chosen]);
 }
 
 static void update_chunk(void *arg, int64_t chunk, int worker)
@@ -205,6 +210,9 @@ static void draw_candidates(struct trials *t, uint64_t seed, int64_t c)
 {
     double sum = 0;
     int width = t->s->kn->panel;
+    if (t->chosen >= 0)
+        ck_parallel(chunks_of(t), choose_chunk, t);
+    t->chosen = -1;
     for (int64_t i = 0; i < t->n; i++) /* in sequence: the same for every team */
         t->up[i] = sum += t->weight[i];
     for (int v = 0; v < t->count; v++) {
@@ -218,7 +226,7 @@ static void draw_candidates(struct trials *t, uint64_t seed, int64_t c)
                      t->candidate[v], t->s->ld);
     }
     t->left = t->picks;
-    ck_parallel(chunks_of(t), compare_chunk, t);
+    t->fresh = 1;
 }
 
 /* The candidate that leaves the smallest sum of weights, the first of equals, of those that are not
@@ -228,6 +236,8 @@ static int best_candidate(struct trials *t)
     double least = INFINITY;
     int best = -1;
     ck_parallel(chunks_of(t), try_chunk, t);
+    t->fresh = 0;
+    t->chosen = -1;
     for (int v = 0; v < t->count; v++) {
         double sum = 0;
         for (int64_t i = 0; i < chunks_of(t); i++)
@@ -243,16 +253,14 @@ static int best_candidate(struct trials *t)
 /* The row that is the next center. Where all weights are 0, every row is a copy of a center. */
 static int64_t pick_greedily(struct trials *t, uint64_t seed, int64_t c)
 {
-    t->chosen = t->left > 0 ? best_candidate(t) : -1;
-    if (t->chosen < 0) {
+    int best = t->left > 0 ? best_candidate(t) : -1;
+    if (best < 0) {
         draw_candidates(t, seed, c);
-        t->chosen = best_candidate(t);
+        best = best_candidate(t);
     }
     t->left--;
-    if (t->chosen < 0)
-        return t->row[0];
-    ck_parallel(chunks_of(t), choose_chunk, t);
-    return t->row[t->chosen];
+    t->chosen = best;
+    return t->row[best < 0 ? 0 : best];
 }
 
 static int count_trials(int64_t k)
@@ -309,7 +317,7 @@ static int begin_pool(struct trials *t)
 static int begin_trials(struct trials *t, const struct ck_scan *s, uint64_t seed, int64_t k)
 {
     struct plan p = make_plan(s, k);
-    *t = (struct trials){.s = s, .n = p.rows, .count = p.count, .picks = p.picks};
+    *t = (struct trials){.s = s, .n = p.rows, .count = p.count, .picks = p.picks, .chosen = -1};
     if (t->n < k)
         return ck_fail(COKE_EUSAGE, "%lld clusters, but only %lld rows to start from",
                        (long long)k, (long long)t->n);
