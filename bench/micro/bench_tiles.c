@@ -123,9 +123,9 @@ static size_t direct_new(struct weights_bench *b)
                               s->oh, s->ow, s->kernel, s->stride, s->pad};
     const int64_t in[] = {s->n, s->ic, s->ih, s->iw}, out[] = {s->n, s->oc, s->oh, s->ow};
     struct ck_format *src = NULL, *dst = NULL;
-    if (ck_format_image(&src, CK_F32, in, s->ic < 16 ? CK_PLAIN : CK_BLOCKED) ||
-        ck_format_image(&dst, CK_F32, out, CK_BLOCKED) ||
-        ck_dnn_conv_new(&b->op, &c, CK_CONV_WEIGHTS, CK_F32, src, dst, 0))
+    if (ck_format_image(&src, in, s->ic < 16 ? CK_PLAIN : CK_BLOCKED) ||
+        ck_format_image(&dst, out, CK_BLOCKED) ||
+        ck_dnn_conv_new(&b->op, &c, CK_CONV_WEIGHTS, src, dst, 0))
         b->op = NULL;
     ck_format_free(src);
     ck_format_free(dst);

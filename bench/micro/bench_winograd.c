@@ -67,13 +67,12 @@ static void ops_new(struct bench *b, size_t *scratch)
     struct ck_conv_shape c = {s->n, s->ic, s->h, s->w, s->oc, s->h, s->w, 3, 1, 1};
     const int64_t in[] = {s->n, s->ic, s->h, s->w}, out[] = {s->n, s->oc, s->h, s->w};
     struct ck_format *src = NULL, *dst = NULL;
-    if (ck_format_image(&src, CK_F32, in, CK_BLOCKED) ||
-        ck_format_image(&dst, CK_F32, out, CK_BLOCKED)) {
+    if (ck_format_image(&src, in, CK_BLOCKED) || ck_format_image(&dst, out, CK_BLOCKED)) {
         fprintf(stderr, "bench_winograd: %s\n", coke_last_error());
         exit(1);
     }
     for (int way = 0; way < OURS; way++) {
-        if (ck_dnn_conv_new(&b->op[way], &c, (enum ck_conv_pass)b->pass, CK_F32, src, dst,
+        if (ck_dnn_conv_new(&b->op[way], &c, (enum ck_conv_pass)b->pass, src, dst,
                             way == WINOGRAD))
             continue;
         b->weights[way] =

@@ -14,11 +14,11 @@ static int64_t padded(int64_t channels)
 }
 
 /* Winograd reads the parameter as it is, without a copy in another layout. */
-static int init_winograd(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dtype t)
+static int init_winograd(struct ck_conv *c, const struct ck_conv_shape *s)
 {
-    if (t != CK_F32 || s->kernel != 3 || s->stride != 1 || s->pad != 1 ||
-        ck_dnn_block() != 16 || !ck_wino_is_fast())
-        return ck_fail(COKE_EUSAGE, "no Winograd convolution for this shape, type or CPU");
+    if (s->kernel != 3 || s->stride != 1 || s->pad != 1 || ck_dnn_block() != 16 ||
+        !ck_wino_is_fast())
+        return ck_fail(COKE_EUSAGE, "no Winograd convolution for this shape or CPU");
     size_t pixels = (size_t)(s->n * s->ih * s->iw) * sizeof(float);
     c->wino = (struct ck_wino_shape){s->n, s->ic, s->oc, s->ih, s->iw};
     c->scratch = ck_wino_scratch(&c->wino, (enum ck_wino_pass)c->pass, ck_threads());
@@ -50,7 +50,7 @@ static int init_tiles(struct ck_conv *c, const struct ck_conv_shape *s)
 }
 
 /* src, the first layer's own format, is not padded. */
-static int init_dnn(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dtype t,
+static int init_dnn(struct ck_conv *c, const struct ck_conv_shape *s,
                     const struct ck_format *src)
 {
     int rc = COKE_OK;
@@ -60,9 +60,9 @@ static int init_dnn(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_dt
     whole.oc = padded(s->oc);
     int64_t in_dims[4] = {s->n, whole.ic, s->ih, s->iw};
     int64_t out_dims[4] = {s->n, whole.oc, s->oh, s->ow};
-    CK_TRY(ck_format_image(&in, t, in_dims, CK_BLOCKED));
-    CK_TRY(ck_format_image(&out, t, out_dims, CK_BLOCKED));
-    CK_TRY(ck_dnn_conv_new(&c->dnn, &whole, c->pass, t, src ? src : in, out, 0));
+    CK_TRY(ck_format_image(&in, in_dims, CK_BLOCKED));
+    CK_TRY(ck_format_image(&out, out_dims, CK_BLOCKED));
+    CK_TRY(ck_dnn_conv_new(&c->dnn, &whole, c->pass, src ? src : in, out, 0));
     c->oc = whole.oc;
     c->ic = whole.ic;
     c->scratch = ck_dnn_op_scratch(c->dnn);
@@ -85,9 +85,9 @@ int ck_conv_init(struct ck_conv *c, const struct ck_conv_shape *s, enum ck_conv_
                    ? init_tiles(c, s)
                    : ck_fail(COKE_EUSAGE, "tiles convolve bf16, and nothing else does");
     if (way != CK_WINOGRAD)
-        return init_dnn(c, s, t, src);
+        return init_dnn(c, s, src);
     return src ? ck_fail(COKE_EUSAGE, "no Winograd convolution for the first layer")
-               : init_winograd(c, s, t);
+               : init_winograd(c, s);
 }
 
 void ck_conv_release(struct ck_conv *c)

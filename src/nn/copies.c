@@ -60,7 +60,7 @@ static int create(struct copy *v, const struct ck_param *p, const struct ck_form
     struct ck_format *plain = NULL;
     int64_t dims[4] = {oc, ic, p->shape[2], p->shape[3]};
     v->ic = ic;
-    CK_TRY(ck_format_weights(&plain, CK_F32, dims));
+    CK_TRY(ck_format_weights(&plain, dims));
     CK_TRY(ck_reorder_new(&v->reorder, plain, format));
     v->data = ck_calloc_array(1, ck_format_bytes(format));
     v->scratch = ck_alloc_array(1, ck_dnn_op_scratch(v->reorder) + 1);

@@ -93,20 +93,14 @@ const char *ck_dnn_version(void)
 
 /* ---- formats ---- */
 
-static dnnl_data_type_t type_of(enum ck_dtype t)
-{
-    return t == CK_BF16 ? dnnl_bf16 : dnnl_f32;
-}
-
-static int make_format(struct ck_format **out, enum ck_dtype t, const int64_t dims[4],
-                       dnnl_format_tag_t tag)
+static int make_format(struct ck_format **out, const int64_t dims[4], dnnl_format_tag_t tag)
 {
     dnnl_dims_t d = {dims[0], dims[1], dims[2], dims[3]};
     struct ck_format *f = ck_calloc_array(1, sizeof *f);
     *out = NULL;
     if (!f)
         return COKE_ENOMEM;
-    dnnl_status_t s = ck_md_tag(&f->md, 4, d, type_of(t), tag);
+    dnnl_status_t s = ck_md_tag(&f->md, 4, d, dnnl_f32, tag);
     if (s) {
         ck_free(f);
         return fail_dnn("memory descriptor", s);
@@ -115,16 +109,15 @@ static int make_format(struct ck_format **out, enum ck_dtype t, const int64_t di
     return COKE_OK;
 }
 
-int ck_format_image(struct ck_format **out, enum ck_dtype t, const int64_t dims[4],
-                    enum ck_layout layout)
+int ck_format_image(struct ck_format **out, const int64_t dims[4], enum ck_layout layout)
 {
     dnnl_format_tag_t blocked = ck_dnn_block() == 16 ? dnnl_nChw16c : dnnl_nChw8c;
-    return make_format(out, t, dims, layout == CK_PLAIN ? dnnl_nchw : blocked);
+    return make_format(out, dims, layout == CK_PLAIN ? dnnl_nchw : blocked);
 }
 
-int ck_format_weights(struct ck_format **out, enum ck_dtype t, const int64_t dims[4])
+int ck_format_weights(struct ck_format **out, const int64_t dims[4])
 {
-    return make_format(out, t, dims, dnnl_oihw);
+    return make_format(out, dims, dnnl_oihw);
 }
 
 int ck_format_copy(struct ck_format **out, const struct ck_format *f)
@@ -276,68 +269,48 @@ static void release_parts(struct conv_parts *p)
 }
 
 static dnnl_status_t image_md(ck_md *md, const struct ck_format *f, int64_t n, int64_t c,
-                              int64_t h, int64_t w, dnnl_data_type_t t)
+                              int64_t h, int64_t w)
 {
     dnnl_dims_t dims = {n, c, h, w};
     return f ? ck_md_copy(md, ck_md_lend(&f->md))
-             : ck_md_tag(md, 4, dims, t, dnnl_format_tag_any);
+             : ck_md_tag(md, 4, dims, dnnl_f32, dnnl_format_tag_any);
 }
 
 /* Right padding is whatever makes the output size exact; it may differ from the left. */
 static dnnl_status_t make_parts(struct conv_parts *p, const struct ck_conv_shape *s,
-                                enum ck_conv_pass pass, enum ck_dtype t,
                                 const struct ck_format *src, const struct ck_format *dst)
 {
-    dnnl_data_type_t type = type_of(t);
     dnnl_dims_t w = {s->oc, s->ic, s->kernel, s->kernel};
     for (int i = 0; i < 2; i++) {
         int64_t in = i ? s->iw : s->ih, out = i ? s->ow : s->oh;
         p->pad_l[i] = s->pad;
         p->pad_r[i] = (out - 1) * s->stride + s->kernel - in - s->pad;
-        /* With a single output the stride is irrelevant; pass 1, because oneDNN 2.6's bf16
-         * backward weights read out of bounds on 1-pixel-wide images with a stride > 1. */
+        /* With a single output the stride is irrelevant: the plainest case. */
         p->stride[i] = out == 1 && p->pad_r[i] >= 0 ? 1 : s->stride;
     }
-    dnnl_status_t status = image_md(&p->src, src, s->n, s->ic, s->ih, s->iw, type);
+    dnnl_status_t status = image_md(&p->src, src, s->n, s->ic, s->ih, s->iw);
     if (!status)
-        status = image_md(&p->dst, dst, s->n, s->oc, s->oh, s->ow, type);
-    if (!status) /* gradients of weights are always f32 */
-        status = ck_md_tag(&p->weights, 4, w, pass == CK_CONV_WEIGHTS ? dnnl_f32 : type,
-                           dnnl_format_tag_any);
+        status = image_md(&p->dst, dst, s->n, s->oc, s->oh, s->ow);
+    if (!status)
+        status = ck_md_tag(&p->weights, 4, w, dnnl_f32, dnnl_format_tag_any);
     return status;
 }
 
-/* Backward passes need a forward primitive as a hint; its weights have the images' type. */
-static dnnl_status_t make_hint(dnnl_primitive_desc_t *hint, const struct conv_parts *p,
-                               const struct ck_conv_shape *s, enum ck_dtype t)
+/* Forward, or what backward passes need as a hint. */
+static dnnl_status_t find_forward(dnnl_primitive_desc_t *pd, const struct conv_parts *p)
 {
-    dnnl_dims_t w = {s->oc, s->ic, s->kernel, s->kernel};
-    ck_md weights;
-    memset(&weights, 0, sizeof weights);
-    dnnl_status_t status = ck_md_tag(&weights, 4, w, type_of(t), dnnl_format_tag_any);
-    if (status)
-        return status;
-    status = ck_pd_conv_forward(hint, cpu.engine, dnnl_forward_training, p->algorithm,
-                                ck_md_lend(&p->src), ck_md_lend(&weights), NULL,
-                                ck_md_lend(&p->dst), p->stride, p->pad_l, p->pad_r, cpu.attr);
-    ck_md_release(&weights);
-    return status;
+    return ck_pd_conv_forward(pd, cpu.engine, dnnl_forward_training, p->algorithm,
+                              ck_md_lend(&p->src), ck_md_lend(&p->weights), NULL,
+                              ck_md_lend(&p->dst), p->stride, p->pad_l, p->pad_r, cpu.attr);
 }
 
 static dnnl_status_t find_conv(dnnl_primitive_desc_t *pd, const struct conv_parts *p,
-                               const struct ck_conv_shape *s, enum ck_conv_pass pass,
-                               enum ck_dtype t)
+                               enum ck_conv_pass pass)
 {
     dnnl_primitive_desc_t hint = NULL;
-    dnnl_status_t status = dnnl_success;
+    dnnl_status_t status = find_forward(pass == CK_CONV_FORWARD ? pd : &hint, p);
     ck_cmd src = ck_md_lend(&p->src), weights = ck_md_lend(&p->weights),
            dst = ck_md_lend(&p->dst);
-    if (pass != CK_CONV_FORWARD)
-        status = make_hint(&hint, p, s, t);
-    if (!status && pass == CK_CONV_FORWARD)
-        status =
-            ck_pd_conv_forward(pd, cpu.engine, dnnl_forward_training, p->algorithm, src,
-                               weights, NULL, dst, p->stride, p->pad_l, p->pad_r, cpu.attr);
     if (!status && pass == CK_CONV_DATA)
         status = ck_pd_conv_data(pd, cpu.engine, p->algorithm, src, weights, dst, p->stride,
                                  p->pad_l, p->pad_r, hint, cpu.attr);
@@ -365,7 +338,7 @@ static const struct arg_row conv_args[CK_CONV_PASSES][5] = {
 };
 
 int ck_dnn_conv_new(struct ck_dnn_op **out, const struct ck_conv_shape *s,
-                    enum ck_conv_pass pass, enum ck_dtype t, const struct ck_format *src,
+                    enum ck_conv_pass pass, const struct ck_format *src,
                     const struct ck_format *dst, int winograd)
 {
     int rc = COKE_OK;
@@ -375,9 +348,9 @@ int ck_dnn_conv_new(struct ck_dnn_op **out, const struct ck_conv_shape *s,
     *out = NULL;
     CK_TRY(engine_up());
     parts.algorithm = winograd ? dnnl_convolution_winograd : dnnl_convolution_direct;
-    dnnl_status_t status = make_parts(&parts, s, pass, t, src, dst);
+    dnnl_status_t status = make_parts(&parts, s, src, dst);
     if (!status)
-        status = find_conv(&pd, &parts, s, pass, t);
+        status = find_conv(&pd, &parts, pass);
     if (status == dnnl_out_of_memory)
         CK_FAIL(COKE_ENOMEM, "oneDNN: convolution: out of memory");
     if (status)

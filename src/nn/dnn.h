@@ -1,4 +1,4 @@
-/* dnn.h - convolutions and layout conversions by oneDNN, without exposing its headers.
+/* dnn.h - f32 convolutions and layout conversions by oneDNN, without exposing its headers.
  *
  * The engine and its stream are process-global and created on first use, from any thread. An
  * operation runs on the OpenMP team and may be used by one thread at a time. */
@@ -17,14 +17,12 @@ enum ck_layout { CK_PLAIN, CK_BLOCKED };
 int ck_dnn_block(void);           /* channels per block: 16, or 8 without AVX-512 */
 const char *ck_dnn_version(void); /* "2.6.3" */
 
-/* ---- formats: sizes, element type and layout. The caller frees what it creates. ---- */
+/* ---- formats: sizes and layout. The caller frees what it creates. ---- */
 
 struct ck_format;
 
-int ck_format_image(struct ck_format **out, enum ck_dtype t, const int64_t dims[4],
-                    enum ck_layout layout);
-int ck_format_weights(struct ck_format **out, enum ck_dtype t,
-                      const int64_t dims[4]); /* OIHW */
+int ck_format_image(struct ck_format **out, const int64_t dims[4], enum ck_layout layout);
+int ck_format_weights(struct ck_format **out, const int64_t dims[4]); /* OIHW */
 int ck_format_copy(struct ck_format **out, const struct ck_format *f);
 void ck_format_free(struct ck_format *f);
 size_t ck_format_bytes(const struct ck_format *f);
@@ -45,7 +43,7 @@ enum ck_conv_pass { CK_CONV_FORWARD, CK_CONV_DATA, CK_CONV_WEIGHTS, CK_CONV_PASS
  * gradients in their place. winograd: use oneDNN's own Winograd algorithm. COKE_EUSAGE if there
  * is no such implementation. */
 int ck_dnn_conv_new(struct ck_dnn_op **out, const struct ck_conv_shape *s,
-                    enum ck_conv_pass pass, enum ck_dtype t, const struct ck_format *src,
+                    enum ck_conv_pass pass, const struct ck_format *src,
                     const struct ck_format *dst, int winograd);
 int ck_reorder_new(struct ck_dnn_op **out, const struct ck_format *from,
                    const struct ck_format *to);

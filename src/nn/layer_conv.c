@@ -80,7 +80,7 @@ static int make_gradient(struct ck_op *op, struct conv *c)
         return COKE_OK;
     const struct ck_conv *w = &c->pass[CK_CONV_WEIGHTS];
     int64_t dims[4] = {w->oc, w->ic, op->node->kernel, op->node->kernel};
-    CK_TRY(ck_format_weights(&plain, CK_F32, dims));
+    CK_TRY(ck_format_weights(&plain, dims));
     CK_TRY(ck_reorder_new(&c->to_plain, diff, plain));
     c->at_diff = aligned(c->pass[CK_CONV_WEIGHTS].scratch + ck_dnn_op_scratch(c->to_plain));
     c->at_plain = c->at_diff + aligned(ck_format_bytes(diff));

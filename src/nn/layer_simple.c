@@ -29,7 +29,7 @@ static int prepare_input(struct ck_op *op)
     int64_t dims[4] = {op->plan->r.n, y->c, y->h, y->w};
     if (y->dtype == CK_BF16)
         return COKE_OK;
-    CK_TRY(ck_format_image(&plain, CK_F32, dims, CK_PLAIN));
+    CK_TRY(ck_format_image(&plain, dims, CK_PLAIN));
     CK_TRY(ck_reorder_new(&reorder, plain, y->format));
     op->data = reorder;
     op->scratch = ck_dnn_op_scratch(reorder);

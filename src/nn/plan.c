@@ -149,7 +149,7 @@ static int convert(const struct ck_plan *p, const struct ck_value *v, void *insi
             ck_tiles_to_plain(p->r.n, v->c, v->h * v->w, inside, outside);
         return COKE_OK;
     }
-    CK_TRY(ck_format_image(&plain, CK_F32, dims, CK_PLAIN));
+    CK_TRY(ck_format_image(&plain, dims, CK_PLAIN));
     CK_TRY(ck_reorder_new(&op, inwards ? plain : v->format, inwards ? v->format : plain));
     scratch = ck_alloc_array(ck_dnn_op_scratch(op) + 1, 1);
     if (!scratch)

@@ -78,7 +78,7 @@ static int format_value(struct ck_plan *p, struct ck_value *y)
     y->bytes = (size_t)ck_act_size(&y->act) * ck_dtype_size(y->dtype);
     if (bf16)
         return COKE_OK;
-    int rc = ck_format_image(&y->format, y->dtype, dims, CK_BLOCKED);
+    int rc = ck_format_image(&y->format, dims, CK_BLOCKED);
     if (!rc)
         y->bytes = ck_format_bytes(y->format);
     return rc;
@@ -111,8 +111,8 @@ static int format_input(struct ck_plan *p, int i)
     s.oc = (s.oc + block - 1) / block * block; /* as conv.c pads it */
     int64_t dims[4] = {s.n, s.oc, s.oh, s.ow};
     int rc = COKE_OK;
-    CK_TRY(ck_format_image(&out, p->r.dtype, dims, CK_BLOCKED));
-    CK_TRY(ck_dnn_conv_new(&trial, &s, CK_CONV_FORWARD, p->r.dtype, NULL, out, 0));
+    CK_TRY(ck_format_image(&out, dims, CK_BLOCKED));
+    CK_TRY(ck_dnn_conv_new(&trial, &s, CK_CONV_FORWARD, NULL, out, 0));
     CK_TRY(ck_format_copy(&y->format, ck_dnn_op_format(trial, CK_ARG_SRC)));
     y->dtype = p->r.dtype;
     y->bytes = ck_format_bytes(y->format);
