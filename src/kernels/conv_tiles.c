@@ -9,6 +9,7 @@
 #include "kernels/conv_tiles.h"
 #include "core/workers.h"
 #include "kernels/amx.h"
+#include "kernels/integers.h"
 #include "kernels/kernels_conv_tiles.h"
 
 #include <string.h>
@@ -22,29 +23,9 @@ enum {
     SLACK = 64 * 1024, /* after the views: tiles of small images read beyond them */
 };
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static size_t aligned(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
-}
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
 
 /* ---- taps and views ---- */

@@ -1,14 +1,10 @@
 /* conv_tiles_pack.c - weights in the order of tiles, and images from and to plain arrays. */
 #include "core/workers.h"
+#include "kernels/integers.h"
 #include "kernels/kernels_conv_tiles.h"
 #include "kernels/layers.h"
 
 #include <string.h>
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- weights ---- */
 

@@ -10,6 +10,7 @@
  * would be too large: all workers pack a group, then each takes blocks of columns. */
 #include "kernels/conv_tiles_weights.h"
 #include "core/workers.h"
+#include "kernels/integers.h"
 #include "kernels/kernels_wgrad.h"
 
 #include <string.h>
@@ -27,26 +28,6 @@ enum {
     STEM_CHANNELS = 4,
     STEM_BYTES = 2 * STEM_CHANNELS,
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a >= 0 ? a / b : -divide_up(-a, b);
-}
 
 static int64_t aligned(int64_t bytes)
 {

@@ -2,6 +2,7 @@
  * and evaluates the formulas per channel. */
 #include "kernels/norm.h"
 #include "core/workers.h"
+#include "kernels/integers.h"
 #include "kernels/kernels_layers.h"
 
 #include <math.h>
@@ -34,21 +35,6 @@ struct plan {
     int64_t segs, per_group, seg_rows, chunks;
     int64_t parts, band, bands; /* of `band` strips */
 };
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* With one row per plane, or one block of channels, the array is a matrix. */
 static void view_as_strips(struct plan *p, const struct ck_act_shape *a)
