@@ -140,7 +140,7 @@ static int weights_new(struct weights_bench *b)
     size_t scratch = ck_tiles_gradient_scratch(&b->g, ck_threads()), other = direct_new(b);
     scratch = other > scratch ? other : scratch;
     if (s->kernel == 3 && s->stride == 1 && s->ic >= 16 && ck_wino_is_fast()) {
-        b->wino = (struct ck_wino_shape){s->n, s->ic, s->oc, s->ih, s->iw};
+        b->wino = (struct ck_wino_shape){s->n, s->ic, s->oc, s->ih, s->iw, 0};
         other = ck_wino_scratch(&b->wino, CK_WINO_WEIGHTS, ck_threads());
         scratch = other > scratch ? other : scratch;
     }

@@ -1,6 +1,7 @@
 /* bench_winograd.c - our Winograd convolutions against oneDNN's direct and Winograd ones, f32:
  * GFLOP/s, counted as a direct convolution's, and the share of the time of the faster other.
- * bench_winograd [THREADS [REPEAT [NAME]]] */
+ * bench_winograd [THREADS [REPEAT [NAME]]]; NAME s2 is those with stride 2, which also have a
+ * ratio of their total time. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -18,12 +19,17 @@ static const struct layer {
     const char *name;
     struct ck_wino_shape s;
 } layers[] = {
-    {"r18_64x32", {128, 64, 64, 32, 32}},   {"r18_128x16", {128, 128, 128, 16, 16}},
-    {"r18_256x8", {128, 256, 256, 8, 8}},   {"r18_512x4", {128, 512, 512, 4, 4}},
-    {"w25_16x32", {128, 16, 16, 32, 32}},   {"w25_32x16", {128, 32, 32, 16, 16}},
-    {"w25_64x8", {128, 64, 64, 8, 8}},      {"w25_128x4", {128, 128, 128, 4, 4}},
-    {"r50_64x56", {16, 64, 64, 56, 56}},    {"r50_128x28", {16, 128, 128, 28, 28}},
-    {"r50_256x14", {16, 256, 256, 14, 14}}, {"r50_512x7", {16, 512, 512, 7, 7}},
+    {"r18_64x32", {128, 64, 64, 32, 32, 0}},      {"r18_128x16", {128, 128, 128, 16, 16, 0}},
+    {"r18_256x8", {128, 256, 256, 8, 8, 0}},      {"r18_512x4", {128, 512, 512, 4, 4, 0}},
+    {"w25_16x32", {128, 16, 16, 32, 32, 0}},      {"w25_32x16", {128, 32, 32, 16, 16, 0}},
+    {"w25_64x8", {128, 64, 64, 8, 8, 0}},         {"w25_128x4", {128, 128, 128, 4, 4, 0}},
+    {"r50_64x56", {16, 64, 64, 56, 56, 0}},       {"r50_128x28", {16, 128, 128, 28, 28, 0}},
+    {"r50_256x14", {16, 256, 256, 14, 14, 0}},    {"r50_512x7", {16, 512, 512, 7, 7, 0}},
+    {"s2_r18_64x32", {128, 64, 128, 32, 32, 1}},  {"s2_r18_128x16", {128, 128, 256, 16, 16, 1}},
+    {"s2_r18_256x8", {128, 256, 512, 8, 8, 1}},   {"s2_w25_16x32", {128, 16, 32, 32, 32, 1}},
+    {"s2_w25_32x16", {128, 32, 64, 16, 16, 1}},   {"s2_w25_64x8", {128, 64, 128, 8, 8, 1}},
+    {"s2_r50_128x56", {16, 128, 128, 56, 56, 1}}, {"s2_r50_256x28", {16, 256, 256, 28, 28, 1}},
+    {"s2_r50_512x14", {16, 512, 512, 14, 14, 1}},
 };
 enum { LAYERS = sizeof layers / sizeof *layers };
 
@@ -60,12 +66,18 @@ static float *filled(int64_t n)
     return p;
 }
 
+static int64_t out_side(const struct ck_wino_shape *s, int64_t in)
+{
+    return s->halved ? (in + 1) / 2 : in;
+}
+
 /* oneDNN's ways, where there are such. */
 static void ops_new(struct bench *b, size_t *scratch)
 {
     const struct ck_wino_shape *s = &b->s;
-    struct ck_conv_shape c = {s->n, s->ic, s->h, s->w, s->oc, s->h, s->w, 3, 1, 1};
-    const int64_t in[] = {s->n, s->ic, s->h, s->w}, out[] = {s->n, s->oc, s->h, s->w};
+    int64_t h = out_side(s, s->h), w = out_side(s, s->w);
+    struct ck_conv_shape c = {s->n, s->ic, s->h, s->w, s->oc, h, w, 3, 1 + s->halved, 1};
+    const int64_t in[] = {s->n, s->ic, s->h, s->w}, out[] = {s->n, s->oc, h, w};
     struct ck_format *src = NULL, *dst = NULL;
     if (ck_format_image(&src, in, CK_BLOCKED) || ck_format_image(&dst, out, CK_BLOCKED)) {
         fprintf(stderr, "bench_winograd: %s\n", coke_last_error());
@@ -89,7 +101,7 @@ static void bench_new(struct bench *b)
     const struct ck_wino_shape *s = &b->s;
     size_t scratch = ck_wino_scratch(s, b->pass, ck_threads());
     b->image[0] = filled(s->n * s->ic * s->h * s->w);
-    b->image[1] = filled(s->n * s->oc * s->h * s->w);
+    b->image[1] = filled(s->n * s->oc * out_side(s, s->h) * out_side(s, s->w));
     b->w = filled(s->oc * s->ic * 9);
     ops_new(b, &scratch);
     b->scratch = array_of(scratch);
@@ -146,12 +158,16 @@ static void measure(struct bench *b, int repeat)
             }
 }
 
+/* Seconds of all measured layers with stride 2: of the faster other, and ours. */
+static double halved_total[2];
+
 /* The ratio of the faster other's time to ours. */
 static double bench_pass(const struct layer *l, enum ck_wino_pass pass, int repeat)
 {
     struct bench b = {.s = l->s, .pass = pass};
     const struct ck_wino_shape *s = &l->s;
-    double flops = 18e-9 * (double)(s->n * s->h * s->w) * (double)(s->ic * s->oc);
+    double flops = 18e-9 * (double)(s->n * out_side(s, s->h) * out_side(s, s->w)) *
+                   (double)(s->ic * s->oc);
     bench_new(&b);
     measure(&b, repeat);
     printf("%-12s %-8s %8.3f ms  ours %6.0f  direct %6.0f  winograd %6.0f GFLOP/s\n", l->name,
@@ -159,7 +175,10 @@ static double bench_pass(const struct layer *l, enum ck_wino_pass pass, int repe
            flops / b.seconds[DIRECT], flops / b.seconds[WINOGRAD]);
     fflush(stdout);
     bench_free(&b);
-    return fmin(b.seconds[DIRECT], b.seconds[WINOGRAD]) / b.seconds[OURS];
+    double other = fmin(b.seconds[DIRECT], b.seconds[WINOGRAD]);
+    halved_total[0] += s->halved ? other : 0;
+    halved_total[1] += s->halved ? b.seconds[OURS] : 0;
+    return other / b.seconds[OURS];
 }
 
 int main(int argc, char **argv)
@@ -175,5 +194,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < LAYERS; i++)
         for (int p = 0; p < CK_WINO_PASSES && strstr(layers[i].name, only); p++)
             printf("ratio wino_%s_%s %.2f\n", layers[i].name, pass_name[p], ratio[i][p]);
+    if (halved_total[1] > 0)
+        printf("ratio wino_stride2 %.2f\n", halved_total[0] / halved_total[1]);
     return 0;
 }

@@ -116,8 +116,8 @@ INLINE void put(const vec *from, int n, float *to, int64_t stride, int streamed)
 
 /* A tile whose pixels outside the image read as zeros. */
 struct window {
-    const float *row[6]; /* column 0, which may be outside the image */
-    vmask inside[6];     /* per column */
+    const float *row[CK_WINO_IN]; /* column 0, which may be outside the image */
+    vmask inside[CK_WINO_IN];     /* per column */
 };
 
 INLINE struct window window_of(const struct ck_wino_tile *t, int size, int lane)
@@ -291,9 +291,14 @@ static void output(const float *m, int64_t stride, float *y, int64_t y_stride, i
     output_part(m + lane, stride, y + lane, y_stride, rows, cols, 0);
 }
 
+#include "kernels/kernels_winograd_half_simd.h"
+
+/* ---- weights, with either stride ---- */
+
 INLINE void weights_part(const float *g, int64_t tap_stride, float *u, int64_t stride,
-                         int streamed)
+                         int halved, int streamed)
 {
+    void (*one)(const vec *, vec *) = halved ? half_weights3 : weights3;
     EACH_PART
     {
         vec half[6][3];
@@ -301,7 +306,7 @@ INLINE void weights_part(const float *g, int64_t tap_stride, float *u, int64_t s
         for (int j = 0; j < 3; j++) {
             vec d[3], c[6];
             take(g + j * tap_stride + lane, 3 * tap_stride, 3, d);
-            weights3(d, c);
+            one(d, c);
             UNROLL
             for (int i = 0; i < 6; i++)
                 half[i][j] = c[i];
@@ -309,25 +314,26 @@ INLINE void weights_part(const float *g, int64_t tap_stride, float *u, int64_t s
         UNROLL
         for (int i = 0; i < 6; i++) {
             vec r[6];
-            weights3(half[i], r);
+            one(half[i], r);
             put(r, 6, u + i * 6 * stride + lane, stride, streamed);
         }
     }
 }
 
-static void weights(const float *g, int64_t tap_stride, float *u, int64_t stride)
-{
-    weights_part(g, tap_stride, u, stride, 0);
-}
+#define WEIGHTS(name, halved, streamed)                                                        \
+    static void name(const float *g, int64_t tap_stride, float *u, int64_t stride)             \
+    {                                                                                          \
+        weights_part(g, tap_stride, u, stride, halved, streamed);                              \
+    }
+WEIGHTS(weights, 0, 0)
+WEIGHTS(weights_streamed, 0, 1)
+WEIGHTS(half_weights, 1, 0)
+WEIGHTS(half_weights_streamed, 1, 1)
 
-static void weights_streamed(const float *g, int64_t tap_stride, float *u, int64_t stride)
+INLINE void weights_grad_part(const float *u, int64_t stride, int parts, int64_t part_stride,
+                              float *dg, int halved)
 {
-    weights_part(g, tap_stride, u, stride, 1);
-}
-
-static void weights_grad(const float *u, int64_t stride, int parts, int64_t part_stride,
-                         float *dg)
-{
+    void (*one)(const vec *, vec *) = halved ? half_weights_grad6 : weights_grad6;
     EACH_PART
     {
         vec half[3][6];
@@ -342,7 +348,7 @@ static void weights_grad(const float *u, int64_t stride, int parts, int64_t part
                 for (int j = 0; j < 6; j++)
                     d[j] = add(d[j], load(row + p * part_stride + j * stride));
             }
-            weights_grad6(d, r);
+            one(d, r);
             UNROLL
             for (int j = 0; j < 3; j++)
                 half[j][i] = r[j];
@@ -350,8 +356,31 @@ static void weights_grad(const float *u, int64_t stride, int parts, int64_t part
         UNROLL
         for (int j = 0; j < 3; j++) {
             vec c[3];
-            weights_grad6(half[j], c);
+            one(half[j], c);
             put(c, 3, dg + j * CK_WINO_BLOCK + lane, 3 * CK_WINO_BLOCK, 0);
         }
     }
 }
+
+static void weights_grad(const float *u, int64_t stride, int parts, int64_t part_stride,
+                         float *dg)
+{
+    weights_grad_part(u, stride, parts, part_stride, dg, 0);
+}
+
+static void half_weights_grad(const float *u, int64_t stride, int parts, int64_t part_stride,
+                              float *dg)
+{
+    weights_grad_part(u, stride, parts, part_stride, dg, 1);
+}
+
+/* The members of struct ck_wino_kernels that this file defines. */
+#define TRANSFORMS                                                                             \
+    .input = {{input, input_streamed},                                                         \
+              {down_input, down_input_streamed},                                               \
+              {up_input, up_input_streamed}},                                                  \
+    .output = {output, down_output, up_output},                                                \
+    .weights = {{weights, weights_streamed}, {half_weights, half_weights_streamed}},           \
+    .output_grad = {{output_grad, output_grad_streamed},                                       \
+                    {half_output_grad, half_output_grad_streamed}},                            \
+    .weights_grad = {weights_grad, half_weights_grad}

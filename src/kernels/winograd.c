@@ -1,31 +1,33 @@
 /* winograd.c - Winograd's convolutions: the forward and backward-data passes.
  *
- * The second is the first with weights rotated by 180 degrees and the channels' roles swapped.
- * For each of the 36 points the product of a matrix V [tiles][k] of transformed inputs and a
- * matrix U [k][oc] of transformed weights gives M [tiles][oc]; k counts input channels. Output
- * channels are divided into panels as wide as a product. There are two strategies:
+ * The second is the first with weights rotated by 180 degrees and the channels' roles swapped,
+ * and with other transforms if the stride is 2. For each of the 36 or 81 slots the product of a
+ * matrix V [tiles][k] of transformed inputs and the matrix U [k][oc] of transformed weights of
+ * the slot's point gives M [tiles][oc]; k counts input channels. Output channels are divided
+ * into panels as wide as a product. There are two strategies:
  *
  * GROUPS: U is computed first; a worker takes a small group of tiles from inputs to outputs. V
  * and M stay in its second-level cache, U streams through it.
  *
- * POINTS (many channels, where U would stream in from memory too often): U, and V of a large
- * group of tiles, are computed first; a worker takes a point, whose V and M stay in its cache;
+ * SLOTS (many channels, where U would stream in from memory too often): U, and V of a large
+ * group of tiles, are computed first; a worker takes a slot, whose V and M stay in its cache;
  * then the outputs are computed.
  *
  * The bytes of the results do not depend on any of this: each sum runs along k. */
 #include "kernels/winograd.h"
 #include "core/workers.h"
+#include "kernels/integers.h"
 #include "kernels/winograd_tiles.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 enum { BLOCK = CK_WINO_BLOCK, POINTS = CK_WINO_POINTS, TAPS = CK_WINO_TAPS * CK_WINO_TAPS };
-/* Padding that keeps the 36 rows of a transform from mapping to the same cache sets. */
+/* Padding that keeps the rows of a transform from mapping to the same cache sets. */
 enum { SKEW = 16 };
 /* Blocks of k whose U for a panel stays in the first-level cache. */
 enum { CHUNK = 8 };
-enum { GROUP_FLOATS = 10 << 20 }; /* POINTS: maximum size of V and M */
+enum { GROUP_FLOATS = 10 << 20 }; /* SLOTS: maximum size of V and M */
 
 /* One convolution. Lives on the caller's stack; workers read it concurrently and write disjoint
  * parts of y, u, v and m. Only convolve() changes it, between parallel regions. */
@@ -36,23 +38,18 @@ struct run {
     int rotated; /* weights rotated and swapped: the backward-data pass */
     struct ck_wino_grid g;
     int64_t in_blocks, out_blocks, panels;
-    int by_points;
+    int by_slots;
     int64_t group, groups;                /* maximum tiles per group */
     int64_t unit;                         /* indivisible run of tiles: an image's, or 1 */
     int64_t u_floats, v_floats, m_floats; /* u: per panel; v, m: per group */
     const float *x, *w;
     float *y;
     float *u;      /* [panels][36][k][width] */
-    float *v, *m;  /* GROUPS: one pair per worker; POINTS: m [panels][36][tiles][width] */
-    int64_t g_now; /* POINTS: the current group */
+    float *v, *m;  /* GROUPS: one pair per worker; SLOTS: m [panels][slots][tiles][width] */
+    int64_t g_now; /* SLOTS: the current group */
     int stream;    /* whether stores to y bypass the caches */
     const struct ck_wino_producer *producer;
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- sizes ---- */
 
@@ -72,7 +69,7 @@ static int panel_width(const struct run *r, int64_t panel)
     return (int)smaller(r->width, r->out_blocks * BLOCK - panel * r->width);
 }
 
-/* Distances between points, in floats. */
+/* Distances between slots or points, in floats. */
 static int64_t v_stride(const struct run *r, int64_t tiles)
 {
     return tiles * r->in_blocks * BLOCK + SKEW;
@@ -95,21 +92,23 @@ static int64_t small_group(const struct run *r)
 {
     int fits = r->in_blocks * r->out_blocks <= 16;
     int64_t limit = smaller(64, (fits ? 96 : 480) / r->in_blocks);
+    if (r->s.halved)
+        limit = (2 * limit + 2) / 3; /* V and M are larger, U is used more often */
     int64_t eighth = r->g.tiles / 8;
     return smaller(limit, eighth < r->rows ? r->rows : eighth);
 }
 
 static int64_t large_group(const struct run *r)
 {
-    return GROUP_FLOATS / (POINTS * BLOCK * (r->in_blocks + r->out_blocks)) + 1;
+    return GROUP_FLOATS / (r->g.slots * BLOCK * (r->in_blocks + r->out_blocks)) + 1;
 }
 
 /* Keeps small images whole, which is also what allows a producer. */
 static void set_groups(struct run *r)
 {
-    int64_t limit = r->by_points ? large_group(r) : small_group(r),
+    int64_t limit = r->by_slots ? large_group(r) : small_group(r),
             image = r->g.rows * r->g.cols;
-    r->unit = !r->by_points && image <= limit ? image : 1;
+    r->unit = !r->by_slots && image <= limit ? image : 1;
     int64_t units = r->g.tiles / r->unit, per_group = limit / r->unit;
     r->groups = (units + per_group - 1) / per_group;
     r->group = (units + r->groups - 1) / r->groups * r->unit;
@@ -120,11 +119,11 @@ static void set_blocking(struct run *r)
     r->width = smaller(r->kn->width, r->out_blocks * BLOCK);
     r->rows = r->kn->rows[r->width / BLOCK - 1];
     r->panels = (r->out_blocks * BLOCK + r->width - 1) / r->width;
-    r->by_points = r->in_blocks * r->out_blocks >= 128;
+    r->by_slots = r->in_blocks * r->out_blocks >= (r->s.halved ? 512 : 128);
     set_groups(r);
     r->u_floats = POINTS * u_stride(r, r->width);
-    r->v_floats = POINTS * v_stride(r, r->group);
-    r->m_floats = POINTS * m_stride(r->group, r->width) * (r->by_points ? r->panels : 1);
+    r->v_floats = r->g.slots * v_stride(r, r->group);
+    r->m_floats = r->g.slots * m_stride(r->group, r->width) * (r->by_slots ? r->panels : 1);
 }
 
 static struct run run_for(const struct ck_wino_shape *s, int rotated)
@@ -133,7 +132,9 @@ static struct run run_for(const struct ck_wino_shape *s, int rotated)
     struct run r = {.kn = ck_wino_kernels(),
                     .s = *s,
                     .rotated = rotated,
-                    .g = ck_wino_grid(s),
+                    .g = ck_wino_grid(s, !s->halved ? CK_WINO_SAME
+                                         : rotated  ? CK_WINO_UP
+                                                    : CK_WINO_DOWN),
                     .in_blocks = rotated ? out : in,
                     .out_blocks = rotated ? in : out};
     set_blocking(&r);
@@ -176,9 +177,9 @@ static void make_weights(void *arg, int64_t item, int worker)
         gather_block(r, block, panel * r->width + lane, taps);
         for (int i = 0; i < BLOCK; i++) {
             const float *g = taps + i * TAPS * BLOCK;
-            r->kn->weights[r->by_points](r->rotated ? g + (TAPS - 1) * BLOCK : g,
-                                         r->rotated ? -BLOCK : BLOCK, u + i * width + lane,
-                                         u_stride(r, width));
+            r->kn->weights[r->s.halved][r->by_slots](r->rotated ? g + (TAPS - 1) * BLOCK : g,
+                                                     r->rotated ? -BLOCK : BLOCK,
+                                                     u + i * width + lane, u_stride(r, width));
         }
     }
     atomic_thread_fence(memory_order_seq_cst); /* streamed stores are weakly ordered */
@@ -197,14 +198,14 @@ static int64_t part_start(const struct run *r, int64_t tiles, int64_t part)
     return tiles * part / part_count(r, tiles);
 }
 
-/* v [36][part][in_blocks][rows][16]: each product reads one contiguous piece. */
+/* v [slots][part][in_blocks][rows][16]: each product reads one contiguous piece. */
 static void make_inputs(const struct run *r, int64_t group, int64_t part, float *v)
 {
     int64_t tiles = group_tiles(r, group), first = part_start(r, tiles, part);
     struct ck_wino_range range = {.blocks = r->in_blocks,
                                   .first = group_start(r, group) + first,
                                   .count = part_start(r, tiles, part + 1) - first,
-                                  .stream = r->by_points};
+                                  .stream = r->by_slots};
     v += first * r->in_blocks * BLOCK;
     for (; range.block < r->in_blocks; range.block++, v += range.count * BLOCK)
         ck_wino_inputs(r->kn, &r->g, &range, r->x, v, v_stride(r, tiles));
@@ -216,7 +217,7 @@ struct ahead {
     struct ck_wino_ahead *pixels;
 };
 
-/* Computes m [tiles][width] of a point and a panel, in chunks of k. */
+/* Computes m [tiles][width] of a slot and a panel, in chunks of k. */
 static void multiply(const struct run *r, int64_t tiles, int width, const float *v,
                      const float *u, const struct ahead *next, float *m)
 {
@@ -259,19 +260,19 @@ static void make_outputs(const struct run *r, int64_t group, int64_t panel, int6
 
 /* ---- items of work ---- */
 
-/* All points of a group and a panel. */
+/* All slots of a group and a panel, point by point. */
 static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, const float *v,
                            struct ck_wino_ahead *pixels, float *m)
 {
     int width = panel_width(r, panel);
     const float *u = r->u + panel * r->u_floats;
-    for (int point = 0; point < POINTS; point++) {
-        struct ahead next = {point + 1 < POINTS ? u + u_stride(r, width) : NULL, pixels};
-        multiply(r, tiles, width, v, u, &next, m);
-        v += v_stride(r, tiles);
-        u += u_stride(r, width);
-        m += m_stride(tiles, width);
-    }
+    for (int point = 0; point < POINTS; point++, u += u_stride(r, width))
+        for (int i = 0; i < ck_wino_copies(&r->g, point); i++) {
+            int64_t slot = ck_wino_slot(&r->g, point, i);
+            struct ahead next = {point + 1 < POINTS ? u + u_stride(r, width) : NULL, pixels};
+            multiply(r, tiles, width, v + slot * v_stride(r, tiles), u, &next,
+                     m + slot * m_stride(tiles, width));
+        }
 }
 
 /* Where U is small, products have bandwidth to spare: they prefetch the pixels of the group
@@ -279,8 +280,9 @@ static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, co
 static struct ck_wino_ahead pixels_ahead(const struct run *r, int64_t group)
 {
     int64_t next = smaller(group + ck_threads(), r->groups);
-    struct ck_wino_ahead a = ck_wino_ahead(&r->g, r->x, r->in_blocks, group_start(r, next),
-                                           next < r->groups ? group_tiles(r, next) : 0);
+    struct ck_wino_ahead a =
+        ck_wino_ahead(&r->g, &r->g.in, r->x, r->in_blocks, group_start(r, next),
+                      next < r->groups ? group_tiles(r, next) : 0);
     a.then = r->producer ? r->producer->source : NULL;
     return a;
 }
@@ -304,7 +306,7 @@ static void run_group(void *arg, int64_t group, int worker)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* POINTS, step 1: an item is a part of the current group's tiles. */
+/* SLOTS, step 1: an item is a part of the current group's tiles. */
 static void inputs_item(void *arg, int64_t part, int worker)
 {
     (void)worker;
@@ -313,32 +315,33 @@ static void inputs_item(void *arg, int64_t part, int worker)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* POINTS: where M of a panel begins. */
+/* SLOTS: where M of a panel begins. */
 static float *m_panel(const struct run *r, int64_t panel)
 {
-    return r->m + panel * POINTS * m_stride(r->group, r->width);
+    return r->m + panel * r->g.slots * m_stride(r->group, r->width);
 }
 
-static const float *u_of(const struct run *r, int64_t panel, int64_t point)
+static const float *u_of(const struct run *r, int64_t panel, int64_t slot)
 {
-    return r->u + panel * r->u_floats + point * u_stride(r, panel_width(r, panel));
+    return r->u + panel * r->u_floats +
+           ck_wino_point(&r->g, slot) * u_stride(r, panel_width(r, panel));
 }
 
-/* POINTS, step 2: an item is a point, all panels of it. */
-static void run_point(void *arg, int64_t point, int worker)
+/* SLOTS, step 2: an item is a slot, all panels of it. */
+static void run_slot(void *arg, int64_t slot, int worker)
 {
     (void)worker;
     const struct run *r = arg;
     int64_t tiles = group_tiles(r, r->g_now);
     for (int64_t panel = 0; panel < r->panels; panel++) {
         int width = panel_width(r, panel);
-        struct ahead next = {panel + 1 < r->panels ? u_of(r, panel + 1, point) : NULL, NULL};
-        multiply(r, tiles, width, r->v + point * v_stride(r, tiles), u_of(r, panel, point),
-                 &next, m_panel(r, panel) + point * m_stride(tiles, width));
+        struct ahead next = {panel + 1 < r->panels ? u_of(r, panel + 1, slot) : NULL, NULL};
+        multiply(r, tiles, width, r->v + slot * v_stride(r, tiles), u_of(r, panel, slot), &next,
+                 m_panel(r, panel) + slot * m_stride(tiles, width));
     }
 }
 
-/* POINTS, step 3: an item is a part of the tiles and a panel. The items of a step are
+/* SLOTS, step 3: an item is a part of the tiles and a panel. The items of a step are
  * independent; ck_parallel ends each step with a barrier. */
 static void outputs_item(void *arg, int64_t item, int worker)
 {
@@ -359,12 +362,12 @@ static void convolve(struct run *r, void *scratch)
     r->m = r->v + r->v_floats;
     r->stream = (uintptr_t)r->y % 64 == 0;
     ck_parallel(r->panels * r->in_blocks, make_weights, r);
-    if (!r->by_points)
+    if (!r->by_slots)
         ck_parallel(r->groups, run_group, r);
-    for (; r->by_points && r->g_now < r->groups; r->g_now++) {
+    for (; r->by_slots && r->g_now < r->groups; r->g_now++) {
         int64_t parts = part_count(r, group_tiles(r, r->g_now));
         ck_parallel(parts, inputs_item, r);
-        ck_parallel(POINTS, run_point, r);
+        ck_parallel(r->g.slots, run_slot, r);
         ck_parallel(parts * r->panels, outputs_item, r);
     }
 }
@@ -381,7 +384,7 @@ int ck_wino_takes_producer(const struct ck_wino_shape *s, enum ck_wino_pass pass
     if (pass == CK_WINO_WEIGHTS)
         return 0;
     struct run r = run_for(s, pass == CK_WINO_DATA);
-    return !r.by_points && r.unit == r.g.rows * r.g.cols;
+    return !r.by_slots && r.unit == r.g.rows * r.g.cols;
 }
 
 void ck_wino_forward(const struct ck_wino_shape *s, const float *x, const float *w, float *y,
@@ -411,7 +414,7 @@ size_t ck_wino_scratch(const struct ck_wino_shape *s, enum ck_wino_pass pass, in
     if (pass == CK_WINO_WEIGHTS)
         return ck_wino_weights_scratch(s, threads);
     struct run r = run_for(s, pass == CK_WINO_DATA);
-    int64_t copies = r.by_points ? 1 : threads;
+    int64_t copies = r.by_slots ? 1 : threads;
     return (size_t)(r.panels * r.u_floats + copies * (r.v_floats + r.m_floats)) *
                sizeof(float) +
            64;

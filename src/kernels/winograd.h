@@ -1,6 +1,7 @@
-/* winograd.h - f32 convolutions with 3x3 kernels, stride 1 and padding 1, on tiles of 4x4
- * outputs with a quarter of the multiplications (Winograd's F(4x4, 3x3); Lavin and Gray,
- * "Fast algorithms for convolutional neural networks", 2016).
+/* winograd.h - f32 convolutions with 3x3 kernels and padding 1, on tiles of 4x4 outputs: with
+ * stride 1 a quarter of the multiplications (Winograd's F(4x4, 3x3); Lavin and Gray, "Fast
+ * algorithms for convolutional neural networks", 2016), with stride 2 nine sixteenths
+ * (kernels_winograd.h).
  *
  * Images are [n][cb][h][w][16]: channel c = block * 16 + lane, the last block padded with
  * zeros. Weights and their gradient are plain [oc][ic][3][3], without padding. Outputs have
@@ -19,7 +20,8 @@
 #include <stdint.h>
 
 struct ck_wino_shape {
-    int64_t n, ic, oc, h, w; /* all >= 1; input and output are h x w */
+    int64_t n, ic, oc, h, w; /* all >= 1; h, w: of the input */
+    int halved; /* 0: stride 1, outputs of h x w; 1: stride 2, of (h + 1) / 2 x (w + 1) / 2 */
 };
 
 enum ck_wino_pass { CK_WINO_FORWARD, CK_WINO_DATA, CK_WINO_WEIGHTS, CK_WINO_PASSES };

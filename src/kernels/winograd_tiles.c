@@ -1,8 +1,9 @@
 /* winograd_tiles.c - iterates over the tiles of images; selects the version of the kernels. */
 #include "kernels/winograd_tiles.h"
+#include "kernels/integers.h"
 #include "kernels/kernels.h"
 
-enum { BLOCK = CK_WINO_BLOCK, IN = CK_WINO_IN, OUT = CK_WINO_OUT };
+enum { BLOCK = CK_WINO_BLOCK, IN = CK_WINO_IN };
 
 /* Not synchronised: tests and benchmarks set it while no other thread computes. */
 static const struct ck_wino_kernels *forced;
@@ -34,66 +35,84 @@ const struct ck_wino_kernels *ck_wino_kernels_named(const char *name)
     return version_for(ck_kernels_named(name));
 }
 
-struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s)
-{
-    int64_t rows = (s->h + OUT - 1) / OUT, cols = (s->w + OUT - 1) / OUT;
-    return (struct ck_wino_grid){s->h, s->w, rows, cols, s->n * rows * cols};
-}
-
-static int smaller(int64_t a, int64_t b)
-{
-    return (int)(a < b ? a : b);
-}
-
-/* Position of a tile: the plane's offset in floats, and the first output pixel (y, x). */
-struct cursor {
-    int64_t plane, y, x;
+/* step, before and size of the input's tiles, and the side of the output's. */
+static const struct {
+    int step, before, size, out, side;
+} forms[CK_WINO_FORMS] = {
+    [CK_WINO_SAME] = {4, 1, 6, 4, 6},
+    [CK_WINO_DOWN] = {8, 1, 9, 4, 9},
+    [CK_WINO_UP] = {4, 0, 5, 8, 9},
 };
 
-static struct cursor cursor_at(const struct ck_wino_grid *g, const struct ck_wino_range *r)
+struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s, enum ck_wino_form form)
+{
+    int64_t h = s->halved ? (s->h + 1) / 2 : s->h, w = s->halved ? (s->w + 1) / 2 : s->w;
+    int up = form == CK_WINO_UP, out = forms[form].out, side = forms[form].side;
+    struct ck_wino_grid g = {.form = form, .side = side, .slots = side * side};
+    g.in = (struct ck_wino_plane){up ? h : s->h, up ? w : s->w, forms[form].step,
+                                  forms[form].before, forms[form].size};
+    g.out = (struct ck_wino_plane){up ? s->h : h, up ? s->w : w, out, 0, out};
+    g.rows = (g.out.h + out - 1) / out;
+    g.cols = (g.out.w + out - 1) / out;
+    g.tiles = s->n * g.rows * g.cols;
+    return g;
+}
+
+/* Position of a tile in a plane: the plane's offset in floats, and the first pixel (y, x), of
+ * the steps that belong to the tile. */
+struct cursor {
+    const struct ck_wino_grid *g;
+    const struct ck_wino_plane *p;
+    int64_t image; /* floats to the same channel block of the next image */
+    int64_t plane, row, col;
+};
+
+static struct cursor cursor_at(const struct ck_wino_grid *g, const struct ck_wino_plane *p,
+                               const struct ck_wino_range *r)
 {
     int64_t image = r->first / (g->rows * g->cols), in_image = r->first % (g->rows * g->cols);
-    return (struct cursor){(image * r->blocks + r->block) * g->h * g->w * BLOCK,
-                           in_image / g->cols * OUT, in_image % g->cols * OUT};
+    return (struct cursor){g,
+                           p,
+                           r->blocks * p->h * p->w * BLOCK,
+                           (image * r->blocks + r->block) * p->h * p->w * BLOCK,
+                           in_image / g->cols,
+                           in_image % g->cols};
 }
 
 /* Moves to the next tile; after the last of an image, to the same channel block of the next. */
-static void cursor_next(const struct ck_wino_grid *g, const struct ck_wino_range *r,
-                        struct cursor *c)
+static void cursor_next(struct cursor *c)
 {
-    c->x += OUT;
-    if (c->x < g->w)
+    if (++c->col < c->g->cols)
         return;
-    c->x = 0;
-    c->y += OUT;
-    if (c->y < g->h)
+    c->col = 0;
+    if (++c->row < c->g->rows)
         return;
-    c->y = 0;
-    c->plane += r->blocks * g->h * g->w * BLOCK;
+    c->row = 0;
+    c->plane += c->image;
 }
 
-/* Sets t to the `size` x `size` pixels of a plane from (y, x) on; rows outside are zeros. Fills
- * it in place: copying a struct that was just stored would stall on store forwarding. */
-static void set_tile(struct ck_wino_tile *t, const struct ck_wino_grid *g, const float *plane,
-                     int64_t y, int64_t x, int size)
+/* Sets t to the tile's pixels; rows outside are zeros. Fills it in place: copying a struct that
+ * was just stored would stall on store forwarding. */
+static void set_tile(struct ck_wino_tile *t, const struct cursor *c, const float *images)
 {
     static const float zeros[IN * BLOCK];
+    const struct ck_wino_plane *p = c->p;
+    int64_t y = c->row * p->step - p->before, x = c->col * p->step - p->before;
     t->first = x < 0 ? (int)-x : 0;
-    t->end = smaller(size, g->w - x);
-    const float *at = plane + (y * g->w + x + t->first) * BLOCK;
-    for (int i = 0; i < size; i++)
-        t->row[i] = y + i >= 0 && y + i < g->h ? at + i * g->w * BLOCK : zeros;
+    t->end = (int)smaller(p->size, p->w - x);
+    const float *at = images + c->plane + (y * p->w + x + t->first) * BLOCK;
+    for (int i = 0; i < p->size; i++)
+        t->row[i] = y + i >= 0 && y + i < p->h ? at + i * p->w * BLOCK : zeros;
 }
 
-/* A 3x3 kernel with padding 1 reads one pixel beyond the outputs on each side. */
 void ck_wino_inputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
                     const struct ck_wino_range *r, const float *x, float *v, int64_t stride)
 {
-    struct cursor c = cursor_at(g, r);
-    for (int64_t i = 0; i < r->count; i++, cursor_next(g, r, &c)) {
+    struct cursor c = cursor_at(g, &g->in, r);
+    for (int64_t i = 0; i < r->count; i++, cursor_next(&c)) {
         struct ck_wino_tile t;
-        set_tile(&t, g, x + c.plane, c.y - 1, c.x - 1, IN);
-        kn->input[r->stream](&t, v + i * BLOCK, stride);
+        set_tile(&t, &c, x);
+        kn->input[g->form][r->stream](&t, v + i * BLOCK, stride);
     }
 }
 
@@ -101,11 +120,11 @@ void ck_wino_output_grads(const struct ck_wino_kernels *kn, const struct ck_wino
                           const struct ck_wino_range *r, const float *dy, float *m,
                           int64_t m_row, int64_t stride)
 {
-    struct cursor c = cursor_at(g, r);
-    for (int64_t i = 0; i < r->count; i++, cursor_next(g, r, &c)) {
+    struct cursor c = cursor_at(g, &g->out, r);
+    for (int64_t i = 0; i < r->count; i++, cursor_next(&c)) {
         struct ck_wino_tile t;
-        set_tile(&t, g, dy + c.plane, c.y, c.x, OUT);
-        kn->output_grad[r->stream](&t, m + i * m_row, stride);
+        set_tile(&t, &c, dy);
+        kn->output_grad[g->form != CK_WINO_SAME][r->stream](&t, m + i * m_row, stride);
     }
 }
 
@@ -113,18 +132,24 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
                      const struct ck_wino_range *r, const float *m, int64_t m_row,
                      int64_t stride, float *y)
 {
-    struct cursor c = cursor_at(g, r);
-    for (int64_t i = 0; i < r->count; i++, cursor_next(g, r, &c))
-        kn->output(m + i * m_row, stride, y + c.plane + (c.y * g->w + c.x) * BLOCK,
-                   g->w * BLOCK, smaller(OUT, g->h - c.y), smaller(OUT, g->w - c.x), r->stream);
+    struct cursor c = cursor_at(g, &g->out, r);
+    const struct ck_wino_plane *p = &g->out;
+    for (int64_t i = 0; i < r->count; i++, cursor_next(&c)) {
+        int64_t top = c.row * p->step, left = c.col * p->step;
+        kn->output[g->form](m + i * m_row, stride, y + c.plane + (top * p->w + left) * BLOCK,
+                            p->w * BLOCK, (int)smaller(p->size, p->h - top),
+                            (int)smaller(p->size, p->w - left), r->stream);
+    }
 }
 
 /* ---- prefetching ---- */
 
-struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
-                                   int64_t first, int64_t count)
+struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g,
+                                   const struct ck_wino_plane *plane, const float *x,
+                                   int64_t blocks, int64_t first, int64_t count)
 {
     return (struct ck_wino_ahead){.g = g,
+                                  .plane = plane,
                                   .x = x,
                                   .blocks = blocks,
                                   .first = first,
@@ -132,11 +157,12 @@ struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x,
                                   .image = first / (g->rows * g->cols)};
 }
 
-/* Advances to the next image and block: the rows that the tiles' outputs cover, which are
- * contiguous. Returns 0 at the end. */
+/* Advances to the next image and block: the rows of the tiles' steps, which are contiguous.
+ * Returns 0 at the end. */
 static int next_span(struct ck_wino_ahead *a)
 {
     const struct ck_wino_grid *g = a->g;
+    const struct ck_wino_plane *p = a->plane;
     int64_t tiles = g->rows * g->cols, start = a->image * tiles;
     if (start >= a->end && !a->then)
         return 0;
@@ -146,11 +172,11 @@ static int next_span(struct ck_wino_ahead *a)
         a->image = a->first / tiles;
         return next_span(a);
     }
-    int64_t top = a->first > start ? (a->first - start) / g->cols * OUT : 0;
+    int64_t top = a->first > start ? (a->first - start) / g->cols * p->step : 0;
     int64_t last = a->end < start + tiles ? a->end - start - 1 : tiles - 1;
-    const float *plane = a->x + (a->image * a->blocks + a->block) * g->h * g->w * BLOCK;
-    a->at = plane + top * g->w * BLOCK;
-    a->stop = plane + smaller((last / g->cols + 1) * OUT, g->h) * g->w * BLOCK;
+    const float *plane = a->x + (a->image * a->blocks + a->block) * p->h * p->w * BLOCK;
+    a->at = plane + smaller(top, p->h) * p->w * BLOCK;
+    a->stop = plane + smaller((last / g->cols + 1) * p->step, p->h) * p->w * BLOCK;
     if (++a->block == a->blocks) {
         a->block = 0;
         a->image++;

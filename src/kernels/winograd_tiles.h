@@ -1,18 +1,49 @@
-/* winograd_tiles.h - the positions of the 4x4 tiles in images [n][cb][h][w][16], and loops that
- * transform them. Private to winograd*.c. */
+/* winograd_tiles.h - the positions of tiles in images [n][cb][h][w][16], and loops that transform
+ * them. Private to winograd*.c. */
 #ifndef CK_WINOGRAD_TILES_H
 #define CK_WINOGRAD_TILES_H
 
 #include "kernels/kernels_winograd.h"
 
-/* Tiles are numbered row by row, image by image; those at the border may extend beyond it. */
-struct ck_wino_grid {
+/* Images of the input or the output. Tile (i, j) has `size` x `size` pixels from
+ * (i * step - before, j * step - before) on. */
+struct ck_wino_plane {
     int64_t h, w;
-    int64_t rows, cols; /* of tiles, in an image */
-    int64_t tiles;      /* in all images */
+    int step, before, size;
 };
 
-struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s);
+/* Tiles are numbered row by row, image by image; those at the border may extend beyond it. */
+struct ck_wino_grid {
+    enum ck_wino_form form;
+    struct ck_wino_plane in, out;
+    int64_t rows, cols; /* of tiles, in an image */
+    int64_t tiles;      /* in all images */
+    int side;           /* slots in one dimension */
+    int slots;
+};
+
+struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s, enum ck_wino_form form);
+
+/* Slots that have the weights of a point: those of even pixels, with stride 2, share them. */
+static inline int ck_wino_copies(const struct ck_wino_grid *g, int64_t point)
+{
+    int shared = g->side - CK_WINO_SIDE + 1;
+    return (point / CK_WINO_SIDE == CK_WINO_SIDE - 1 ? shared : 1) *
+           (point % CK_WINO_SIDE == CK_WINO_SIDE - 1 ? shared : 1);
+}
+
+/* The i-th of them. */
+static inline int64_t ck_wino_slot(const struct ck_wino_grid *g, int64_t point, int i)
+{
+    int cols = point % CK_WINO_SIDE == CK_WINO_SIDE - 1 ? g->side - CK_WINO_SIDE + 1 : 1;
+    return (point / CK_WINO_SIDE + i / cols) * g->side + point % CK_WINO_SIDE + i % cols;
+}
+
+static inline int64_t ck_wino_point(const struct ck_wino_grid *g, int64_t slot)
+{
+    int64_t row = slot / g->side, col = slot % g->side, last = CK_WINO_SIDE - 1;
+    return (row < last ? row : last) * CK_WINO_SIDE + (col < last ? col : last);
+}
 
 static inline int64_t ck_wino_blocks(int64_t channels)
 {
@@ -25,7 +56,7 @@ struct ck_wino_range {
     int stream; /* bypass the caches: the output must be aligned to 64 bytes */
 };
 
-/* Transforms inputs: v [count][16] for each point, the points `stride` floats apart. Those of
+/* Transforms inputs: v [count][16] for each slot, the slots `stride` floats apart. Those of
  * output gradients have rows m_row floats apart. */
 void ck_wino_inputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid *g,
                     const struct ck_wino_range *r, const float *x, float *v, int64_t stride);
@@ -41,6 +72,7 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
  * other work. */
 struct ck_wino_ahead {
     const struct ck_wino_grid *g;
+    const struct ck_wino_plane *plane; /* of x */
     const float *x;
     int64_t blocks, first, end; /* tiles */
     int64_t image, block;       /* next */
@@ -48,8 +80,9 @@ struct ck_wino_ahead {
     const float *then;          /* a second array of images, after x; or NULL */
 };
 
-struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g, const float *x, int64_t blocks,
-                                   int64_t first, int64_t count);
+struct ck_wino_ahead ck_wino_ahead(const struct ck_wino_grid *g,
+                                   const struct ck_wino_plane *plane, const float *x,
+                                   int64_t blocks, int64_t first, int64_t count);
 /* The next `lines` lines of 16 floats (a few may lie past what is needed); NULL at the end. */
 const float *ck_wino_ahead_next(struct ck_wino_ahead *a, int64_t lines);
 

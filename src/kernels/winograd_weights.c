@@ -1,8 +1,8 @@
 /* winograd_weights.c - Winograd's convolutions: the gradient of the weights.
  *
- * Computes for each of the 36 points the sum over all tiles of V' D, V [tiles][ic] the
- * transformed inputs and D [tiles][oc] the transformed output gradients; then transforms back
- * to 3x3. There are three strategies, chosen by what fits the second-level cache:
+ * Computes for each of the 36 points the sum over all tiles, and over the slots of the point, of
+ * V' D, V [tiles][ic] the transformed inputs and D [tiles][oc] the transformed output gradients;
+ * then transforms back to 3x3. There are three strategies, chosen by what fits the second-level cache:
  *
  * BY_PART (few channels): a worker takes a part of the tiles, group by group; V, D and the
  * part's own sums stay in its cache. The parts do not depend on the number of workers.
@@ -13,13 +13,14 @@
  * BY_BLOCK (many channels, few tiles): like BY_POINT, but a worker takes all points of some
  * channels and transforms back to 3x3 at once. */
 #include "core/workers.h"
+#include "kernels/integers.h"
 #include "kernels/winograd_tiles.h"
 
 #include <stdatomic.h>
 
 enum { BLOCK = CK_WINO_BLOCK, POINTS = CK_WINO_POINTS, TAPS = CK_WINO_TAPS * CK_WINO_TAPS };
 enum {
-    /* Padding that keeps the 36 rows of a transform from mapping to the same cache sets. */
+    /* Padding that keeps the rows of a transform from mapping to the same cache sets. */
     SKEW = 16,
     /* Tiles whose D for a panel stays in the first-level cache. */
     STEP = 128,
@@ -52,14 +53,9 @@ struct run {
     float *dw;
     int accumulate;
     float *sum;           /* [parts][in_blocks][panels][16][36][width] */
-    float *v, *d;         /* [in_blocks][36][group][16], [panels][36][group][width] */
+    float *v, *d;         /* [in_blocks][slots][group][16], [panels][slots][group][width] */
     int64_t first, count; /* the current group, unless BY_PART */
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- sizes ---- */
 
@@ -81,7 +77,7 @@ static int64_t d_stride(int64_t count, int64_t width)
 /* The thresholds are measured: how many sums, and how much of V and D, a cache holds. */
 static void set_way(struct run *r)
 {
-    int64_t floats = POINTS * BLOCK * (r->in_blocks + r->out_blocks);
+    int64_t floats = r->g.slots * BLOCK * (r->in_blocks + r->out_blocks);
     r->parts = smaller(PARTS, r->g.tiles / PART);
     if (r->in_blocks * r->out_blocks <= 16 && r->parts >= 4) {
         r->way = BY_PART;
@@ -96,14 +92,16 @@ static void set_way(struct run *r)
 
 static struct run run_for(const struct ck_wino_shape *s)
 {
-    struct run r = {.kn = ck_wino_kernels(), .s = *s, .g = ck_wino_grid(s)};
+    struct run r = {.kn = ck_wino_kernels(),
+                    .s = *s,
+                    .g = ck_wino_grid(s, s->halved ? CK_WINO_DOWN : CK_WINO_SAME)};
     r.in_blocks = ck_wino_blocks(s->ic);
     r.out_blocks = ck_wino_blocks(s->oc);
     r.width = smaller(r.kn->width, r.out_blocks * BLOCK);
     r.panels = (r.out_blocks * BLOCK + r.width - 1) / r.width;
     set_way(&r);
-    r.v_floats = r.in_blocks * POINTS * v_stride(r.group);
-    r.d_floats = r.panels * POINTS * d_stride(r.group, r.width);
+    r.v_floats = r.in_blocks * r.g.slots * v_stride(r.group);
+    r.d_floats = r.panels * r.g.slots * d_stride(r.group, r.width);
     r.sum_floats = BLOCK * POINTS * r.width;
     r.part_floats = r.in_blocks * r.panels * r.sum_floats;
     return r;
@@ -123,7 +121,7 @@ static void make_inputs(const struct run *r, int64_t block, int64_t first, int64
                         float *v)
 {
     struct ck_wino_range range = {block, r->in_blocks, first, count, r->way != BY_PART};
-    ck_wino_inputs(r->kn, &r->g, &range, r->x, v + block * POINTS * v_stride(count),
+    ck_wino_inputs(r->kn, &r->g, &range, r->x, v + block * r->g.slots * v_stride(count),
                    v_stride(count));
 }
 
@@ -135,7 +133,7 @@ static void make_grads(const struct run *r, int64_t block, int64_t first, int64_
     int64_t panel = block * BLOCK / r->width, lane = block * BLOCK % r->width;
     int width = panel_width(r, panel);
     ck_wino_output_grads(r->kn, &r->g, &range, r->dy,
-                         d + panel * POINTS * d_stride(count, r->width) + lane, width,
+                         d + panel * r->g.slots * d_stride(count, r->width) + lane, width,
                          d_stride(count, width));
 }
 
@@ -145,21 +143,25 @@ struct pile {
     int64_t count;
 };
 
-/* One product of them: `tiles` tiles from `at` on. */
+/* One product of them: `tiles` tiles from `at` on, of the copy-th slot of a point. */
 struct product {
     int64_t point, panel, block, at, tiles;
+    int copy;
 };
 
-static const float *v_of(const struct pile *p, const struct product *m)
+static const float *v_of(const struct run *r, const struct pile *p, const struct product *m)
 {
-    return p->v + (m->block * POINTS + m->point) * v_stride(p->count) + m->at * BLOCK;
+    return p->v +
+           (m->block * r->g.slots + ck_wino_slot(&r->g, m->point, m->copy)) *
+               v_stride(p->count) +
+           m->at * BLOCK;
 }
 
 static const float *d_of(const struct run *r, const struct pile *p, const struct product *m)
 {
     int64_t width = panel_width(r, m->panel);
-    return p->d + m->panel * POINTS * d_stride(p->count, r->width) +
-           m->point * d_stride(p->count, width) + m->at * width;
+    return p->d + m->panel * r->g.slots * d_stride(p->count, r->width) +
+           ck_wino_slot(&r->g, m->point, m->copy) * d_stride(p->count, width) + m->at * width;
 }
 
 /* Adds to sum [16][36][width] of the product's block and panel. next_v and next_d are
@@ -170,7 +172,7 @@ static void multiply(const struct run *r, const struct pile *p, const struct pro
     struct ck_wino_outer o = {.k = m->tiles,
                               .width = panel_width(r, m->panel),
                               .accumulate = accumulate,
-                              .a = v_of(p, m),
+                              .a = v_of(r, p, m),
                               .b = d_of(r, p, m),
                               .c = sum + m->point * r->width,
                               .c_row = POINTS * r->width,
@@ -187,8 +189,9 @@ static void finish(const struct run *r, int64_t block, int64_t panel, const floa
     for (int lane = 0; lane < panel_width(r, panel); lane += BLOCK) {
         int64_t channel = panel * r->width + lane, ld = r->s.ic * TAPS;
         for (int i = 0; i < BLOCK; i++)
-            r->kn->weights_grad(sum + i * POINTS * r->width + lane, r->width, (int)r->parts,
-                                r->part_floats, taps + i * TAPS * BLOCK);
+            r->kn->weights_grad[r->s.halved](sum + i * POINTS * r->width + lane, r->width,
+                                             (int)r->parts, r->part_floats,
+                                             taps + i * TAPS * BLOCK);
         r->kn->scatter(taps, (int)smaller(BLOCK, r->s.oc - channel), cols, r->accumulate,
                        r->dw + channel * ld + block * BLOCK * TAPS, ld);
     }
@@ -204,9 +207,10 @@ static void multiply_group(const struct run *r, const struct pile *p,
     for (; m.point < POINTS; m.point++)
         for (m.block = 0; m.block < r->in_blocks; m.block++)
             for (m.panel = 0; m.panel < r->panels; m.panel++)
-                multiply(r, p, &m, ck_wino_ahead_next(&next[0], p->count),
-                         ck_wino_ahead_next(&next[1], p->count), accumulate,
-                         sum + (m.block * r->panels + m.panel) * r->sum_floats);
+                for (m.copy = 0; m.copy < ck_wino_copies(&r->g, m.point); m.copy++)
+                    multiply(r, p, &m, ck_wino_ahead_next(&next[0], p->count),
+                             ck_wino_ahead_next(&next[1], p->count), accumulate || m.copy,
+                             sum + (m.block * r->panels + m.panel) * r->sum_floats);
 }
 
 /* BY_PART: an item is a part of the tiles, in the worker's own v and d. */
@@ -220,8 +224,9 @@ static void run_part(void *arg, int64_t part, int worker)
         int64_t then = t + p.count, count = smaller(r->group, end - then);
         if (r->in_blocks * r->out_blocks > 8)
             count = 0; /* the sums fill the cache: prefetch nothing */
-        struct ck_wino_ahead next[] = {ck_wino_ahead(&r->g, r->x, r->in_blocks, then, count),
-                                       ck_wino_ahead(&r->g, r->dy, r->out_blocks, then, count)};
+        struct ck_wino_ahead next[] = {
+            ck_wino_ahead(&r->g, &r->g.in, r->x, r->in_blocks, then, count),
+            ck_wino_ahead(&r->g, &r->g.out, r->dy, r->out_blocks, then, count)};
         for (int64_t block = 0; block < r->in_blocks; block++)
             make_inputs(r, block, t, p.count, v);
         for (int64_t block = 0; block < r->out_blocks; block++)
@@ -251,25 +256,55 @@ static const float *slice(const struct run *r, const struct pile *p, const struc
     return d_of(r, p, next) + i * next->tiles * BLOCK;
 }
 
-/* BY_POINT: an item is a point. Its sums persist from group to group. */
-static void run_point(void *arg, int64_t point, int worker)
+/* All tiles of a slot, prefetching within it. */
+static void multiply_slot(const struct run *r, const struct pile *p, struct product m)
 {
-    (void)worker;
-    const struct run *r = arg;
-    struct pile p = {r->v, r->d, r->count};
-    struct product m = {.point = point};
-    for (; m.at < p.count; m.at += STEP)
+    for (; m.at < p->count; m.at += STEP)
         for (m.panel = 0; m.panel < r->panels; m.panel++)
             for (m.block = 0; m.block < r->in_blocks; m.block++) {
-                m.tiles = smaller(STEP, p.count - m.at);
+                m.tiles = smaller(STEP, p->count - m.at);
                 struct product next_v = m, next_d = m;
                 next_v.block++;
                 next_d.panel = m.panel + 1 < r->panels ? m.panel + 1 : 0;
                 next_d.at += next_d.panel ? 0 : STEP;
-                multiply(r, &p, &m, next_v.block < r->in_blocks ? v_of(&p, &next_v) : NULL,
-                         slice(r, &p, &next_d, m.block), r->first + m.at > 0,
+                multiply(r, p, &m, next_v.block < r->in_blocks ? v_of(r, p, &next_v) : NULL,
+                         slice(r, p, &next_d, m.block), r->first + m.at > 0 || m.copy,
                          r->sum + (m.block * r->panels + m.panel) * r->sum_floats);
             }
+}
+
+/* BY_POINT: an item is a point, those with many slots first. Its sums persist from group to
+ * group. */
+static void run_point(void *arg, int64_t item, int worker)
+{
+    (void)worker;
+    const struct run *r = arg;
+    struct pile p = {r->v, r->d, r->count};
+    struct product m = {.point = POINTS - 1 - item};
+    for (; m.copy < ck_wino_copies(&r->g, m.point); m.copy++)
+        multiply_slot(r, &p, m);
+}
+
+/* A slot of the input blocks begin..end - 1; prefetches the next point or copy. */
+static void multiply_blocks(const struct run *r, const struct pile *p, struct product m,
+                            int64_t begin, int64_t end, float *sum)
+{
+    struct product then = m;
+    int last = m.copy + 1 == ck_wino_copies(&r->g, m.point);
+    then.point += last;
+    then.copy = last ? 0 : m.copy + 1;
+    for (m.at = 0; m.at < p->count; m.at += STEP)
+        for (m.block = begin; m.block < end; m.block++) {
+            m.tiles = smaller(STEP, p->count - m.at);
+            int more = m.block + 1 < end;
+            struct product next_v = more ? m : then, next_d = then;
+            next_v.block = more ? m.block + 1 : begin;
+            next_v.at = next_d.at = m.at;
+            next_d.tiles = m.tiles;
+            multiply(r, p, &m, next_v.point < POINTS ? v_of(r, p, &next_v) : NULL,
+                     next_d.point < POINTS ? slice(r, p, &next_d, m.block - begin) : NULL,
+                     m.at > 0 || m.copy, sum + (m.block - begin) * r->sum_floats);
+        }
 }
 
 /* BY_BLOCK: an item is ITEM_BLOCKS input blocks of a panel, with the worker's own sums; it also
@@ -283,17 +318,8 @@ static void run_blocks(void *arg, int64_t item, int worker)
     struct pile p = {r->v, r->d, r->count};
     struct product m = {.panel = item % r->panels};
     for (; m.point < POINTS; m.point++)
-        for (m.at = 0; m.at < p.count; m.at += STEP)
-            for (m.block = begin; m.block < end; m.block++) {
-                m.tiles = smaller(STEP, p.count - m.at);
-                struct product next_v = m, next_d = m;
-                next_v.block = m.block + 1 < end ? m.block + 1 : begin;
-                next_v.point += next_v.block == begin;
-                next_d.point++;
-                multiply(r, &p, &m, next_v.point < POINTS ? v_of(&p, &next_v) : NULL,
-                         next_d.point < POINTS ? slice(r, &p, &next_d, m.block - begin) : NULL,
-                         m.at > 0, sum + (m.block - begin) * r->sum_floats);
-            }
+        for (m.copy = 0; m.copy < ck_wino_copies(&r->g, m.point); m.copy++)
+            multiply_blocks(r, &p, m, begin, end, sum);
     for (int64_t block = begin; block < end; block++)
         finish(r, block, m.panel, sum + (block - begin) * r->sum_floats);
 }

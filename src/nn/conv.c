@@ -16,17 +16,17 @@ static int64_t padded(int64_t channels)
 /* Winograd reads the parameter as it is, without a copy in another layout. */
 static int init_winograd(struct ck_conv *c, const struct ck_conv_shape *s)
 {
-    if (s->kernel != 3 || s->stride != 1 || s->pad != 1 || ck_dnn_block() != 16 ||
+    if (s->kernel != 3 || s->stride > 2 || s->pad != 1 || ck_dnn_block() != 16 ||
         !ck_wino_is_fast())
         return ck_fail(COKE_EUSAGE, "no Winograd convolution for this shape or CPU");
-    size_t pixels = (size_t)(s->n * s->ih * s->iw) * sizeof(float);
-    c->wino = (struct ck_wino_shape){s->n, s->ic, s->oc, s->ih, s->iw};
+    size_t in = (size_t)(s->n * s->ih * s->iw), out = (size_t)(s->n * s->oh * s->ow);
+    c->wino = (struct ck_wino_shape){s->n, s->ic, s->oc, s->ih, s->iw, s->stride == 2};
     c->scratch = ck_wino_scratch(&c->wino, (enum ck_wino_pass)c->pass, ck_threads());
     c->oc = s->oc;
     c->ic = s->ic;
-    c->bytes[CK_ARG_SRC] = (size_t)padded(s->ic) * pixels;
+    c->bytes[CK_ARG_SRC] = (size_t)padded(s->ic) * in * sizeof(float);
     c->bytes[CK_ARG_WEIGHTS] = (size_t)(s->oc * s->ic * 9) * sizeof(float);
-    c->bytes[CK_ARG_DST] = (size_t)padded(s->oc) * pixels;
+    c->bytes[CK_ARG_DST] = (size_t)padded(s->oc) * out * sizeof(float);
     return COKE_OK;
 }
 

@@ -8,7 +8,7 @@
 
 enum ck_conv_way {
     CK_DIRECT,   /* oneDNN; f32 */
-    CK_WINOGRAD, /* kernels/winograd.h: f32, 3x3, stride 1, padding 1, blocks of 16 channels */
+    CK_WINOGRAD, /* kernels/winograd.h: f32, 3x3, padding 1, blocks of 16 channels */
     CK_F32_WAYS, /* those above: a file of choices may name them */
     CK_ON_TILES = CK_F32_WAYS /* kernels/conv_tiles.h: all of bf16 */
 };

@@ -31,7 +31,7 @@ static const struct rule winograd_rules[] = {
 
 static enum ck_conv_way look_up(const struct ck_conv_shape *s, enum ck_dtype t)
 {
-    if (s->kernel != 3 || s->stride != 1 || s->pad != 1)
+    if (s->kernel != 3 || s->stride > 2 || s->pad != 1)
         return CK_DIRECT;
     for (size_t i = 0; i < sizeof winograd_rules / sizeof *winograd_rules; i++) {
         const struct rule *r = &winograd_rules[i];

@@ -5,19 +5,27 @@
 #include "kernels/kernels_winograd.h"
 
 /* Images of one pixel to several tiles, odd sizes, channels that do not fill blocks of 16;
- * enough tiles for several parts of the weights' gradient; many channels. */
+ * enough tiles for several parts of the weights' gradient; many channels; both strides. */
 static const struct ck_wino_shape small_shapes[] = {
-    {1, 3, 16, 1, 1},   {2, 16, 16, 4, 4},   {1, 16, 17, 5, 3},  {3, 17, 32, 2, 7},
-    {2, 32, 48, 8, 8},  {5, 48, 32, 4, 4},   {1, 48, 48, 13, 9}, {4, 3, 17, 6, 11},
-    {2, 17, 3, 3, 12},  {1, 1, 1, 7, 7},     {3, 32, 16, 9, 4},  {2, 16, 33, 1, 13},
-    {9, 80, 64, 4, 4},  {2, 256, 272, 3, 4}, {1, 260, 16, 5, 5}, {2, 16, 16, 64, 64},
-    {5, 17, 5, 42, 41},
+    {1, 3, 16, 1, 1, 0},     {2, 16, 16, 4, 4, 0},   {1, 16, 17, 5, 3, 0},
+    {3, 17, 32, 2, 7, 0},    {2, 32, 48, 8, 8, 0},   {5, 48, 32, 4, 4, 0},
+    {1, 48, 48, 13, 9, 0},   {4, 3, 17, 6, 11, 0},   {2, 17, 3, 3, 12, 0},
+    {1, 1, 1, 7, 7, 0},      {3, 32, 16, 9, 4, 0},   {2, 16, 33, 1, 13, 0},
+    {9, 80, 64, 4, 4, 0},    {2, 256, 272, 3, 4, 0}, {1, 260, 16, 5, 5, 0},
+    {2, 16, 16, 64, 64, 0},  {5, 17, 5, 42, 41, 0},  {1, 3, 16, 1, 1, 1},
+    {2, 16, 16, 8, 8, 1},    {1, 16, 17, 5, 3, 1},   {3, 17, 32, 2, 7, 1},
+    {2, 32, 48, 16, 8, 1},   {5, 48, 32, 4, 4, 1},   {1, 48, 48, 13, 9, 1},
+    {4, 3, 17, 6, 11, 1},    {9, 80, 64, 8, 7, 1},   {2, 512, 272, 7, 4, 1},
+    {1, 260, 16, 9, 9, 1},   {2, 16, 16, 64, 64, 1}, {5, 17, 5, 42, 41, 1},
+    {2, 33, 16, 130, 10, 1},
 };
 enum { SMALL = sizeof small_shapes / sizeof *small_shapes };
 
 /* Several groups and steps; too slow for the reference. */
 static const struct ck_wino_shape large_shapes[] = {
-    {9, 2048, 16, 16, 15}, {9, 256, 128, 16, 15}, {10, 128, 128, 15, 16}, {33, 64, 48, 16, 16}};
+    {9, 2048, 16, 16, 15, 0}, {9, 256, 128, 16, 15, 0}, {10, 128, 128, 15, 16, 0},
+    {33, 64, 48, 16, 16, 0},  {9, 1024, 16, 16, 15, 1}, {9, 256, 128, 16, 15, 1},
+    {17, 128, 128, 16, 32, 1}};
 enum { LARGE = sizeof large_shapes / sizeof *large_shapes };
 
 static const char *const versions[] = {"ref", "avx2", "avx512"};
@@ -30,25 +38,41 @@ static int64_t blocks(int64_t channels)
     return (channels + 15) / 16;
 }
 
-static int64_t image_size(const struct ck_wino_shape *s, int64_t channels)
+/* The images of the input, or of the output. */
+struct plane {
+    int64_t n, channels, h, w;
+};
+
+static struct plane input_of(const struct ck_wino_shape *s)
 {
-    return s->n * blocks(channels) * s->h * s->w * 16;
+    return (struct plane){s->n, s->ic, s->h, s->w};
+}
+
+static struct plane output_of(const struct ck_wino_shape *s)
+{
+    return (struct plane){s->n, s->oc, s->halved ? (s->h + 1) / 2 : s->h,
+                          s->halved ? (s->w + 1) / 2 : s->w};
+}
+
+static int64_t image_size(struct plane p)
+{
+    return p.n * blocks(p.channels) * p.h * p.w * 16;
 }
 
 struct pixel {
     int64_t n, c, y, x;
 };
 
-static int64_t index_of(const struct ck_wino_shape *s, int64_t channels, struct pixel p)
+static int64_t index_of(struct plane s, struct pixel p)
 {
-    return (((p.n * blocks(channels) + p.c / 16) * s->h + p.y) * s->w + p.x) * 16 + p.c % 16;
+    return (((p.n * blocks(s.channels) + p.c / 16) * s.h + p.y) * s.w + p.x) * 16 + p.c % 16;
 }
 
-static struct pixel pixel_at(const struct ck_wino_shape *s, int64_t channels, int64_t i)
+static struct pixel pixel_at(struct plane s, int64_t i)
 {
-    int64_t plane = i / 16 / (s->h * s->w), in_plane = i / 16 % (s->h * s->w);
-    return (struct pixel){plane / blocks(channels), plane % blocks(channels) * 16 + i % 16,
-                          in_plane / s->w, in_plane % s->w};
+    int64_t plane = i / 16 / (s.h * s.w), in_plane = i / 16 % (s.h * s.w);
+    return (struct pixel){plane / blocks(s.channels), plane % blocks(s.channels) * 16 + i % 16,
+                          in_plane / s.w, in_plane % s.w};
 }
 
 static float random_number(uint64_t seed, int64_t i)
@@ -61,12 +85,12 @@ static float random_number(uint64_t seed, int64_t i)
     return table[((uint64_t)i + (uint64_t)i / NUMBERS * 17 + seed * 641) % NUMBERS];
 }
 
-static float *random_image(const struct ck_wino_shape *s, int64_t channels, uint64_t seed)
+static float *random_image(struct plane s, uint64_t seed)
 {
-    int64_t n = image_size(s, channels);
+    int64_t n = image_size(s);
     float *p = test_array((size_t)n, sizeof *p);
     for (int64_t i = 0; i < n; i++)
-        p[i] = pixel_at(s, channels, i).c < channels ? random_number(seed, i) : 0;
+        p[i] = pixel_at(s, i).c < s.channels ? random_number(seed, i) : 0;
     return p;
 }
 
@@ -81,10 +105,10 @@ static struct work work_for(const struct ck_wino_shape *s)
 {
     int64_t weights = s->oc * s->ic * 9;
     struct work k = {.s = *s,
-                     .x = random_image(s, s->ic, 1),
+                     .x = random_image(input_of(s), 1),
                      .w = test_array((size_t)weights, sizeof(float)),
-                     .dy = random_image(s, s->oc, 2),
-                     .size = {image_size(s, s->oc), image_size(s, s->ic), weights}};
+                     .dy = random_image(output_of(s), 2),
+                     .size = {image_size(output_of(s)), image_size(input_of(s)), weights}};
     for (int64_t i = 0; i < weights; i++)
         k.w[i] = 0.1f * random_number(3, i);
     for (int p = 0; p < CK_WINO_PASSES; p++) {
@@ -125,26 +149,30 @@ static void compute(struct work *k, int threads)
 
 /* ---- direct convolutions in double ---- */
 
-/* The pixel that tap `tap` of the kernel at p reads, or (back != 0) is read from; -1: none. */
-static int64_t neighbour(const struct ck_wino_shape *s, int64_t channels, struct pixel p,
-                         int64_t tap, int back)
+/* The pixel of the input that tap `tap` of the output at p reads, or (back != 0) the pixel of the
+ * output that reads the input at p; -1: none. */
+static int64_t neighbour(const struct ck_wino_shape *s, struct pixel p, int64_t tap, int back)
 {
-    int64_t dy = tap / 3 - 1, dx = tap % 3 - 1;
-    p.y += back ? -dy : dy;
-    p.x += back ? -dx : dx;
-    return p.y < 0 || p.y >= s->h || p.x < 0 || p.x >= s->w ? -1 : index_of(s, channels, p);
+    struct plane to = back ? output_of(s) : input_of(s);
+    int64_t dy = tap / 3 - 1, dx = tap % 3 - 1, stride = s->halved ? 2 : 1;
+    if (back && ((p.y - dy) % stride || (p.x - dx) % stride))
+        return -1;
+    p.y = back ? (p.y - dy) / stride : p.y * stride + dy;
+    p.x = back ? (p.x - dx) / stride : p.x * stride + dx;
+    return p.y < 0 || p.y >= to.h || p.x < 0 || p.x >= to.w ? -1 : index_of(to, p);
 }
 
 /* Element i of the forward (back = 0) or the backward-data pass. */
 static double exact_image(const struct work *k, int back, int64_t i)
 {
     const struct ck_wino_shape *s = &k->s;
-    int64_t to = back ? s->ic : s->oc, from = back ? s->oc : s->ic;
-    struct pixel p = pixel_at(s, to, i), q = p;
+    struct plane to = back ? input_of(s) : output_of(s);
+    int64_t from = back ? s->oc : s->ic;
+    struct pixel p = pixel_at(to, i), q = p;
     double sum = 0;
-    for (q.c = 0; q.c < from && p.c < to; q.c++)
+    for (q.c = 0; q.c < from && p.c < to.channels; q.c++)
         for (int64_t tap = 0; tap < 9; tap++) {
-            int64_t j = neighbour(s, from, q, tap, back);
+            int64_t j = neighbour(s, q, tap, back);
             int64_t o = back ? q.c : p.c, c = back ? p.c : q.c;
             if (j >= 0)
                 sum +=
@@ -156,13 +184,15 @@ static double exact_image(const struct work *k, int back, int64_t i)
 static double exact_weight(const struct work *k, int64_t i)
 {
     const struct ck_wino_shape *s = &k->s;
+    struct plane out = output_of(s);
     double sum = 0;
-    for (int64_t j = 0; j < s->n * s->h * s->w; j++) {
-        struct pixel p = {j / (s->h * s->w), i / 9 / s->ic, j / s->w % s->h, j % s->w}, q = p;
+    for (int64_t j = 0; j < out.n * out.h * out.w; j++) {
+        struct pixel p = {j / (out.h * out.w), i / 9 / s->ic, j / out.w % out.h, j % out.w};
+        struct pixel q = p;
         q.c = i / 9 % s->ic;
-        int64_t in = neighbour(s, s->ic, q, i % 9, 0);
+        int64_t in = neighbour(s, q, i % 9, 0);
         if (in >= 0)
-            sum += (double)k->dy[index_of(s, s->oc, p)] * (double)k->x[in];
+            sum += (double)k->dy[index_of(out, p)] * (double)k->x[in];
     }
     return sum;
 }
@@ -319,9 +349,9 @@ static void padding_channels_of_outputs_are_zero(void **state)
         struct work k = work_for(s);
         compute(&k, coke_threads());
         for (int p = 0; p < CK_WINO_WEIGHTS; p++) {
-            int64_t channels = p == CK_WINO_FORWARD ? s->oc : s->ic;
+            struct plane out = p == CK_WINO_FORWARD ? output_of(s) : input_of(s);
             for (int64_t j = 0; j < k.size[p]; j++)
-                assert_true(pixel_at(s, channels, j).c < channels || k.out[p][j] == 0);
+                assert_true(pixel_at(out, j).c < out.channels || k.out[p][j] == 0);
         }
         work_release(&k);
     }
