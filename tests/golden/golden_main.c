@@ -15,6 +15,7 @@
 
 #include "coke.h"
 #include "golden_data.h"
+#include "nn/precision.h"
 
 #include <fnmatch.h>
 #include <unistd.h>
@@ -211,6 +212,16 @@ static void gradients_are_near_double(void **state)
     golden_free(c);
 }
 
+static void bf16_is_near_double(void **state)
+{
+    struct golden_case *c = load(*state);
+    struct golden_report r;
+    if (golden_check_bf16(c, &r))
+        fail_msg("%s: %s", c->name, r.text);
+    print_message("             at most %.2g of their length apart\n", r.apart);
+    golden_free(c);
+}
+
 /* ---- can it fail at all? ---- */
 
 /* A number that is compared: marked rows and the labels of free slots are not. */
@@ -325,6 +336,9 @@ static int collect(const char *what, struct CMUnitTest *t)
     for (int i = 0; i < nets; i++)
         add(t, &n, "its gradients are near double arithmetic", name[i],
             gradients_are_near_double);
+    nets = strcmp(what, "bf16") == 0 ? golden_list(GOLDEN_NET, name) : 0;
+    for (int i = 0; i < nets; i++)
+        add(t, &n, "bf16 is near double arithmetic", name[i], bf16_is_near_double);
     if (comparator)
         add(t, &n, "takes no NaN", strdup("comparison"), comparison_takes_no_nan);
     return n;
@@ -337,6 +351,8 @@ int main(int argc, char **argv)
     if (argc > 2)
         setenv("COKE_ISA", argv[2], 1);
     if (argc > 2 && strcmp(coke_isa(), argv[2]) != 0)
+        return 77;
+    if (strcmp(what, "bf16") == 0 && !ck_precision_has_bf16())
         return 77;
     int n = collect(what, tests);
     if (!n) {

@@ -187,6 +187,7 @@ struct ck_plan_request golden_net_request(const struct golden_net *p, int train,
     struct ck_plan_request q = ck_plan_request_default();
     q.n = p->n;
     q.h = q.w = p->size;
+    q.dtype = p->dtype;
     q.train = train;
     q.backward = backward;
     q.input_grad = backward;
@@ -324,6 +325,7 @@ int golden_net_init(struct golden_net *p, const struct golden_case *c, struct go
     *r = (struct golden_report){.compared = 0};
     *p = (struct golden_net){.c = c,
                              .r = r,
+                             .dtype = CK_F32,
                              .n = (int64_t)golden_number(c, "batch", 0),
                              .size = (int64_t)golden_number(c, "size", 0),
                              .classes = (int64_t)golden_number(c, "num_classes", 0)};

@@ -9,6 +9,7 @@ struct golden_net {
     const struct golden_case *c;
     struct golden_report *r;
     struct ck_net net;
+    enum ck_dtype dtype; /* f32 unless set */
     int64_t n, size, classes;
     float *images, *seed;
     int fc;

@@ -102,6 +102,8 @@ int golden_check_sched(const struct golden_case *c, struct golden_report *r);
 int golden_check_net(const struct golden_case *c, struct golden_report *r);
 /* Its gradients once more, to 1e-5: ReLUs decide alike in what is compared. */
 int golden_check_gradients(const struct golden_case *c, struct golden_report *r);
+/* Outputs and gradients in bf16, within wider bounds. */
+int golden_check_bf16(const struct golden_case *c, struct golden_report *r);
 /* Projection and prediction MLPs: a whole step with loss and LARS. */
 int golden_check_heads(const struct golden_case *c, struct golden_report *r);
 /* SeCu: a trace, step by step, and interrupted as above; its losses; its rates. */
