@@ -18,10 +18,18 @@ RANKS = [2, 3, 4]
 SOURCE = "synthetic:n=35,size=16"
 OPTIONS = ["arch=resnet18", "stem=cifar", "width=0.125", "dim=16", "size=16", "batch=16",
            "k=5,10", "epochs=4", "warmup=1", "optimizer=sgd", "rate=0.000001", "workers=1"]
-MARGIN = 1e-4
-# Of the length of all gradients. Numbers of f32 summed up in another order, through 22 layers.
-ROUNDING = 2e-4
-LATER = 1e-2  # a batch of three images: batch norm magnifies roundings
+# margin: labels may differ where scores are that near. rounding, of the length of all gradients:
+# numbers summed up in another order, through 22 layers. later: the same for a batch of three
+# images, whose batch norm magnifies roundings.
+F32 = {"margin": 1e-4, "rounding": 2e-4, "later": 1e-2}
+# In bf16 a sum in another order rounds some numbers to their other neighbor, and from layer to
+# layer more of them. Measured: .13 and .93; bf16 is .58 and 1.9 away from f32.
+BF16 = {"margin": 1e-2, "rounding": .3, "later": 1.5}
+
+
+def has_bf16():
+    with open("/proc/cpuinfo") as f:
+        return "avx512_bf16" in f.read()
 
 
 def run(ranks, mode, folder, epochs, options):
@@ -29,12 +37,14 @@ def run(ranks, mode, folder, epochs, options):
     command = [DRIVER, mode, folder, str(epochs), SOURCE] + OPTIONS + options
     if ranks > 1:
         command = [MPIEXEC, "-n", str(ranks)] + command
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    emulate = "precision=bf16" in options and not has_bf16()
+    env = dict(os.environ, COKE_ISA="amx-emulated") if emulate else None
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
     assert done.returncode == 0, done.stderr
     return {name[:-4]: np.load(os.path.join(folder, name)) for name in os.listdir(folder)}
 
 
-def check_step(one, many, step, may_drift):
+def check_step(one, many, step, allowed):
     """Labels that differ, and how many there are."""
     for name in "ids", "pixels":
         key = "%s-%s" % (step, name)
@@ -46,7 +56,7 @@ def check_step(one, many, step, may_drift):
         differ = a != b
         flips += int(differ.sum())
         total += len(a)
-        assert may_drift or not (differ & (margin > MARGIN)).any(), (step, h, margin[differ])
+        assert not (differ & (margin > allowed)).any(), (step, h, margin[differ])
     return flips, total
 
 
@@ -58,30 +68,33 @@ def check_gradients(one, many, step, rounding):
     return error
 
 
-def compare(one, many, ranks, name):
+def compare(one, many, ranks, name, bound):
     flips = total = 0
     for step in ("e0-s0", "e0-s1", "e0-s2", "e1-s0"):
-        f, t = check_step(one, many, step, False)
+        f, t = check_step(one, many, step, bound["margin"])
         flips, total = flips + f, total + t
-    error = check_gradients(one, many, "e1-s0", ROUNDING)
+    error = check_gradients(one, many, "e1-s0", bound["rounding"])
     for s in 1, 2:  # of hardly moved weights
-        check_step(one, many, "e1-s%d" % s, True)
+        check_step(one, many, "e1-s%d" % s, float("inf"))
     # Some processes had no image here: theirs may not count.
-    check_gradients(one, many, "e1-s2", LATER)
+    check_gradients(one, many, "e1-s2", bound["later"])
     print("%s, %d processes: gradients %.1e apart, %d of %d labels differ within a margin of %g" %
-          (name, ranks, error, flips, total, MARGIN))
+          (name, ranks, error, flips, total, bound["margin"]))
 
 
 def main():
     kinds = {"two views": ["recipe=cifar"],
              "two and two smaller views": ["recipe=multi", "small-size=8", "small-views=2"],
-             "one view": ["recipe=single", "predictor=0", "beta=0"]}
+             "one view": ["recipe=single", "predictor=0", "beta=0"],
+             "two views in bf16": ["recipe=cifar", "precision=bf16"]}
     with tempfile.TemporaryDirectory() as tmp:
         for name, options in kinds.items():
             stem = os.path.join(tmp, name.replace(" ", "-"))
             one = run(1, "train", stem + "1", 2, options)
+            bound = BF16 if name.endswith("bf16") else F32
             for ranks in RANKS if name == "two views" else [3]:
-                compare(one, run(ranks, "train", stem + str(ranks), 2, options), ranks, name)
+                compare(one, run(ranks, "train", stem + str(ranks), 2, options), ranks, name,
+                        bound)
         for form in "running", "mean", "epoch":
             stem = os.path.join(tmp, form)
             options = ["recipe=single", "predictor=0", "beta=0", "update=" + form, "epochs=6"]
