@@ -9,6 +9,7 @@
  * _bf16: our bf16 against that peer, _bf16_to_f32: against our f32. */
 #include "coke.h"
 #include "core/clock.h"
+#include "kernels/amx.h"
 #include "nn/encoder.h"
 #include "nn/mlp.h"
 #include "nn/precision.h"
@@ -204,5 +205,7 @@ int main(int argc, char **argv)
         print_ratio(configs[i].name, "_bf16", rate[i].bf16, rate[i].theirs);
         print_ratio(configs[i].name, "_bf16_to_f32", rate[i].bf16, rate[i].f32);
     }
+    if (ck_amx() != CK_AMX_UNIT)
+        printf("bf16 on the matrix unit (AMX): not measured here\n");
     return 0;
 }

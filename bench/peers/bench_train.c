@@ -2,15 +2,16 @@
  * training in PyTorch with torchvision on Pillow (bench/peers/torch_train.py).
  *
  *     build/bench_train [--cifar FOLDER] [--batch N] [--width W] [--seconds S] [--repeat N]
- *                       [--python PYTHON]
+ *                       [--python PYTHON] [--precision f32|bf16]
  *
  * CIFAR-10 (data_batch_1.bin), two views without blur, ResNet-18 of a quarter of the width, ten
- * heads of 10 to 100 clusters, SGD, f32. Both sides use two threads for arithmetic and two for
+ * heads of 10 to 100 clusters, SGD; the peer computes in f32. Both sides use two threads for arithmetic and two for
  * data, and their waiting threads spin briefly (docs/decisions/007). An image
  * counts once, however many views it has. The best of --repeat times. */
 #include "core/clock.h"
 #include "coke.h"
 #include "data/images.h"
+#include "kernels/amx.h"
 #include "train/session.h"
 
 #include <stdio.h>
@@ -19,11 +20,12 @@
 #include <unistd.h>
 
 static struct {
-    const char *cifar, *python;
+    const char *cifar, *python, *precision;
     int batch, repeat;
     double width, seconds;
 } args = {.cifar = "build/bench-data/cifar10",
           .python = "/usr/bin/python3",
+          .precision = "f32",
           .batch = 128,
           .repeat = 2,
           .width = 0.25,
@@ -33,6 +35,11 @@ static void stop(const char *what)
 {
     fprintf(stderr, "bench_train: %s: %s\n", what, coke_last_error());
     exit(1);
+}
+
+static int is_bf16(void)
+{
+    return strcmp(args.precision, "bf16") == 0;
 }
 
 static struct ck_train_options options(void)
@@ -45,6 +52,7 @@ static struct ck_train_options options(void)
     o.loader.workers = 2;
     o.encoder.width = args.width;
     o.rate = 0.05;
+    o.precision = is_bf16() ? CK_PRECISION_BF16 : CK_PRECISION_F32;
     return o;
 }
 
@@ -120,6 +128,8 @@ static void parse(int argc, char **argv)
             args.repeat = atoi(v);
         else if (strcmp(a, "--width") == 0)
             args.width = atof(v);
+        else if (strcmp(a, "--precision") == 0)
+            args.precision = v;
         else if (strcmp(a, "--seconds") == 0)
             args.seconds = atof(v);
         else
@@ -128,7 +138,7 @@ static void parse(int argc, char **argv)
     if (argc % 2 == 0) {
         fprintf(stderr,
                 "usage: bench_train [--cifar FOLDER] [--batch N] [--width W] [--seconds S] "
-                "[--repeat N] [--python PYTHON]\n"
+                "[--repeat N] [--python PYTHON] [--precision f32|bf16]\n"
                 "'scripts/get-data cifar10 FOLDER' fetches it\n");
         exit(2);
     }
@@ -150,9 +160,11 @@ int main(int argc, char **argv)
     spin_briefly(argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
     snprintf(file, sizeof file, "%s/data_batch_1.bin", args.cifar);
-    printf("CIFAR-10, two views, ResNet-18 x %g, ten heads, batch %d, f32\n", args.width,
-           args.batch);
+    printf("CIFAR-10, two views, ResNet-18 x %g, ten heads, batch %d, %s\n", args.width,
+           args.batch, args.precision);
     double we = ours(file), they = theirs(file);
-    printf("ratio coke_epoch %.2f\n", we / they);
+    printf("ratio coke_epoch%s %.2f\n", is_bf16() ? "_bf16" : "", we / they);
+    if (ck_amx() != CK_AMX_UNIT)
+        printf("bf16 on the matrix unit (AMX): not measured here\n");
     return 0;
 }
