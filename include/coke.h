@@ -392,6 +392,11 @@ COKE_CHECKED int coke_dataset_preview(struct coke_dataset *d,
                                       const struct coke_options *options, int rows, int columns,
                                       const char *path, int force);
 
+/* A JPEG of images image[0..n-1] (-1 = none), n at most 256, `columns` in a row: the center square
+ * of each at `side` pixels; unreadable ones are gray. coke_bytes_free() frees *bytes. */
+COKE_CHECKED int coke_dataset_sheet(struct coke_dataset *d, const int64_t *image, int n,
+                                    int columns, int side, void **bytes, size_t *size);
+
 /* Sorts images into dir/cluster-0, dir/cluster-1, ...: dir must not exist or be empty. Files
  * keep their names (a second one of a name gets its number in the data set added) and bytes;
  * pixels that are in no file of their own become PNG. Links are for files only. Images of
@@ -546,6 +551,10 @@ COKE_API int32_t coke_run_channels(const struct coke_run *r); /* of the images i
 COKE_API int32_t coke_run_image_size(const struct coke_run *r, struct coke_dataset *d);
 COKE_API int coke_run_heads(const struct coke_run *r);
 COKE_API int64_t coke_run_k(const struct coke_run *r, int head); /* its clusters */
+/* Images that it was trained on; 0 if it has no clusters. */
+COKE_API int64_t coke_run_images(const struct coke_run *r);
+/* Their clusters in one head when the checkpoint was written: labels [images], -1 = none. */
+COKE_CHECKED int coke_run_labels(const struct coke_run *r, int head, int32_t *labels);
 /* The first head with as many clusters as there are classes; -1 = none. */
 COKE_API int coke_run_match(const struct coke_run *r, int32_t classes);
 

@@ -8,6 +8,7 @@
 #include "data/rows_images.h"
 #include "data/sort.h"
 #include "data/verify.h"
+#include "report/sheets.h"
 
 int coke_dataset_open(struct coke_dataset **out, const char *source,
                       const struct coke_options *options)
@@ -113,6 +114,18 @@ int coke_dataset_preview(struct coke_dataset *d, const struct coke_options *opti
     CK_ARGS(d, path);
     CK_OPTIONS(o, view, options);
     return ck_preview_write(d, o, rows, columns, path, force);
+}
+
+int coke_dataset_sheet(struct coke_dataset *d, const int64_t *image, int n, int columns,
+                       int side, void **bytes, size_t *size)
+{
+    struct ck_sheet sheet;
+    CK_ARGS_OUT(bytes);
+    CK_ARGS(d, image, size);
+    CK_RETURN_IF(ck_sheet_of(d, image, n, columns, side, &sheet));
+    *bytes = sheet.bytes;
+    *size = sheet.size;
+    return COKE_OK;
 }
 
 /* cluster NULL: only checks whether dir can be used, for callers that want to know before a

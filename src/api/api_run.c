@@ -51,6 +51,17 @@ int64_t coke_run_k(const struct coke_run *r, int head)
     return r ? ck_use_clusters(r, head) : 0;
 }
 
+int64_t coke_run_images(const struct coke_run *r)
+{
+    return r ? ck_use_images(r) : 0;
+}
+
+int coke_run_labels(const struct coke_run *r, int head, int32_t *labels)
+{
+    CK_ARGS(r, labels);
+    return ck_run_labels(r, head, labels);
+}
+
 int coke_run_match(const struct coke_run *r, int32_t classes)
 {
     return r ? ck_use_match(r, classes) : -1;

@@ -24,8 +24,8 @@ struct worker {
 /* One sheet in progress. The threads of the team write disjoint tiles of `out`. */
 struct maker {
     struct coke_dataset *data;
-    const int64_t *image; /* [tiles of this sheet] image numbers */
-    int side;
+    const int64_t *image; /* [tiles of this sheet] image numbers, -1 = none */
+    int side, columns;
     struct ck_image out;
     struct worker *worker;
     int workers;
@@ -86,8 +86,8 @@ static uint8_t value_at(const struct ck_planes *p, int channel, int at)
 /* Copies planar p into the interleaved RGB of the sheet. */
 static void paste(struct maker *m, const struct ck_planes *p, int64_t tile)
 {
-    int left = (int)(tile % CK_SHEET_COLUMNS) * m->side;
-    int top = (int)(tile / CK_SHEET_COLUMNS) * m->side;
+    int left = (int)(tile % m->columns) * m->side;
+    int top = (int)(tile / m->columns) * m->side;
     for (int y = 0; y < m->side; y++) {
         uint8_t *to =
             m->out.data + ((size_t)(top + y) * (size_t)m->out.width + (size_t)left) * 3;
@@ -135,6 +135,8 @@ static void make_tile(void *arg, int64_t tile, int worker)
 {
     struct maker *m = arg;
     struct worker *w = &m->worker[worker];
+    if (m->image[tile] < 0)
+        return;
     if (is_outside(m, m->image[tile])) {
         m->outside++;
         return;
@@ -150,14 +152,16 @@ static void make_tile(void *arg, int64_t tile, int worker)
 
 /* ---- sheets ---- */
 
-/* A worker per thread; buffers are allocated on first use and reused for all tiles. */
-static int maker_init(struct maker *m, const struct ck_sheets *s, struct coke_dataset *d,
-                      int side)
+/* A worker per thread; buffers are allocated on first use and reused for all tiles. root: as in
+ * struct ck_sheets. */
+static int maker_init(struct maker *m, const char *root, struct coke_dataset *d, int side)
 {
     memset(m, 0, sizeof *m);
     m->data = d;
-    m->root = s->root;
+    m->root = root;
     m->side = side;
+    m->columns =
+        CK_SHEET_COLUMNS; /* all sheets of a page have the same width: it relies on it */
     m->workers = ck_threads();
     m->worker = ck_calloc_array((size_t)m->workers, sizeof *m->worker);
     return m->worker ? COKE_OK : COKE_ENOMEM;
@@ -177,9 +181,7 @@ static void maker_release(struct maker *m)
 /* out->bytes belongs to the caller. */
 static int make_sheet(struct maker *m, const int64_t *image, int64_t n, struct ck_sheet *out)
 {
-    int64_t columns =
-        CK_SHEET_COLUMNS; /* all sheets have the same width, which the page relies on */
-    int64_t rows = (n + CK_SHEET_COLUMNS - 1) / CK_SHEET_COLUMNS;
+    int64_t columns = m->columns, rows = (n + columns - 1) / columns;
     m->image = image;
     CK_RETURN_IF(
         ck_image_reshape(&m->out, (int32_t)(columns * m->side), (int32_t)(rows * m->side), 3));
@@ -195,7 +197,7 @@ int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
     struct maker m;
     int rc = COKE_OK;
     int64_t sheets = (s->n + CK_SHEET_TILES - 1) / CK_SHEET_TILES;
-    CK_TRY(maker_init(&m, s, d, s->side));
+    CK_TRY(maker_init(&m, s->root, d, s->side));
     s->sheet = ck_calloc_array((size_t)sheets, sizeof *s->sheet);
     if (!s->sheet)
         CK_LEAVE(COKE_ENOMEM);
@@ -237,7 +239,7 @@ int ck_sheets_estimate(const struct ck_sheets *s, struct coke_dataset *d, int si
     int64_t image[SAMPLE], n = s->n < SAMPLE ? s->n : SAMPLE;
     int rc = COKE_OK;
     *bytes = 0;
-    CK_TRY(maker_init(&m, s, d, side));
+    CK_TRY(maker_init(&m, s->root, d, side));
     for (int64_t i = 0; i < n; i++)
         image[i] = s->image[i * s->n / n];
     if (n == 0)
@@ -246,6 +248,30 @@ int ck_sheets_estimate(const struct ck_sheets *s, struct coke_dataset *d, int si
     *bytes = (double)sheet.size / (double)n;
 done:
     ck_free(sheet.bytes);
+    maker_release(&m);
+    return rc;
+}
+
+int ck_sheet_of(struct coke_dataset *d, const int64_t *image, int n, int columns, int side,
+                struct ck_sheet *out)
+{
+    struct maker m;
+    int rc = COKE_OK;
+    *out = (struct ck_sheet){0};
+    if (n < 1 || columns < 1 || side < 1 || n > CK_SHEET_TILES || columns > n || side > 1024)
+        return ck_fail(
+            COKE_EUSAGE,
+            "a sheet of %d images in %d columns of %d pixels: 1 to %d images, at most "
+            "as many columns and 1024 pixels are possible",
+            n, columns, side, CK_SHEET_TILES);
+    for (int i = 0; i < n; i++)
+        if (image[i] >= d->set->n)
+            return ck_fail(COKE_EUSAGE, "image %lld of %lld", (long long)image[i],
+                           (long long)d->set->n);
+    CK_TRY(maker_init(&m, NULL, d, side));
+    m.columns = columns;
+    CK_TRY(make_sheet(&m, image, n, out));
+done:
     maker_release(&m);
     return rc;
 }

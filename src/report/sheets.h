@@ -54,4 +54,9 @@ int32_t ck_sheets_largest(const struct ck_sheets *s, struct coke_dataset *d);
 int ck_sheets_estimate(const struct ck_sheets *s, struct coke_dataset *d, int side,
                        double *bytes);
 
+/* One sheet of images image[0..n-1] of d, -1 = none, n at most CK_SHEET_TILES; out->bytes belongs
+ * to the caller. Unreadable images are gray. */
+int ck_sheet_of(struct coke_dataset *d, const int64_t *image, int n, int columns, int side,
+                struct ck_sheet *out);
+
 #endif

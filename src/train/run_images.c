@@ -92,6 +92,12 @@ static int check_head(const struct coke_run *r, int head)
     return COKE_OK;
 }
 
+int ck_run_labels(const struct coke_run *r, int head, int32_t *labels)
+{
+    CK_RETURN_IF(check_head(r, head));
+    return ck_kmeans_copy(r->r.head[head], COKE_ARRAY_LABELS, labels, ck_use_images(r));
+}
+
 int ck_run_assign(struct coke_run *r, struct coke_dataset *d, int head,
                   const struct coke_callbacks *callbacks, int32_t *cluster, float *similarity,
                   float *margin)

@@ -9,6 +9,9 @@ int ck_run_embed(struct coke_run *r, struct coke_dataset *d, enum coke_output ou
                  const char *path, int force, const struct coke_callbacks *callbacks,
                  struct coke_embed_summary *out);
 
+/* Clusters of the training's images in one head, [ck_use_images()]; -1 = none. */
+int ck_run_labels(const struct coke_run *r, int head, int32_t *labels);
+
 /* For each image: its cluster in one head, the cosine to the center, and the margin to the
  * second nearest center; -1, 0, 0 for skipped images. similarity and margin may be NULL. */
 int ck_run_assign(struct coke_run *r, struct coke_dataset *d, int head,

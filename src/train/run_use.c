@@ -171,6 +171,11 @@ int64_t ck_use_clusters(const struct coke_run *r, int h)
     return h >= 0 && h < r->r.heads ? ck_kmeans_k(r->r.head[h]) : 0;
 }
 
+int64_t ck_use_images(const struct coke_run *r)
+{
+    return r->r.heads > 0 ? ck_kmeans_n(r->r.head[0]) : 0;
+}
+
 int ck_use_match(const struct coke_run *r, int32_t classes)
 {
     for (int h = 0; h < r->r.heads; h++)

@@ -33,6 +33,8 @@ void ck_use_free(struct coke_run *r);
 int32_t ck_use_image_size(const struct coke_run *r, struct coke_dataset *d);
 /* Clusters of head h; 0 = there is no such head. */
 int64_t ck_use_clusters(const struct coke_run *r, int h);
+/* Images of its training; 0 without heads. */
+int64_t ck_use_images(const struct coke_run *r);
 /* The first head with as many clusters as there are classes; -1 = none. */
 int ck_use_match(const struct coke_run *r, int32_t classes);
 /* COKE_EUSAGE if it is an encoder alone. */

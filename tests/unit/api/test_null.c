@@ -204,6 +204,9 @@ static void images_refuse_null(void **state)
     struct coke_verify_summary v = COKE_INIT(struct coke_verify_summary);
     struct coke_pack_summary p = COKE_INIT(struct coke_pack_summary);
     struct coke_batch b = COKE_INIT(struct coke_batch);
+    int64_t image[1] = {0};
+    void *bytes = NULL;
+    size_t size;
     (void)state;
     REFUSES(coke_dataset_open(NULL, "synthetic:", NULL));
     REFUSES(coke_dataset_open(&d, NULL, NULL));
@@ -219,6 +222,10 @@ static void images_refuse_null(void **state)
     REFUSES(coke_dataset_pack(data, "p", NULL, 0, NULL, NULL));
     REFUSES(coke_dataset_preview(NULL, NULL, 1, 1, "p", 0));
     REFUSES(coke_dataset_preview(data, NULL, 1, 1, NULL, 0));
+    REFUSES(coke_dataset_sheet(NULL, image, 1, 1, 8, &bytes, &size));
+    REFUSES(coke_dataset_sheet(data, NULL, 1, 1, 8, &bytes, &size));
+    REFUSES(coke_dataset_sheet(data, image, 1, 1, 8, NULL, &size));
+    REFUSES(coke_dataset_sheet(data, image, 1, 1, 8, &bytes, NULL));
     REFUSES(coke_dataset_sort(NULL, label, 2, "s", COKE_SORT_COPY, NULL, NULL));
     REFUSES(coke_dataset_sort(data, label, 2, NULL, COKE_SORT_COPY, NULL, NULL));
     REFUSES(coke_loader_new(NULL, data, NULL));
@@ -288,6 +295,8 @@ static void runs_refuse_null(void **state)
     REFUSES(coke_run_embed(run, NULL, COKE_OUTPUT_FEATURES, "f", 0, NULL, &e));
     REFUSES(coke_run_embed(run, data, COKE_OUTPUT_FEATURES, NULL, 0, NULL, &e));
     REFUSES(coke_run_embed(run, data, COKE_OUTPUT_FEATURES, "f", 0, NULL, NULL));
+    REFUSES(coke_run_labels(NULL, 0, label));
+    REFUSES(coke_run_labels(run, 0, NULL));
     REFUSES(coke_run_assign(NULL, data, 0, NULL, label, NULL, NULL));
     REFUSES(coke_run_assign(run, NULL, 0, NULL, label, NULL, NULL));
     REFUSES(coke_run_assign(run, data, 0, NULL, NULL, NULL, NULL));
@@ -405,6 +414,7 @@ static void accessors_have_a_value_for_null(void **state)
     assert_int_equal(coke_run_heads(NULL), 0);
     assert_int_equal(coke_run_k(NULL, 0), 0);
     assert_int_equal(coke_run_match(NULL, 2), -1);
+    assert_int_equal(coke_run_images(NULL), 0);
 }
 
 static void indices_out_of_range_have_a_value(void **state)

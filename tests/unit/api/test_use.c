@@ -2,6 +2,7 @@
 #include "as_options.h"
 #include "support.h"
 #include "core/mem.h"
+#include "image/codec.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
@@ -205,6 +206,49 @@ static void margins_are_differences(void **state)
                  "no clusters");
     coke_dataset_free(d);
     coke_run_free(r);
+}
+
+static void labels_are_those_of_the_training(void **state)
+{
+    (void)state;
+    struct coke_run *r = open_run("run");
+    int32_t label[N], expected[N];
+    assert_int_equal(coke_run_images(r), N);
+    assert_ok(coke_run_labels(r, 1, label));
+    FILE *f = fopen("run/labels-h1-k10.npy", "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, -(long)sizeof expected, SEEK_END), 0);
+    assert_int_equal(fread(expected, sizeof *expected, N, f), N);
+    fclose(f);
+    assert_memory_equal(label, expected, sizeof label);
+    assert_fails(coke_run_labels(r, 2, label), COKE_EUSAGE, "0..1");
+    coke_run_free(r);
+    r = open_run("run/final.safetensors");
+    assert_int_equal(coke_run_images(r), 0);
+    assert_fails(coke_run_labels(r, 0, label), COKE_EUSAGE, "no clusters");
+    coke_run_free(r);
+}
+
+static void a_sheet_has_a_tile_per_image(void **state)
+{
+    (void)state;
+    struct coke_dataset *d = open_data("synthetic:n=30,size=8", CK_SPLIT_TRAIN);
+    struct ck_image_info info;
+    int64_t image[5] = {0, 7, -1, 29, 7};
+    void *bytes = NULL;
+    size_t size = 0;
+    assert_ok(coke_dataset_sheet(d, image, 5, 3, 16, &bytes, &size));
+    assert_ok(ck_codec_probe(bytes, size, "sheet", &info));
+    assert_int_equal(info.kind, CK_CODEC_JPEG);
+    assert_int_equal(info.width, 48);
+    assert_int_equal(info.height, 32);
+    coke_bytes_free(bytes);
+    image[1] = 30;
+    assert_fails(coke_dataset_sheet(d, image, 5, 3, 16, &bytes, &size), COKE_EUSAGE,
+                 "30 of 30");
+    assert_null(bytes);
+    assert_fails(coke_dataset_sheet(d, image, 257, 3, 16, &bytes, &size), COKE_EUSAGE, "256");
+    coke_dataset_free(d);
 }
 
 static void images_that_cannot_be_read(void **state)
@@ -470,6 +514,8 @@ int main(void)
         cmocka_unit_test(a_plain_resnet_is_recognised),
         cmocka_unit_test(rows_are_the_images),
         cmocka_unit_test(margins_are_differences),
+        cmocka_unit_test(labels_are_those_of_the_training),
+        cmocka_unit_test(a_sheet_has_a_tile_per_image),
         cmocka_unit_test(images_that_cannot_be_read),
         cmocka_unit_test(other_channels_are_told),
         cmocka_unit_test(every_protocol_gives_numbers),
