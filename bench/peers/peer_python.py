@@ -2,6 +2,7 @@
 from PyPI beside the package of this tree, and results of worker processes."""
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -32,14 +33,18 @@ def worker(python, script, arguments, limit, threads=None):
     """What `script --worker arguments...` prints as JSON, or None after `limit` seconds."""
     command = [python, "-W", "ignore", os.path.abspath(script), "--worker"]
     environment = dict(os.environ, **({name: str(threads) for name in THREADS} if threads else {}))
+    process = subprocess.Popen(command + [str(a) for a in arguments], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment,
+                               start_new_session=True)
     try:
-        done = subprocess.run(command + [str(a) for a in arguments], capture_output=True,
-                              text=True, timeout=limit, env=environment)
+        out, errors = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # the processes that it started, too
+        process.wait()
         return None
-    if done.returncode:
-        sys.exit(done.stderr)
-    return json.loads(done.stdout)
+    if process.returncode:
+        sys.exit(errors)
+    return json.loads(out)
 
 
 def cpu_name():
