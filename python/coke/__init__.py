@@ -12,7 +12,7 @@ _HOME = {
     "KMeans": "_estimators", "KMeansConstrained": "_constrained",
     "cluster": "_cluster", "Clustering": "_cluster", "Certificate": "_cluster",
     "load": "_model", "Model": "_model", "open_rows": "_rows", "Rows": "_rows",
-    "train": "_training", "Run": "_training",
+    "train": "_training", "Run": "_training", "presets": "_training",
     "Progress": "_watch",
     "Error": "_library", "UsageError": "_library", "FormatError": "_library",
     "FileError": "_library", "OutOfMemory": "_library", "NumericError": "_library",

@@ -101,12 +101,26 @@ def lists(schema, array, owner):
     return numbers(inner, values, int(ends[0]), n * dim, owner).reshape(n, dim)
 
 
+def check_columns(schemas):
+    """A table is one column of vectors, or columns of numbers."""
+    names = [s.name.decode("utf-8", "replace") if s.name else "" for s in schemas]
+    vectors = [n for s, n in zip(schemas, names) if s.format.startswith(b"+")]
+    text = [n for s, n in zip(schemas, names)
+            if not s.format.startswith(b"+") and s.format.decode() not in NUMBERS]
+    if vectors and len(names) > 1:
+        raise ValueError("the table has %d columns, of which '%s' has vectors; pass that column "
+                         "alone" % (len(names), vectors[0]))
+    if text:
+        raise TypeError("column '%s' of the table is not a number; leave it out" % text[0])
+
+
 def convert(schema, array, owner):
     form = schema.format.decode()
     if form.startswith("+w:") or form in ("+l", "+L"):
         return lists(schema, array, owner)
     if form == "+s":
         check_nulls(array, array.offset, array.length)
+        check_columns([schema.children[i].contents for i in range(schema.n_children)])
         columns = [convert(schema.children[i].contents, array.children[i].contents, owner)
                    for i in range(schema.n_children)]
         cut = slice(array.offset, array.offset + array.length)

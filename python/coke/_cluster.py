@@ -1,13 +1,13 @@
 """coke.cluster: one call, one or several numbers of clusters."""
 import ctypes
-import operator
 from collections import namedtuple
 
 import numpy as np
 
+from ._exemplars import Source, nearest
 from ._library import Handle, call, encode, lib, set_threads, struct
 from ._model import Model, summary_dict
-from ._options import Options, describe, python_name, table
+from ._options import Options, lines_of, whole, with_options
 from ._rows import as_rows, to_matrix
 from ._watch import Watch
 
@@ -32,8 +32,9 @@ class Clustering:
     timing : dict of seconds
     """
 
-    def __init__(self, job, head):
+    def __init__(self, job, head, source=None):
         self._job = job
+        self._source = Source(source)
         self.summary = summary_dict(
             struct.coke_head_summary.from_address(lib.cluster_summary(job.address, head)))
         self.timing = summary_dict(
@@ -68,6 +69,16 @@ class Clustering:
 
     def predict(self, x, constrained=False):
         return self.model.predict(x, constrained)
+
+    def exemplars(self, n=5, x=None):
+        """Typical rows: [k][n] numbers of the rows nearest to the center of their cluster, nearest
+        first, -1 where a cluster has fewer.
+
+        x: the rows that were clustered, needed only if they are gone or this is a copy."""
+        x = self._source.get() if x is None else x
+        if x is None:
+            raise ValueError("the rows are gone; pass them as x")
+        return nearest(x, self.labels, self.centers, self.model.metric, n)
 
     def write(self, folder, force=False):
         """Writes what `coke cluster -o folder` writes, of all k of the call."""
@@ -108,14 +119,6 @@ def array_of(value, dtype, n, name):
     if name == "sample_weight" and not np.any(array):
         raise ValueError("sample_weight: all weights are zero")
     return array.astype(dtype, copy=False)
-
-
-def whole(value, name):
-    """A number of clusters as int."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError("%s: %r is not an integer" % (name, value)) from None
 
 
 def address(array):
@@ -171,19 +174,12 @@ def cluster(x, k, *, min_sizes=None, max_sizes=None, sample_weight=None, n_jobs=
     job = run(rows, chosen, array_of(min_sizes, np.int64, heads[0], "min_sizes"),
               array_of(max_sizes, np.int64, heads[0], "max_sizes"),
               array_of(sample_weight, np.float64, len(rows), "sample_weight"), progress, start)
-    results = [Clustering(job, h) for h in range(lib.cluster_heads(job.address))]
+    results = [Clustering(job, h, x) for h in range(lib.cluster_heads(job.address))]
     return results if several else results[0]
-
-
-def options_of(kind, without=()):
-    """The options of a kind as lines of a docstring."""
-    return "\n".join("    " + line for option in table(kind)
-                     if python_name(option.name) not in without for line in describe(option))
 
 
 def document():
     """Docstring and signature of `cluster` from the table of options."""
-    import inspect
     cluster.__doc__ = """Clusters rows into k clusters of guaranteed sizes.
 
     Parameters
@@ -206,13 +202,8 @@ def document():
     Returns
     -------
     Clustering, or a list of them if k is a list
-    """ % options_of("cluster", without=("k",))
-    parameters = inspect.signature(cluster).parameters
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    extra = [inspect.Parameter(python_name(o.name), keyword, default=o.default)
-             for o in table("cluster") if o.name != "k"]
-    cluster.__signature__ = inspect.Signature(
-        [p for name, p in parameters.items() if name != "options"] + extra)
+    """ % lines_of("cluster", without=("k",))
+    with_options(cluster, "cluster", without=("k",))
 
 
 document()

@@ -3,6 +3,7 @@ import numpy as np
 
 from ._cluster import Clustering, array_of, is_start, run, start_of
 from ._estimators import Estimator, seed_of
+from ._exemplars import Source
 from ._library import set_threads
 from ._options import Options, table
 
@@ -92,6 +93,7 @@ class KMeansConstrained(Estimator):
         job = run(rows, self._options(), self._sizes(self.size_min, "size_min", len(rows)),
                   self._sizes(self.size_max, "size_max", len(rows)), weights,
                   bool(self.verbose), start)
+        self._source = Source(X)
         return self._fitted(Clustering(job, 0), weights)
 
     def predict(self, X, size_min="init", size_max="init"):

@@ -7,10 +7,11 @@ import inspect
 
 import numpy as np
 
-from ._cluster import Clustering, array_of, is_start, options_of, run, start_of, whole
+from ._cluster import Clustering, array_of, is_start, run, start_of
+from ._exemplars import Source, nearest
 from ._library import Handle, call, constant, lib, make, set_threads
 from ._model import Model, distances, pack
-from ._options import FLAG, Options, python_name, table
+from ._options import FLAG, Options, lines_of, python_name, table, whole
 from ._rows import Rows, as_rows, blocks, column_names
 
 try:
@@ -169,6 +170,24 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         labels = model.predict(rows)
         return -inertia(rows, self.cluster_centers_, labels, model.metric, sample_weight)
 
+    def exemplars(self, X, n=5):
+        """Typical rows of X: [n_clusters][n] row numbers, those nearest to each center first; -1
+        where a center is the nearest one of fewer rows."""
+        model = self._model()
+        rows = self._rows(X, reset=False)
+        return nearest(rows, model.predict(rows), self.cluster_centers_, model.metric, n)
+
+    def _repr_html_(self):
+        if hasattr(self, "model_"):
+            from ._html import estimator_html
+            return estimator_html(self)
+        inherited = getattr(super(), "_repr_html_", None)  # absent if scikit-learn shows text
+        return inherited() if inherited else None
+
+    def _repr_mimebundle_(self, **_):
+        html = self._repr_html_()
+        return {"text/plain": repr(self), **({"text/html": html} if html else {})}
+
     # ---- scikit-learn ----
 
     def _more_tags(self):
@@ -261,6 +280,7 @@ class KMeans(Estimator):
                   self._bounds(self.size_max, self.max_sizes, "max_sizes"), weights,
                   self.progress, self._start(rows))
         self._fitted(Clustering(job, 0), weights)
+        self._source = Source(X)
         self.__dict__.pop("_online", None)
         return self
 
@@ -289,18 +309,9 @@ class KMeans(Estimator):
         self.duals_ = np.array(self.model_.duals)
         self.sizes_ = np.array(self.model_.sizes)
         self.n_iter_ = self._online.steps
+        self._source = Source(X)
         self._n_features_out = self.model_.n_clusters
         return self
-
-    def _repr_html_(self):
-        if hasattr(self, "model_"):
-            from ._html import estimator_html
-            return estimator_html(self)
-        return BaseEstimator._repr_html_(self) if hasattr(BaseEstimator, "_repr_html_") else None
-
-    def _repr_mimebundle_(self, **_):
-        html = self._repr_html_()
-        return {"text/plain": repr(self), **({"text/html": html} if html else {})}
 
 
 class Online:
@@ -431,7 +442,7 @@ def document():
     summary_ : dict
     model_ : Model
         What `coke assign` takes: `model_.save("model.safetensors")`.
-    """ % options_of("cluster", without=RENAMED)
+    """ % lines_of("cluster", without=RENAMED)
 
 
 document()

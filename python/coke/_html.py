@@ -1,16 +1,37 @@
 """How clusterings, models and runs show themselves in a notebook: plain HTML and SVG."""
+import base64
 import html
 
 import numpy as np
 
+from ._exemplars import largest, some, spread
+
 STYLE = "font-family: sans-serif; font-size: 13px; max-width: 640px"
 
 
-def table(rows):
-    cells = "".join("<tr><td style='text-align:left; color:gray'>%s</td>"
-                    "<td style='text-align:left'>%s</td></tr>" %
-                    (html.escape(str(k)), html.escape(str(v))) for k, v in rows)
-    return "<table>%s</table>" % cells
+CELL = "<td style='text-align:left; padding:1px 8px 1px 0%s'>%s</td>"
+PICTURES, SIDE, MOST_IMAGES = 8, 56, 200000  # per cluster; pixels; larger sets take long to open
+
+
+class Markup(str):
+    """Text of a cell that is HTML already."""
+
+
+def table(rows, head=()):
+    """Rows of text or Markup. The first column is gray."""
+    def cell(i, value):
+        return CELL % ("; color:gray" if i == 0 else "",
+                       value if isinstance(value, Markup) else html.escape(str(value)))
+    lines = ["".join(CELL % ("; color:gray", html.escape(h)) for h in head)] if head else []
+    lines += ["".join(cell(i, v) for i, v in enumerate(row)) for row in rows]
+    return "<table>%s</table>" % "".join("<tr>%s</tr>" % line for line in lines)
+
+
+def exemplars(source, labels, sizes, centers, metric):
+    """The largest clusters with their most typical rows, if the rows are still there."""
+    rows = [("cluster %d" % i, int(sizes[i]), ", ".join(names))
+            for i, names in some(source, labels, sizes, centers, metric)]
+    return table(rows, ("", "size", "typical rows")) if rows else ""
 
 
 def bars(sizes, bound=None, width=600, height=90):
@@ -66,7 +87,8 @@ def clustering_html(c):
             ("objective", "%.6g" % c.objective), ("epochs", s["epochs"])]
     if c.certificate:
         rows.append(("certificate", "gap %.3g of %.6g" % (c.certificate.gap, c.certificate.dual)))
-    return box("coke.Clustering", table(rows), bars(c.sizes, int(c.model.min_sizes.min())))
+    return box("coke.Clustering", table(rows), bars(c.sizes, int(c.model.min_sizes.min())),
+               exemplars(c._source, c.labels, c.sizes, c.centers, c.model.metric))
 
 
 def estimator_html(m):
@@ -75,7 +97,8 @@ def estimator_html(m):
     if certificate:
         rows.append(("certificate", "gap %.3g of %.6g" % (certificate.gap, certificate.dual)))
     bound = int(np.floor(m.model_.min_sizes.min() * len(m.labels_) / float(m.model_.meta["n"])))
-    return box(repr(m), table(rows), bars(m.sizes_, bound))
+    return box(repr(m), table(rows), bars(m.sizes_, bound),
+               exemplars(m._source, m.labels_, m.sizes_, m.cluster_centers_, m.model_.metric))
 
 
 def run_html(run):
@@ -84,4 +107,28 @@ def run_html(run):
     loss = [line.get("loss", np.nan) for line in run.metrics_rows()]
     if loss:
         rows.append(("loss", "%.4f" % loss[-1]))
-    return box("coke.Run", table(rows), curve(loss))
+    return box("coke.Run", table(rows), curve(loss), pictures(run))
+
+
+def pictures(run):
+    """Some images of the largest clusters of the first head; "" if they cannot be shown."""
+    if not run.n_clusters:
+        return ""
+    labels = run.labels()
+    if len(labels) > MOST_IMAGES:
+        return ""
+    try:
+        images = run.images()
+    except (OSError, ValueError):  # moved, changed, or an array that was not kept
+        return ""
+    if len(images) != len(labels):
+        return ""
+    sizes = np.bincount(labels[labels >= 0], minlength=run.n_clusters[0])
+    rows = []
+    for cluster in largest(sizes):
+        members = spread(np.flatnonzero(labels == cluster), PICTURES)
+        if len(members):
+            data = base64.b64encode(images.sheet(members, len(members), SIDE)).decode()
+            rows.append(("cluster %d" % cluster, int(sizes[cluster]),
+                         Markup("<img alt='' src='data:image/jpeg;base64,%s'>" % data)))
+    return table(rows, ("", "size", "some of its images"))

@@ -1,6 +1,7 @@
 """Options by name. The library's tables are the only home of names, defaults, bounds and help."""
 import ctypes
 import functools
+import operator
 from collections import namedtuple
 
 from ._library import Handle, call, lib, make, struct
@@ -100,6 +101,31 @@ def type_of(option):
     if option.type in (INTS, NUMBERS):
         return "int | float | Sequence[float] | str"
     return "str"
+
+
+def whole(value, name):
+    """An integer, or ValueError."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError("%s: %r is not an integer" % (name, value)) from None
+
+
+def lines_of(kind, without=()):
+    """The options of a kind as lines of a docstring."""
+    return "\n".join("    " + line for option in table(kind)
+                     if python_name(option.name) not in without for line in describe(option))
+
+
+def with_options(function, kind, without=()):
+    """Puts the options of a kind in the place of `**options` in the function's signature."""
+    import inspect
+    parameters = inspect.signature(function).parameters
+    extra = [inspect.Parameter(python_name(o.name), inspect.Parameter.KEYWORD_ONLY,
+                               default=o.default)
+             for o in table(kind) if python_name(o.name) not in without]
+    function.__signature__ = inspect.Signature(
+        [p for name, p in parameters.items() if name != "options"] + extra)
 
 
 def describe(option):

@@ -27,7 +27,7 @@ class Rows:
 
     @property
     def address(self):
-        if not self._handle.address:
+        if not self.is_open:
             raise ValueError("these rows are closed")
         return self._handle.address
 
@@ -37,6 +37,10 @@ class Rows:
 
     dtype = np.dtype(np.float32)
     ndim = 2
+
+    @property
+    def is_open(self):
+        return bool(self._handle.address)
 
     def __len__(self):
         return self.shape[0]
@@ -66,7 +70,7 @@ class Rows:
         self.close()
 
     def __repr__(self):
-        if not self._handle.address:
+        if not self.is_open:
             return "<coke.Rows of %s: closed>" % self.source
         return "<coke.Rows of %s: %d x %d>" % ((self.source,) + self.shape)
 
@@ -141,6 +145,16 @@ def is_pandas(x):
     return type(x).__module__.split(".")[0] == "pandas"
 
 
+def check_frame(x):
+    """A frame with a column of vectors has no other columns."""
+    if getattr(x, "ndim", 1) != 2 or x.shape[1] < 2 or not len(x):
+        return
+    for name, value in zip(x.columns, x.iloc[0]):
+        if np.ndim(value) == 1:
+            raise ValueError("the frame has %d columns, of which %r has vectors; pass that column "
+                             "alone" % (x.shape[1], name))
+
+
 def to_numpy(x):
     """Any accepted input as a numpy array, without a copy if possible."""
     if isinstance(x, np.ndarray):
@@ -149,7 +163,13 @@ def to_numpy(x):
         raise TypeError("Sparse data was passed, but dense data is required. "
                         "Use '.toarray()' to convert to a dense numpy array.")
     if is_pandas(x):
+        check_frame(x)
         return np.asarray(x)
+    library = type(x).__module__.split(".")[0]
+    if library == "polars" and hasattr(x, "collect"):  # a LazyFrame
+        x = x.collect()
+    if library == "datasets" and hasattr(x, "with_format"):
+        x = x.with_format("arrow")[:]
     if is_arrow(x):
         from ._arrow import to_array
         return to_array(x)

@@ -85,10 +85,12 @@ class Clustering:
     objective: float
     certificate: Certificate | None
     def predict(self, x: Any, constrained: bool = False) -> NDArray[np.int32]: ...
+    def exemplars(self, n: int = 5, x: Any = None) -> NDArray[np.int64]: ...
     def write(self, folder: str | PathLike[str], force: bool = False) -> None: ...
 
 def options(kind: str = "cluster") -> list[Any]: ...
 def load(path: str | PathLike[str]) -> Model: ...
+def presets() -> dict[str, str]: ...
 '''
 
 FITTED = '''    labels_: NDArray[np.int32]
@@ -107,6 +109,7 @@ FITTED = '''    labels_: NDArray[np.int32]
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any: ...
     def transform(self, X: Any) -> Any: ...
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float: ...
+    def exemplars(self, X: Any, n: int = 5) -> NDArray[np.int64]: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> %(name)s: ...
     def set_output(self, *, transform: Any = None) -> %(name)s: ...
@@ -124,30 +127,30 @@ CONSTRAINED = '''    def __init__(
                 size_max: int | None | Literal["init"] = "init") -> NDArray[np.int32]: ...
 '''
 
-TRAINING = '''
-class Run:
-    path: str
-    epoch: int
-    n_clusters: list[int]
-    def __init__(self, path: str | PathLike[str], **options: Any) -> None: ...
-    def embed(self, images: Any, output: Literal["features", "projections"] = "features",
-              out: str | PathLike[str] | None = None, progress: Any = None,
-              **options: Any) -> NDArray[np.float32]: ...
-    def assign(self, images: Any, head: int = 0, progress: Any = None, **options: Any
-               ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]: ...
-    def evaluate(self, images: Any, test: Any = None,
-                 how: Literal["knn", "linear", "finetune", "cluster"] = "knn",
-                 progress: Any = None, **options: Any) -> dict[str, Any]: ...
-    def report(self, out: str | PathLike[str], images: str | PathLike[str] | None = None,
-               force: bool = False, **options: Any) -> None: ...
-    def export(self, out: str | PathLike[str], force: bool = False, **options: Any) -> None: ...
-    def metrics_rows(self) -> list[dict[str, Any]]: ...
-    def metrics(self) -> Any: ...
-
-def train(images: Any, k: int | Sequence[int], out: str | PathLike[str], *,
-          preset: str | None = None, fresh: bool = False, force: bool = False,
-          n_jobs: int | None = None, progress: Any = None, **options: Any) -> Run: ...
-'''
+# Methods of Run: name, parameters, kinds of its options, result.
+RUN = [
+    ("__init__", ["path: str | PathLike[str]"], ("use",), "None"),
+    ("embed", ["images: Any", 'output: Literal["features", "projections"] = "features"',
+               "out: str | PathLike[str] | None = None", "progress: Any = None"], ("dataset",),
+     "NDArray[np.float32]"),
+    ("assign", ["images: Any", "head: int = 0", "progress: Any = None"], ("dataset",),
+     "tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]"),
+    ("evaluate", ["images: Any", "test: Any = None",
+                  'how: Literal["knn", "linear", "finetune", "cluster"] = "knn"',
+                  "progress: Any = None"], ("dataset", "knn", "linear", "finetune"),
+     "dict[str, Any]"),
+    ("report", ["out: str | PathLike[str]", "images: str | PathLike[str] | None = None",
+                "force: bool = False"], ("report",), "None"),
+    ("export", ["out: str | PathLike[str]", "force: bool = False"], ("export",), "None"),
+    ("labels", ["head: int = 0"], (), "NDArray[np.int32]"),
+    ("images", [], (), "Any"),
+    ("metrics_rows", [], (), "list[dict[str, Any]]"),
+    ("metrics", [], (), "Any"),
+]
+TRAIN = ["images: Any", "k: int | Sequence[int] | None = None",
+         "out: str | PathLike[str] | None = None"]
+TRAIN_MORE = ["preset: str | None = None", "config: str | PathLike[str] | None = None",
+              "fresh: bool = False", "force: bool = False", "resume_anyway: bool = False"] + COMMON
 
 
 def load_package():
@@ -168,9 +171,22 @@ def parameters(kind, without):
             for o in table(kind) if o.name not in without]
 
 
+def parameters_of(kinds, without=()):
+    """The options of several kinds, each name once; a build without networks has no tables of
+    trainings, and any names."""
+    from coke._library import lib
+    if kinds and not lib.has("train_run"):
+        return ["**options: Any"]
+    found = {}
+    for kind in kinds:
+        for text in parameters(kind, without):
+            found.setdefault(text.split(":")[0], text)
+    return list(found.values())
+
+
 def function(indent, name, first, rest, result):
-    lines = [indent + "def %s(" % name] + [indent + "    %s," % p for p in first] + \
-        [indent + "    *,"] + [indent + "    %s," % p for p in rest] + \
+    star = ["*"] if rest and not rest[0].startswith("*") else []
+    lines = [indent + "def %s(" % name] + [indent + "    %s," % p for p in first + star + rest] + \
         [indent + ") -> %s: ..." % result]
     return "\n".join(lines) + "\n"
 
@@ -190,7 +206,11 @@ def stubs():
     text += "    def partial_fit(self, X: Any, y: Any = None, sample_weight: None = None) " \
         "-> KMeans: ...\n"
     text += "\nclass KMeansConstrained:\n" + CONSTRAINED + FITTED % {"name": "KMeansConstrained"}
-    return text + TRAINING
+    text += "\nclass Run:\n    path: str\n    epoch: int\n    n_clusters: list[int]\n"
+    for name, first, kinds, result in RUN:
+        text += function("    ", name, ["self"] + first, parameters_of(kinds), result)
+    return text + "\n" + function("", "train", TRAIN, TRAIN_MORE + parameters_of(("train",), ("k",)),
+                                  "Run")
 
 
 def main():

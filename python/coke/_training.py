@@ -8,7 +8,7 @@ import numpy as np
 
 from ._library import (Error, Handle, call, constant, encode, lib, make, set_threads, struct)
 from ._model import summary_dict
-from ._options import Options, python_name, table
+from ._options import Options, lines_of, python_name, table, with_options, whole
 from ._watch import Watch
 
 OUTPUTS = {"features": constant.COKE_OUTPUT_FEATURES, "projections": constant.COKE_OUTPUT_PROJ}
@@ -72,6 +72,17 @@ class Images:
             found.append(os.fsdecode(text.value))
         return found
 
+    def sheet(self, images, columns, side):
+        """The bytes of a JPEG: at most 256 images by number, each `side` pixels wide."""
+        chosen = np.ascontiguousarray(images, np.int64)
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        call("dataset_sheet", self.address, chosen.ctypes.data, len(chosen), columns, side,
+             ctypes.byref(data), ctypes.byref(size))
+        try:
+            return ctypes.string_at(data.value, size.value)
+        finally:
+            lib.bytes_free(data)
+
     def labels(self):
         return np.array([lib.dataset_label(self.address, i) for i in range(len(self))], np.int32)
 
@@ -86,32 +97,34 @@ def split(values, *kinds):
             for kind in kinds]
 
 
-def train(images, k, out, *, preset=None, fresh=False, force=False, n_jobs=None, progress=None,
-          **options):
-    """Trains an encoder on images into the folder `out`, or resumes; returns its `coke.Run`.
-
-    Parameters
-    ----------
-    images : path of a folder, list or archive, "synthetic:", or uint8 array [n][h][w][channels]
-        An array is kept beside the run, in OUT-images.npy.
-    k : int or list of int
-    preset : str
-        A named set of options (`coke train --preset list`).
-    fresh : bool
-        Does not resume from the folder; with force it replaces an earlier run.
-    **options
-        Options of kind `train`, as `coke.options("train")` lists them.
-
-    Ctrl-C writes a checkpoint first; the same call resumes."""
+def presets():
+    """Named sets of options for `coke.train`: a dict from name to what it is for."""
     need_full_build()
+    found = {}
+    while lib.train_preset_name(len(found)):
+        i = len(found)
+        found[lib.train_preset_name(i).decode()] = lib.train_preset_about(i).decode()
+    return found
+
+
+def train(images, k=None, out=None, *, preset=None, config=None, fresh=False, force=False,
+          resume_anyway=False, n_jobs=None, progress=None, **options):
+    need_full_build()
+    if out is None:
+        raise TypeError("train() needs out, the folder of the run")
     chosen = Options("train")
     if preset is not None:
         call("train_preset", chosen.address, preset.encode())
-    for name, value in dict(options, k=[int(v) for v in np.atleast_1d(k)]).items():
+    if config is not None:
+        call("options_load_json", chosen.address, encode(config))
+    if k is not None:
+        chosen.set("k", [whole(v, "k") for v in (k if np.ndim(k) > 0 else [k])])
+    for name, value in options.items():
         chosen.set(name, value)
     out = os.fspath(out)
     data = Images(images, chosen, beside=out.rstrip("/") + "-images.npy")
-    control = struct.coke_train_control(fresh=bool(fresh), force=bool(force))
+    control = struct.coke_train_control(fresh=bool(fresh), force=bool(force),
+                                        resume_anyway=bool(resume_anyway))
     summary = struct.coke_train_summary()
     watch = Watch(progress)
     set_threads(n_jobs)
@@ -143,11 +156,33 @@ class Run:
         return [lib.run_k(self._handle.address, h)
                 for h in range(lib.run_heads(self._handle.address))]
 
+    def labels(self, head=0):
+        """Clusters of the training's own images in one head, as the checkpoint has them."""
+        labels = np.empty(lib.run_images(self._handle.address), np.int32)
+        call("run_labels", self._handle.address, head, labels.ctypes.data)
+        return labels
+
+    def images(self):
+        """The images of the training, opened as it did; FileError if they are gone."""
+        with open(os.path.join(self.path, "run.json"), encoding="utf-8") as f:
+            source = json.load(f)["data"]
+        with open(os.path.join(self.path, "config.json"), encoding="utf-8") as f:
+            config = json.load(f)
+        known = {row.name for row in table("dataset")}
+        return Images(source, Options("dataset", {n: v for n, v in config.items() if n in known}))
+
+    def _open(self, images, options):
+        """A data set in the colors that the encoder takes; options: kind dataset."""
+        channels = lib.run_channels(self._handle.address)
+        if options.get("channels") == "auto" and channels in (1, 3):
+            options.set("channels", channels)
+        return Images(images, options)
+
     def embed(self, images, output="features", out=None, progress=None, **options):
         """Vectors of the images, float32 [n][dim]; rows of unreadable images are 0.
 
         out: a .npy file that stays, read back as a memory map; else the result is in memory."""
-        data = Images(images, Options("dataset", options))
+        data = self._open(images, Options("dataset", options))
         with tempfile.TemporaryDirectory() as folder:
             path = os.fspath(out) if out is not None else os.path.join(folder, "x.npy")
             watch = Watch(progress)
@@ -158,7 +193,7 @@ class Run:
 
     def assign(self, images, head=0, progress=None, **options):
         """Clusters (int32), similarities and margins (float32) of the images in one head."""
-        data = Images(images, Options("dataset", options))
+        data = self._open(images, Options("dataset", options))
         n = len(data)
         cluster = np.empty(n, np.int32)
         similarity, margin = np.empty(n, np.float32), np.empty(n, np.float32)
@@ -168,15 +203,20 @@ class Run:
         return cluster, similarity, margin
 
     def evaluate(self, images, test=None, how="knn", progress=None, **options):
-        """Agreement with known classes: how = knn, linear, finetune or cluster. A dict."""
+        """Agreement with known classes: how = knn, linear, finetune or cluster. A dict.
+
+        test: images to judge by; None: the test split of data that have one (CIFAR, MNIST)."""
         kinds = {"knn": "knn_result", "linear": "classifier_result",
                  "finetune": "classifier_result", "cluster": "clusters_result"}
         if how not in kinds:
             raise ValueError("how: %r is not one of %s" % (how, ", ".join(kinds)))
         dataset, chosen = split(options, "dataset", how) if how != "cluster" else \
             (Options("dataset", options), None)
-        train = Images(images, dataset)
-        other = None if test is None else Images(test, dataset)
+        train = self._open(images, dataset)
+        other = None if test is None else self._open(test, dataset)
+        if test is None and "split" not in options and lib.dataset_has_split(train.address):
+            dataset.set("split", "test")
+            other = self._open(images, dataset)
         watch = Watch(progress)
         job = struct.coke_eval_input(run=self._handle.address, train=train.address,
                                      test=other.address if other else None,
@@ -212,7 +252,8 @@ class Run:
         if not os.path.exists(path):
             return []
         with open(path, encoding="utf-8") as f:
-            return [json.loads(line) for line in f if line.endswith("\n")]
+            rows = [json.loads(line) for line in f if line.endswith("\n")]
+        return [{n: v for n, v in row.items() if n != "xxh3"} for row in rows]  # its checksum
 
     def metrics(self):
         """metrics.jsonl as a pandas table."""
@@ -236,3 +277,48 @@ def plain(result):
             values[name] = [summary_dict(v) if isinstance(v, ctypes.Structure) else v
                             for v in value[:n]]
     return values
+
+
+TRAIN = """Trains an encoder on images into the folder `out`, or resumes; returns its `coke.Run`.
+
+    Parameters
+    ----------
+    images : path of a folder, list or archive, "synthetic:", or uint8 array [n][h][w][channels]
+        An array is kept beside the run, in OUT-images.npy.
+    k : int or list of int
+        Clusters of each head; a preset may have them, and some methods need none.
+    out : path
+        Folder of the run.
+    preset : str
+        A named set of options, of which `coke.presets()` tells; k and options take precedence.
+    config : path
+        A JSON file of options, as the config.json of a run.
+    fresh : bool
+        Does not resume from the folder; with force it replaces an earlier run.
+    resume_anyway : bool
+        Resumes although options, threads or versions have changed.
+    n_jobs : int
+        Threads; -1 = all cores. A run resumes only with as many.
+    progress : bool or callable
+        True shows a bar; a callable receives a `coke.Progress`, and False from it stops.
+%s
+
+    Ctrl-C writes a checkpoint first; the same call resumes."""
+
+
+def document():
+    """Docstrings and signatures from the tables of options, where the build has them."""
+    if not lib.has("train_run"):
+        train.__doc__ = TRAIN % "    **options : as `coke train` lists them"
+        return
+    train.__doc__ = TRAIN % lines_of("train", without=("k",))
+    with_options(train, "train", without=("k",))
+    uses = {Run.__init__: ("use",), Run.embed: ("dataset",), Run.assign: ("dataset",),
+            Run.report: ("report",), Run.export: ("export",),
+            Run.evaluate: ("dataset", "knn", "linear", "finetune")}
+    for method, kinds in uses.items():
+        method.__doc__ = "%s\n\n    Options\n    -------\n%s\n" % (
+            method.__doc__ or "Opens a run.", "\n".join(lines_of(kind) for kind in kinds))
+
+
+document()

@@ -1,6 +1,5 @@
 """What happens while the library works: progress, notes, warnings, Ctrl-C."""
 import ctypes
-import logging
 import math
 import signal
 import sys
@@ -13,7 +12,6 @@ from ._library import CokeWarning, constant, lib, raise_status, struct
 
 STOPPED = constant.COKE_ESTOPPED
 CONTINUE, STOP = constant.COKE_ANSWER_CONTINUE, constant.COKE_ANSWER_STOP
-log = logging.getLogger("coke")
 
 Progress = namedtuple("Progress", "phase epoch epochs done total objective unit detail")
 Progress.__doc__ = "What a progress callback receives; `objective` is None if it is not known."
@@ -116,7 +114,8 @@ class Watch:
 
     def _say(self, _, line):
         try:
-            log.info("%s", text(line))
+            import logging  # late: half a megabyte
+            logging.getLogger("coke").info("%s", text(line))
         except BaseException as error:
             self.error = error
 

@@ -82,13 +82,24 @@ static int parse(const char *path, const struct ck_map *map, json_t **out)
     return COKE_OK;
 }
 
+/* An empty list, as k of methods without clusters: nothing to set where that is the default. */
+static int is_unset_list(const struct ck_option_table *t, const char *key, const json_t *value)
+{
+    const struct ck_option *o = ck_option_find(t, key);
+    return json_is_array(value) && json_array_size(value) == 0 && o && o->type == CK_OPT_INTS &&
+           o->def <= 0;
+}
+
 static int set_all(const struct ck_option_table *t, void *options, const json_t *doc)
 {
     char text[VALUE_MAX];
     for (void *i = json_object_iter((json_t *)(uintptr_t)doc); i;
          i = json_object_iter_next((json_t *)(uintptr_t)doc, i)) {
         const char *key = json_object_iter_key(i);
-        int rc = value_text(key, json_object_iter_value(i), text);
+        const json_t *value = json_object_iter_value(i);
+        if (is_unset_list(t, key, value))
+            continue;
+        int rc = value_text(key, value, text);
         if (!rc)
             rc = ck_options_set(t, options, key, text);
         if (rc)

@@ -56,6 +56,26 @@ class Results(Case):
             coke.cluster(x, 4)
         self.assertEqual(coke.cluster(x, 4, bad="skip").labels[7], -1)
 
+    def test_exemplars_are_the_nearest_rows(self):
+        for metric in ("cosine", "euclidean"):
+            x = rows() + 1
+            c = coke.cluster(x, 5, ratio=1, metric=metric)
+            y = x / np.linalg.norm(x, axis=1, keepdims=True) if metric == "cosine" else x
+            d = ((y.astype(float) - c.centers[c.labels]) ** 2).sum(axis=1)
+            for i, got in enumerate(c.exemplars(4)):
+                members = np.flatnonzero(c.labels == i)
+                np.testing.assert_allclose(d[got], np.sort(d[members])[:4], rtol=1e-5)
+            m = coke.KMeans(5, metric=metric).fit(x)
+            got = m.exemplars(x, 3)
+            np.testing.assert_array_equal(m.predict(x)[got], np.repeat(range(5), 3).reshape(5, 3))
+        self.assertTrue((c.exemplars(600) >= 0).sum() == 600)
+        copy = pickle.loads(pickle.dumps(c))
+        np.testing.assert_array_equal(copy.exemplars(x=x), c.exemplars())
+        for words, call in (("pass them", copy.exemplars), ("600 labels", lambda: c.exemplars(x=x[1:])),
+                            ("positive", lambda: c.exemplars(0))):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+
     def test_a_clustering_is_pickled(self):
         c = coke.cluster(rows(), 4)
         d = pickle.loads(pickle.dumps(c))

@@ -4,7 +4,12 @@ import re
 
 from python_case import SOURCE, Case, has, main, rows
 
-NEEDS = {"sklearn": "import GridSearchCV", "torch": "import torch", "polars": "import polars"}
+import coke
+from coke import _library
+
+NEEDS = {"sklearn": "import GridSearchCV", "torch": "import torch", "polars": "import polars",
+         "pandas": "run.metrics()"}
+SMALL = dict(epochs=3, warmup=1, width=.0625, size=16, dim=16, batch=50, rate=.01)
 
 
 def blocks(name):
@@ -18,6 +23,8 @@ class Documentation(Case):
         ran = 0
         for block in blocks(name):
             missing = [m for m, word in NEEDS.items() if word in block and not has(m)]
+            if "coke.train(" in block and not _library.lib.has("train_run"):
+                missing.append("a full build")
             if missing:
                 print("not run: a block that needs", *missing)
                 continue
@@ -27,6 +34,14 @@ class Documentation(Case):
                 raise AssertionError("%s: %r in\n%s" % (name, error, block))
             ran += 1
         return ran
+
+    def setUp(self):
+        """Trainings of the page are short."""
+        super().setUp()
+        if _library.lib.has("train_run"):
+            train = coke.train
+            coke.train = lambda *images, **options: train(*images, **dict(options, **SMALL))
+            self.addCleanup(setattr, coke, "train", train)
 
     def test_python_md(self):
         self.assertGreater(self.run_blocks("docs/python.md"), 8)

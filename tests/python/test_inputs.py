@@ -1,5 +1,6 @@
 """test_inputs.py - what can be clustered: types, layouts, tensors, Arrow, data frames; and what
 cannot, with a clear exception."""
+import pickle
 import unittest
 
 from python_case import Case, has, main, np, rows
@@ -109,6 +110,8 @@ class Pandas(Case):
         frame = pd.DataFrame(x, columns=list("abcdefgh"))
         np.testing.assert_array_equal(labels(frame), labels(x))
         np.testing.assert_array_equal(labels(pd.Series(list(x))), labels(x))
+        with self.assertRaisesRegex(ValueError, "2 columns, of which 'v' has vectors"):
+            labels(pd.DataFrame({"id": range(600), "v": [list(r) for r in x]}))
         np.testing.assert_array_equal(labels(pd.DataFrame({"v": [list(r) for r in x]})), labels(x))
 
 
@@ -137,6 +140,11 @@ class Arrow(Case):
                 coke.cluster(pa.array(y), 1)
         with self.assertRaisesRegex(TypeError, "not a number"):
             coke.cluster(pa.array([["a"], ["b"]]), 1)
+        numbers, vectors = pa.array([1, 2]), pa.array([[1., 2.], [3., 4.]])
+        with self.assertRaisesRegex(ValueError, "2 columns, of which 'v' has vectors"):
+            coke.cluster(pa.table({"id": numbers, "v": vectors}), 1)
+        with self.assertRaisesRegex(TypeError, "column 't' of the table is not a number"):
+            coke.cluster(pa.table({"id": numbers, "t": ["a", "b"]}), 1)
 
 
 @unittest.skipUnless(has("polars"), "polars is not installed")
@@ -147,9 +155,19 @@ class Polars(Case):
         array = pl.Series("v", x)
         np.testing.assert_array_equal(to_matrix(array), x)
         np.testing.assert_array_equal(to_matrix(array.to_frame()), x)
+        np.testing.assert_array_equal(to_matrix(array.to_frame().lazy()), x)
         np.testing.assert_array_equal(to_matrix(pl.Series("v", x.tolist())), x)
         np.testing.assert_array_equal(to_matrix(array[5:40]), x[5:40])
         np.testing.assert_array_equal(labels(array), labels(x))
+
+
+@unittest.skipUnless(has("datasets"), "datasets is not installed")
+class Datasets(Case):
+    def test_a_data_set_of_vectors(self):
+        import datasets
+        x = rows(100)
+        np.testing.assert_array_equal(
+            to_matrix(datasets.Dataset.from_dict({"v": x.tolist()})), x)
 
 
 class Pictures(Case):
@@ -160,6 +178,34 @@ class Pictures(Case):
             self.assertIn("<svg", html)
             self.assertIn("sizes", html)
         self.assertIn("text/plain", m._repr_mimebundle_())
+        constrained = coke.KMeansConstrained(5)
+        for unfitted in (coke.KMeans(), constrained):
+            self.assertIn("text/plain", unfitted._repr_mimebundle_())
+        self.assertIn("<svg", constrained.fit(rows())._repr_html_())
+
+    def test_typical_rows_are_shown_while_the_rows_are_there(self):
+        x = rows()
+        c, m = coke.cluster(x, 5), coke.KMeans(5).fit(x)
+        first = [", ".join(map(str, row)) for row in c.exemplars(5)]
+        for page in (c._repr_html_(), m._repr_html_()):
+            for text in first:
+                self.assertIn(text, page)
+        self.assertNotIn("typical", pickle.loads(pickle.dumps(c))._repr_html_())
+        self.assertNotIn("typical", pickle.loads(pickle.dumps(m))._repr_html_())
+        del x
+        self.assertNotIn("typical", c._repr_html_())
+        np.save("x.npy", rows())
+        self.assertIn(first[0], coke.cluster("x.npy", 5)._repr_html_())
+        with coke.open_rows("x.npy") as r:
+            c = coke.cluster(r, 5)
+        self.assertNotIn("typical", c._repr_html_())
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_typical_rows_have_the_names_of_an_index(self):
+        import pandas as pd
+        frame = pd.DataFrame(rows(), index=["<row %d>" % i for i in range(600)])
+        c = coke.cluster(frame, 5)
+        self.assertIn("&lt;row %d&gt;" % c.exemplars(1)[0, 0], c._repr_html_())
 
 
 if __name__ == "__main__":
