@@ -32,14 +32,46 @@ static const struct arg args[] = {
     ARG_QUIET,
 };
 
-/* More than one operand is allowed only after --vectors, see run(). */
+/* Options of the page of one folder, which the page of several runs does not have. */
+static int check_compared(struct args *a)
+{
+    static const char *const single[] = {"images", "names", "classes", "table", "images-dir"};
+    for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+        if (args_text(a, single[i]))
+            return talk_fail(COKE_EUSAGE,
+                             "--%s is for the report of one folder, not of several", single[i]);
+    return COKE_OK;
+}
+
+static int compare(struct args *a, int n, const char *const *runs)
+{
+    struct coke_report_summary s = COKE_INIT(struct coke_report_summary);
+    const char *output = args_text(a, "output");
+    int rc = check_compared(a);
+    if (rc)
+        return rc;
+    rc = coke_report_compare(runs, n, output, args_flag(a, "force"), &s);
+    if (rc)
+        return talk_fail_library(rc);
+    if (!args_flag(a, "json")) {
+        fprintf(outputs_words(output), "%s: %d runs, %.2f MB\n", output, n,
+                1e-6 * (double)s.page_bytes);
+        return COKE_OK;
+    }
+    struct coke_json *j = coke_json_open(outputs_words(output), COKE_JSON_STYLE_PRETTY);
+    coke_json_begin_object(j, NULL);
+    coke_json_put_text(j, "page", output);
+    coke_json_put_int(j, "page_bytes", s.page_bytes);
+    coke_json_put_int(j, "runs", n);
+    return emit_close(j);
+}
+
 static int check_usage(struct args *a, int n)
 {
     const char *output = args_text(a, "output");
-    if (n < 1 || (n > 1 && !args_text(a, "vectors")))
-        return talk_fail(COKE_EUSAGE, "%s; 'coke report --help' has examples",
-                         n ? "more than one folder"
-                           : "missing folder of a run or a clustering");
+    if (n < 1)
+        return talk_fail(COKE_EUSAGE, "missing folder of a run or a clustering; 'coke report "
+                                      "--help' has examples");
     const char *table = args_text(a, "table");
     int force = args_flag(a, "force");
     if (!output && !table)
@@ -122,6 +154,8 @@ static int run(struct args *a, int n, const char *const *source)
     int rc = check_usage(a, n);
     if (rc)
         return rc;
+    if (n > 1 && !args_text(a, "vectors"))
+        return compare(a, n, source);
     const char **vectors = calloc((size_t)n, sizeof *vectors);
     if (!vectors)
         return talk_fail(COKE_ENOMEM, "out of memory");
@@ -145,17 +179,19 @@ static int run(struct args *a, int n, const char *const *source)
 
 const struct command cmd_report = {
     .name = "report",
-    .usage = "RUN [-o report.html] [--table clusters.csv] [options]",
+    .usage = "RUN... [-o report.html] [--table clusters.csv] [options]",
     .summary = "write an HTML page with curves, clusters and their images",
     .about =
         "Writes one HTML file that needs neither network nor server: options, curves, sizes "
         "and their bounds, clusters and classes if these are known, a map, and every cluster "
-        "with its images, to sort and to search. RUN is the folder of 'coke train', also "
+        "with its images, to sort and to search. Several runs are compared: results, curves "
+        "over epochs and over minutes, options. RUN is the folder of 'coke train', also "
         "while it is running, or of 'coke cluster'; --split, --coarse, --channels, --exif "
         "and --max-pixels apply to the --images of a clustering.",
     .examples =
         "coke report run -o report.html\tof a training\n"
         "coke report run -o report.html --force\tagain, while it is running\n"
+        "coke report simclr swav coke -o compared.html\tseveral trainings on one page\n"
         "coke report out --vectors x.npy -o report.html\tof 'coke cluster x.npy -o "
         "out'\n"
         "coke report out --vectors a.npy b.npy -o report.html\tof 'coke cluster a.npy b.npy "

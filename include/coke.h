@@ -607,6 +607,11 @@ COKE_CHECKED int coke_report_write(const struct coke_report_input *input,
                                    const char *images_dir, int force,
                                    struct coke_report_summary *out);
 
+/* Writes a self-contained HTML page about several trainings, runs [n] folders: results, curves over
+ * epochs and over minutes, options that differ. At most 16. */
+COKE_CHECKED int coke_report_compare(const char *const *runs, int n, const char *page,
+                                     int force, struct coke_report_summary *out);
+
 /* ---- exchange: encoders to and from other programs ---- */
 
 /* source: the folder of a training (its final weights, or the last while it runs), a checkpoint

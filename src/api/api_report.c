@@ -1,5 +1,6 @@
 /* api_report.c - public functions of reports. */
 #include "api/check_args.h"
+#include "report/compare.h"
 #include "report/report.h"
 
 /* Fills q from the caller's input. cb must outlive q, which refers to it. Takes the name of the
@@ -18,6 +19,18 @@ static int read_input(const char *function, const struct coke_report_input *from
                                     .rows = *rows, .callbacks = cb};
     const void *need[] = {in.source, page}; /* a table may do without a page */
     return ck_args_check(function, "input->source, page", need, in.table ? 1 : 2);
+}
+
+/* Several runs on one page. */
+int coke_report_compare(const char *const *runs, int n, const char *page, int force,
+                        struct coke_report_summary *out)
+{
+    struct coke_report_summary full;
+    struct ck_page_target to = {page, NULL, force};
+    CK_ARGS(runs, page, out);
+    CK_RETURN_IF(ck_args_check_list(__func__, "runs", runs, n));
+    CK_RESULT(full, out);
+    CK_RETURN_RESULT(out, full, ck_compare_write(runs, n, &to, &full));
 }
 
 /* Writes the page and, with images_dir, a folder beside it; existing files only with force. */

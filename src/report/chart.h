@@ -16,13 +16,13 @@ enum ck_curve_look {
 struct ck_curve {
     const char *name;
     enum ck_curve_look look;
-    int color; /* 1..4: classes s1.. and f1.. of report.css */
+    int color; /* 1..8: classes s1.. and f1.. of report.css */
     int64_t n;
     const double *x, *y; /* [n]; y NaN = unknown */
     const double *low;   /* [n] lower edge of a band, else NULL */
 };
 
-enum { CK_CHART_CURVES = 6 };
+enum { CK_CHART_CURVES = 16 };
 
 struct ck_chart {
     const char *title;

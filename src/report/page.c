@@ -64,14 +64,13 @@ static void write_sheets(struct ck_html *h, const struct ck_report *r, const cha
     }
 }
 
-/* Part of `path` after the last slash, unless that is empty. */
-static const char *base_name(const char *path)
+const char *ck_page_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void write_begin(struct ck_html *h, const struct ck_report *r)
+void ck_page_begin(struct ck_html *h, const char *title, int side)
 {
     ck_html_put(h, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
@@ -79,11 +78,11 @@ static void write_begin(struct ck_html *h, const struct ck_report *r)
                    "<meta name=\"generator\" content=\"coke ");
     ck_html_text(h, COKE_VERSION);
     ck_html_put(h, "\"><link rel=\"icon\" href=\"data:,\"><title>");
-    ck_html_text(h, base_name(r->source));
+    ck_html_text(h, title);
     ck_html_put(h, " \xc2\xb7 CoKe report</title>\n<style>\n");
     ck_html_bytes(h, ck_report_css, ck_report_css_size);
-    if (r->sheets.side)
-        ck_html_format(h, ":root{--side:%dpx}\n", r->sheets.side);
+    if (side)
+        ck_html_format(h, ":root{--side:%dpx}\n", side);
     ck_html_put(h, "</style></head>\n<body>\n");
 }
 
@@ -117,8 +116,7 @@ static void write_state(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, "</span>");
 }
 
-/* Empty if the duration is unknown or not plausible. */
-static void duration_text(double seconds, char *out, size_t size)
+void ck_page_duration(double seconds, char *out, size_t size)
 {
     out[0] = 0;
     if (!isfinite(seconds) || seconds < 0 || seconds > 1e9)
@@ -136,7 +134,7 @@ static void duration_text(double seconds, char *out, size_t size)
 static void write_header(struct ck_html *h, const struct ck_report *r)
 {
     char time[64], speed[64] = "";
-    duration_text(r->seconds, time, sizeof time);
+    ck_page_duration(r->seconds, time, sizeof time);
     if (isfinite(r->speed))
         ck_format(speed, sizeof speed, "%.0f %s per second", r->speed,
                   r->is_run ? "images" : "rows");
@@ -145,7 +143,7 @@ static void write_header(struct ck_html *h, const struct ck_report *r)
     ck_html_put(h, r->is_run ? "CoKe training" : "CoKe clustering");
     write_state(h, r);
     ck_html_put(h, "</p><h1>");
-    ck_html_text(h, base_name(r->source));
+    ck_html_text(h, ck_page_base_name(r->source));
     ck_html_put(h, "</h1></div><div class=\"js\" id=\"switches\"></div></header>\n"
                    "<dl class=\"facts\">");
     write_fact(h, r->is_run ? "run" : "folder", r->source);
@@ -154,7 +152,7 @@ static void write_header(struct ck_html *h, const struct ck_report *r)
         write_fact(h, "kind", r->data->set->type->kind);
     write_fact(h, r->is_run ? "encoder" : "rows", r->about);
     if (r->is_run)
-        write_fact(h, "weights", base_name(r->weights));
+        write_fact(h, "weights", ck_page_base_name(r->weights));
     write_fact(h, "time", time);
     write_fact(h, "speed", speed);
     write_fact(h, "version", COKE_VERSION);
@@ -410,10 +408,17 @@ static void write_options(struct ck_html *h, const struct ck_report *r)
 
 /* ---- the whole page ---- */
 
+void ck_page_end(struct ck_html *h)
+{
+    ck_html_put(h, "<script>\n");
+    ck_html_bytes(h, ck_report_js, ck_report_js_size);
+    ck_html_put(h, "</script></body></html>\n");
+}
+
 /* The sheets come last, so that the browser can show the text before it has loaded them. */
 static int write_page(struct ck_html *h, const struct ck_report *r, const char *images_dir)
 {
-    write_begin(h, r);
+    ck_page_begin(h, ck_page_base_name(r->source), r->sheets.side);
     write_header(h, r);
     ck_html_put(h, "<main>");
     write_figures(h, r);
@@ -431,9 +436,7 @@ static int write_page(struct ck_html *h, const struct ck_report *r, const char *
     write_sheets(h, r, images_dir);
     ck_html_put(h, "</style>\n");
     ck_page_data(h, r);
-    ck_html_put(h, "<script>\n");
-    ck_html_bytes(h, ck_report_js, ck_report_js_size);
-    ck_html_put(h, "</script></body></html>\n");
+    ck_page_end(h);
     return COKE_OK;
 }
 

@@ -38,6 +38,13 @@ const char *ck_page_cluster_name(const struct ck_report *r, const struct ck_repo
 /* page_data.c: the JSON for report.js. */
 void ck_page_data(struct ck_html *h, const struct ck_report *r);
 
+/* page.c: the page up to <body>, and its end with the script. side: of the pictures, 0 = none. */
+void ck_page_begin(struct ck_html *h, const char *title, int side);
+void ck_page_end(struct ck_html *h);
+/* Part of `path` after the last slash, unless that is empty. */
+const char *ck_page_base_name(const char *path);
+/* "3 min 20 s"; empty if the duration is unknown or not plausible. */
+void ck_page_duration(double seconds, char *out, size_t size);
 /* page.c: an integer with thousands separated by thin spaces. */
 void ck_page_count(struct ck_html *h, int64_t n);
 /* A number with `decimals` decimals; NaN becomes a dash. */

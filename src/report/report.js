@@ -550,12 +550,13 @@
 
   makeThemeSwitch();
   if (data.heads.length > 1) makeTabs();
-  showHead(data.first);
+  if (data.heads.length) showHead(data.first);
   document.querySelectorAll("#curves .chart, #choice .chart").forEach(makeChart);
   addEventListener("hashchange", follow);
   document.addEventListener("keydown", function (e) {
     if (e.key !== "/" || dialog.open || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
     var field = document.querySelector(".head-part:not([hidden]) input[type=search]");
+    if (!field) return;
     e.preventDefault();
     field.focus();
     field.scrollIntoView({ block: "center" });

@@ -336,6 +336,11 @@ static void pages_and_exchange_refuse_null(void **state)
     in.source = "made";
     REFUSES(coke_report_write(&in, NULL, NULL, NULL, 0, &s));
     REFUSES(coke_report_write(&in, NULL, "p", NULL, 0, NULL));
+    const char *const runs[] = {"a", NULL};
+    REFUSES(coke_report_compare(NULL, 1, "p", 0, &s));
+    REFUSES(coke_report_compare(runs, 2, "p", 0, &s)); /* no second folder */
+    REFUSES(coke_report_compare(runs, 1, NULL, 0, &s));
+    REFUSES(coke_report_compare(runs, 1, "p", 0, NULL));
     REFUSES(coke_export(NULL, "p", NULL, 0, &x_));
     REFUSES(coke_export("s", NULL, NULL, 0, &x_));
     REFUSES(coke_export("s", "p", NULL, 0, NULL));
