@@ -44,8 +44,8 @@ static int make_plan(struct coke_encoder *e, const struct config *c, struct ck_p
     if (ck_options_set(t, &o, "arch", c->arch) || ck_options_set(t, &o, "stem", c->stem) ||
         ck_options_set(t, &o, "width", c->width))
         return -1;
-    o.projector = CK_PROJECTOR_LINEAR; /* as the peer */
-    o.predictor = 0;
+    o.projector.word = CK_PROJECTOR_LINEAR; /* as the peer */
+    o.predictor.word = 0;
     if (ck_encoder_init(e, &o))
         return -1;
     q.n = atoi(c->batch);

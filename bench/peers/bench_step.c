@@ -96,8 +96,8 @@ static int set_up(struct run *r, const struct config *c, int bf16)
     if (ck_options_set(t, &o, "arch", c->arch) || ck_options_set(t, &o, "stem", c->stem) ||
         ck_options_set(t, &o, "width", c->width))
         return -1;
-    o.projector = CK_PROJECTOR_LINEAR;
-    o.predictor = 0;
+    o.projector.word = CK_PROJECTOR_LINEAR;
+    o.predictor.word = 0;
     if (ck_encoder_init(&r->e, &o))
         return -1;
     r->node = r->e.node[COKE_OUTPUT_PROJ];
