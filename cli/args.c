@@ -214,7 +214,8 @@ static int parse_unlisted(const struct args *a, const char *name, const char *va
 int args_can_be_off(const struct args *a, int row)
 {
     const char *choices = a->row[row].info.choices;
-    return a->row[row].info.type == COKE_OPTION_TYPE_CHOICE && choices &&
+    enum coke_option_type type = a->row[row].info.type;
+    return (type == COKE_OPTION_TYPE_CHOICE || type == COKE_OPTION_TYPE_LAYERS) && choices &&
            strncmp(choices, "off|", 4) == 0;
 }
 

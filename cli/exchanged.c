@@ -24,7 +24,7 @@ static const char *value_of(const struct coke_exchange_summary *x, int i, char *
 static int print_json(const struct coke_exchange_summary *x, const char *path, int64_t bytes,
                       FILE *to)
 {
-    char value[64];
+    char value[256];
     struct coke_json *j = coke_json_open(to, COKE_JSON_STYLE_PRETTY);
     coke_json_begin_object(j, NULL);
     coke_json_put_text(j, "read", x->weights);
@@ -45,7 +45,7 @@ static int print_json(const struct coke_exchange_summary *x, const char *path, i
 static void print_text(const struct coke_exchange_summary *x, const char *path, int64_t bytes,
                        FILE *to)
 {
-    char value[64];
+    char value[256];
     fprintf(to, "%-12s%s\n%-12s", "read", x->weights, "encoder");
     for (int i = 0; i < OPTIONS; i++)
         if (value_of(x, i, value, sizeof value))

@@ -51,6 +51,8 @@ static const char *value_name(const struct args *a, int row)
         return "WORD";
     case COKE_OPTION_TYPE_NUMBERS:
         return "WORD|X,...";
+    case COKE_OPTION_TYPE_LAYERS:
+        return "WORD|LAYERS";
     case COKE_OPTION_TYPE_TEXT:
         return o->choices ? o->choices : "TEXT";
     case COKE_OPTION_TYPE_FLAG:
@@ -104,6 +106,12 @@ static const char *number_text(double x, char *out, size_t size)
     return out;
 }
 
+static int has_words(const struct coke_option_info *o)
+{
+    return o->type == COKE_OPTION_TYPE_CHOICE || o->type == COKE_OPTION_TYPE_NUMBERS ||
+           o->type == COKE_OPTION_TYPE_LAYERS;
+}
+
 /* Writes default and bounds in brackets to out [size]; "" for texts and for flags of the
  * program, which are off. Numbers with a word for the default (auto) show that. */
 static void option_detail(const struct args *a, int row, char *out, size_t size)
@@ -120,7 +128,7 @@ static void option_detail(const struct args *a, int row, char *out, size_t size)
     if (o->type == COKE_OPTION_TYPE_FLAG) {
         if (!own)
             snprintf(out, size, " [default %s]", o->def > 0 ? "on" : "off");
-    } else if (o->type == COKE_OPTION_TYPE_CHOICE || o->type == COKE_OPTION_TYPE_NUMBERS) {
+    } else if (has_words(o)) {
         char list[DETAIL - 40];
         for (int i = (int)o->def; i > 0; i--)
             word = strchr(word, '|') + 1;
@@ -277,7 +285,8 @@ static const char man_end[] =
     "75 a training was stopped and saved: the same command resumes it.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.B COKE_ISA\nref, avx2, avx512, vnni or amx: the instruction set to use instead of "
-    "the best one; amx-emulated computes as amx without it, slowly. Clusterings do not depend on "
+    "the best one; amx-emulated computes as amx without it, slowly. Clusterings do not depend "
+    "on "
     "it. \\fBcoke info\\fR prints the one in use.\n"
     ".TP\n.B COKE_LOST_SECONDS\nof several processes: when one is lost the others exit with 7 "
     "within this time; 60 by default, at least 5.\n"
@@ -381,7 +390,7 @@ static void bash_choices(const struct command *cmd, FILE *to)
         return;
     for (int i = 0; i < a.n; i++) {
         const struct coke_option_info *o = &a.row[i].info;
-        if (o->type != COKE_OPTION_TYPE_CHOICE && o->type != COKE_OPTION_TYPE_NUMBERS)
+        if (!has_words(o))
             continue;
         bash_name(cmd, to);
         fprintf(to, ":--%s) words=\"", o->name);

@@ -80,7 +80,10 @@ enum coke_option_type {
     COKE_OPTION_TYPE_TEXT,   /* "" = not set */
     /* One word of `choices`, or comma-separated numbers instead. As an integer: the word's
      * position. Only the library's own options have this type. */
-    COKE_OPTION_TYPE_NUMBERS
+    COKE_OPTION_TYPE_NUMBERS,
+    /* One word of `choices`, or layers of an MLP ("2048-bn-relu-256"). As an integer: the word's
+     * position. Only the library's own options have this type. */
+    COKE_OPTION_TYPE_LAYERS
 };
 
 /* One option. Strings live as long as the object that they describe. */

@@ -6,7 +6,7 @@ from collections import namedtuple
 
 from ._library import Handle, call, lib, make, struct
 
-INT, FLOAT, FLAG, CHOICE, INTS, TEXT, NUMBERS = range(7)
+INT, FLOAT, FLAG, CHOICE, INTS, TEXT, NUMBERS, LAYERS = range(8)
 
 # default: as a Python value; choices: words that are accepted, or what a text is
 Option = namedtuple("Option", "name type default min max choices help")
@@ -100,6 +100,8 @@ def type_of(option):
         return "float" + (" | " + literal if words else "")
     if option.type in (INTS, NUMBERS):
         return "int | float | Sequence[float] | str"
+    if option.type == LAYERS:
+        return "str | bool" if "off" in words else "str"
     return "str"
 
 
@@ -132,7 +134,8 @@ def describe(option):
     """Lines of a docstring in numpy's style."""
     words = "{%s}" % ", ".join(repr(w) for w in option.choices.split("|")) if option.choices else ""
     kind = {INT: "int", FLOAT: "float", FLAG: "bool", CHOICE: words, INTS: "list of int",
-            TEXT: "str", NUMBERS: "list of numbers or " + words}[option.type]
+            TEXT: "str", NUMBERS: "list of numbers or " + words,
+            LAYERS: "str like '2048-bn-relu-256' or " + words}[option.type]
     if option.type in (INT, FLOAT) and words:
         kind += " or " + words[1:-1]
     return ["%s : %s, default=%r" % (python_name(option.name), kind, option.default),

@@ -7,6 +7,8 @@
 #ifndef CK_OPTION_H
 #define CK_OPTION_H
 
+#include "core/layers_text.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,13 +31,14 @@ struct ck_numbers {
 enum ck_bad { CK_BAD_ERROR, CK_BAD_SKIP, CK_BAD_REPLACE };
 
 enum ck_option_type {
-    CK_OPT_INT,    /* int64_t */
-    CK_OPT_FLOAT,  /* double */
-    CK_OPT_FLAG,   /* int32_t, 0 or 1 */
-    CK_OPT_CHOICE, /* int32_t, index into choices */
-    CK_OPT_INTS,   /* struct ck_ints, comma-separated */
-    CK_OPT_TEXT,   /* const char *, owned by the struct; NULL = not set */
-    CK_OPT_NUMBERS /* struct ck_numbers: one word of choices, or comma-separated numbers */
+    CK_OPT_INT,     /* int64_t */
+    CK_OPT_FLOAT,   /* double */
+    CK_OPT_FLAG,    /* int32_t, 0 or 1 */
+    CK_OPT_CHOICE,  /* int32_t, index into choices */
+    CK_OPT_INTS,    /* struct ck_ints, comma-separated */
+    CK_OPT_TEXT,    /* const char *, owned by the struct; NULL = not set */
+    CK_OPT_NUMBERS, /* struct ck_numbers: one word of choices, or comma-separated numbers */
+    CK_OPT_LAYERS   /* struct ck_layers: one word of choices, or layers ("2048-bn-relu-256") */
 };
 
 struct ck_option {

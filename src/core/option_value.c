@@ -40,6 +40,9 @@ void ck_option_set_default(const struct ck_option *o, void *options)
     case CK_OPT_NUMBERS:
         *(struct ck_numbers *)p = (struct ck_numbers){.word = (int32_t)o->def};
         break;
+    case CK_OPT_LAYERS:
+        *(struct ck_layers *)p = (struct ck_layers){.word = (int32_t)o->def};
+        break;
     default:
         *(const char **)p = NULL;
     }
@@ -95,13 +98,25 @@ static int count_choices(const struct ck_option *o)
     return n;
 }
 
+static int check_word(const struct ck_option *o, int32_t word)
+{
+    if (word >= 0 && word < count_choices(o))
+        return COKE_OK;
+    return ck_fail(COKE_EUSAGE, "%s: %d is not one of its %d words", o->name, word,
+                   count_choices(o));
+}
+
+static int check_layers(const struct ck_option *o, const struct ck_layers *x)
+{
+    return x->n ? ck_layers_check(o->name, x) : check_word(o, x->word);
+}
+
 static int check_numbers(const struct ck_option *o, const struct ck_numbers *x)
 {
     if (x->n < 0 || x->n > CK_MAX_NUMBERS || (x->n > 0 && !(o->lengths >> x->n & 1)))
         return ck_fail(COKE_EUSAGE, "%s: %d numbers are given; %s", o->name, x->n, o->help);
-    if (x->n == 0 && (x->word < 0 || x->word >= count_choices(o)))
-        return ck_fail(COKE_EUSAGE, "%s: %d is not one of its %d words", o->name, x->word,
-                       count_choices(o));
+    if (x->n == 0)
+        return check_word(o, x->word);
     for (int i = 0; i < x->n; i++)
         CK_RETURN_IF(check_bounds(o, x->v[i]));
     return COKE_OK;
@@ -128,6 +143,8 @@ int ck_option_check(const struct ck_option *o, const void *options)
         return check_list(o, p);
     case CK_OPT_NUMBERS:
         return check_numbers(o, p);
+    case CK_OPT_LAYERS:
+        return check_layers(o, p);
     case CK_OPT_TEXT:
         return COKE_OK;
     default:
@@ -224,6 +241,21 @@ static int parse_numbers(const struct ck_option *o, const char *value, struct ck
     return COKE_OK;
 }
 
+/* A word, or layers: these begin with a width, which no word does. */
+static int parse_layers(const struct ck_option *o, const char *value, struct ck_layers *out)
+{
+    struct ck_layers x = {0};
+    int is_word = value[0] < '0' || value[0] > '9' || strcmp(value, "0") == 0 ||
+                  (strcmp(value, "1") == 0 && strncmp(o->choices, "off|", 4) == 0);
+    if (is_word && parse_choice(o, value, &x.word))
+        return ck_fail(COKE_EUSAGE, "%s: '%s' is none of %s, and no layers (2048-bn-relu-256)",
+                       o->name, value, o->choices);
+    if (!is_word)
+        return ck_layers_parse(o->name, value, out);
+    *out = x;
+    return COKE_OK;
+}
+
 static int parse_ints(const struct ck_option *o, const char *value, struct ck_ints *out)
 {
     struct ck_ints list = {0};
@@ -283,6 +315,8 @@ int ck_options_set(const struct ck_option_table *t, void *options, const char *n
         return parse_ints(o, value, p);
     case CK_OPT_NUMBERS:
         return parse_numbers(o, value, p);
+    case CK_OPT_LAYERS:
+        return parse_layers(o, value, p);
     default:
         return set_text(p, value);
     }
@@ -298,7 +332,8 @@ static int fail_type(const struct ck_option *o, const char *what)
                                        "a choice",
                                        "a list",
                                        "a text",
-                                       "a word or several numbers"};
+                                       "a word or several numbers",
+                                       "a word or layers"};
     return ck_fail(COKE_EUSAGE, "%s: this option is %s, not %s", o->name, type[o->type], what);
 }
 
@@ -313,6 +348,12 @@ int ck_option_set_int(const struct ck_option *o, void *options, int64_t value)
         struct ck_numbers word = {.word = value < 0 || value > 1000 ? -1 : (int32_t)value};
         CK_RETURN_IF(check_numbers(o, &word));
         *(struct ck_numbers *)p = word;
+        return COKE_OK;
+    }
+    if (o->type == CK_OPT_LAYERS) {
+        struct ck_layers word = {.word = value < 0 || value > 1000 ? -1 : (int32_t)value};
+        CK_RETURN_IF(check_layers(o, &word));
+        *(struct ck_layers *)p = word;
         return COKE_OK;
     }
     if (!is_default(o, (double)value))
@@ -405,6 +446,10 @@ static int print(const struct ck_option *o, const void *p, char *value, size_t s
         return print_list(p, value, size);
     case CK_OPT_NUMBERS:
         return print_numbers(o, p, value, size);
+    case CK_OPT_LAYERS:
+        if (((const struct ck_layers *)p)->n == 0)
+            return print_choice(o, ((const struct ck_layers *)p)->word, value, size);
+        return ck_layers_print(p, value, size);
     default:
         text = *(const char *const *)p;
         return snprintf(value, size, "%s", text ? text : "");
@@ -437,6 +482,8 @@ int ck_option_get_int(const struct ck_option *o, const void *options, int64_t *v
         *value = *(const int32_t *)p;
     else if (o->type == CK_OPT_NUMBERS && ((const struct ck_numbers *)p)->n == 0)
         *value = ((const struct ck_numbers *)p)->word;
+    else if (o->type == CK_OPT_LAYERS && ((const struct ck_layers *)p)->n == 0)
+        *value = ((const struct ck_layers *)p)->word;
     else
         return fail_type(o, "an integer");
     return COKE_OK;

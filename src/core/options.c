@@ -9,6 +9,7 @@
 _Static_assert((int)COKE_OPTION_TYPE_INT == (int)CK_OPT_INT &&
                    (int)COKE_OPTION_TYPE_TEXT == (int)CK_OPT_TEXT &&
                    (int)COKE_OPTION_TYPE_NUMBERS == (int)CK_OPT_NUMBERS &&
+                   (int)COKE_OPTION_TYPE_LAYERS == (int)CK_OPT_LAYERS &&
                    (int)COKE_OPTION_TYPE_CHOICE == (int)CK_OPT_CHOICE,
                "public and internal option types have the same numbers");
 _Static_assert((int)COKE_MAX_HEADS == (int)CK_MAX_HEADS, "lists have the same length");

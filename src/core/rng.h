@@ -19,6 +19,7 @@ enum ck_rng_stream {
     CK_RNG_WEIGHTS,   /* initial weights of a network */
     CK_RNG_AUGMENT,   /* augmentation of an image in a view */
     CK_RNG_REPLACE,   /* which image replaces an unreadable one */
+    CK_RNG_PARTNER,   /* which of its partners an image is shown with */
 };
 
 /* Four random words for counter (a, b) under (seed, stream). */

@@ -64,8 +64,9 @@ struct ck_dataset_options ck_dataset_options_default(void)
     CK_OPT(type, struct ck_view_options, field, name, def, min, max, choices, help)
 
 static const struct ck_option view_rows[] = {
-    ROW(CK_OPT_CHOICE, recipe, "recipe", 0, 0, 9,
-        "auto|single|double|multi|cifar-single|cifar|cifar-small|linear|eval|none",
+    ROW(CK_OPT_CHOICE, recipe, "recipe", 0, 0, CK_RECIPE_NONE,
+        "auto|single|double|multi|cifar-single|cifar|cifar-small|weak-strong|cifar-weak-strong|"
+        "linear|eval|none",
         "augmentation of the images; auto: cifar up to 64 pixels, else double"),
     ROW(CK_OPT_INT, size, "size", 0, 0, 4096, "auto", "side of the views; auto: the recipe's"),
     ROW(CK_OPT_INT, views, "views", 0, 0, COKE_MAX_VIEWS, "auto",

@@ -55,7 +55,8 @@ struct worker {
     struct ck_thread thread;
     struct ck_fetcher fetcher;
     struct ck_canvas canvas;
-    int64_t bytes; /* of the two, after the last image */
+    float *spare;  /* a view that is not used, of images with partners */
+    int64_t bytes; /* of fetcher and canvas, after the last image */
 };
 
 struct coke_loader {
@@ -66,6 +67,8 @@ struct coke_loader {
     int64_t max; /* capacity of a slot, images */
     int64_t pixels[COKE_MAX_VIEWS];
     int64_t ring_bytes;
+    const int32_t *partner; /* [n][partners], borrowed; NULL = none */
+    int64_t partners;
     struct slot *slot; /* [slots] */
     int64_t slots;
     struct worker *worker; /* [workers] */
@@ -118,6 +121,21 @@ static int is_fault(const struct coke_loader *l, int status)
 
 /* ---- threads ---- */
 
+/* Makes all views of a partner of the image, of which the last one stays: the others and that of
+ * the image itself are made after it. A partner that cannot be read leaves the image's own. */
+static int make_partner(struct worker *w, const struct slot *s, int64_t index, float **out)
+{
+    struct coke_loader *l = w->loader;
+    uint64_t draw =
+        ck_rng_below((uint64_t)l->o.view.seed, CK_RNG_PARTNER, l->data->set->id[index],
+                     (uint32_t)s->epoch, (uint64_t)l->partners);
+    int64_t other = l->partner[index * l->partners + (int64_t)draw];
+    int rc = ck_recipe_make(&l->recipe, &w->fetcher, &w->canvas, l->data, other, s->epoch, out);
+    if (!rc)
+        out[l->recipe.views - 1] = w->spare;
+    return is_fault(l, rc) ? COKE_OK : rc;
+}
+
 /* Makes all views of one image. Without the lock: the place belongs to this worker. */
 static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
 {
@@ -125,6 +143,8 @@ static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
     float *out[COKE_MAX_VIEWS];
     for (int v = 0; v < l->recipe.views; v++)
         out[v] = s->x[v] + place * l->pixels[v];
+    if (l->partner)
+        CK_RETURN_IF(make_partner(w, s, index, out));
     int rc = ck_recipe_make(&l->recipe, &w->fetcher, &w->canvas, l->data, index, s->epoch, out);
     if (!rc) {
         s->index[place] = index;
@@ -402,6 +422,7 @@ void ck_loader_free(struct coke_loader *l)
     for (int64_t i = 0; i < l->workers && l->worker; i++) {
         ck_fetcher_release(&l->worker[i].fetcher);
         ck_canvas_release(&l->worker[i].canvas);
+        ck_free(l->worker[i].spare);
     }
     for (int64_t i = 0; i < l->slots && l->slot; i++)
         release_slot(&l->slot[i]);
@@ -436,6 +457,23 @@ int ck_loader_seek(struct coke_loader *l, int64_t epoch, int64_t step)
     l->filled = l->claim = l->given = l->released = 0;
     l->halted = start_workers(l);
     return l->halted;
+}
+
+int ck_loader_set_partners(struct coke_loader *l, const int32_t *partner, int64_t m,
+                           int64_t epoch, int64_t step)
+{
+    int64_t pixels = l->pixels[l->recipe.views - 1];
+    CK_RETURN_IF(check_process(l));
+    stop_workers(l);
+    for (int64_t i = 0; partner && i < l->workers; i++)
+        if (!l->worker[i].spare) {
+            l->worker[i].spare = ck_alloc_array((size_t)pixels, sizeof(float));
+            if (!l->worker[i].spare)
+                return COKE_ENOMEM;
+        }
+    l->partner = partner;
+    l->partners = m;
+    return ck_loader_seek(l, epoch, step);
 }
 
 /* ---- the next batch ---- */

@@ -20,6 +20,11 @@ int64_t ck_loader_bad_count(const struct coke_loader *l);
 /* -1 and *sentence NULL if there is no i-th one. */
 int64_t ck_loader_bad(const struct coke_loader *l, int64_t i, const char **sentence);
 
+/* From the next batch on, the last view shows another image: one of its m partners, drawn anew in
+ * every epoch. partner [n][m], borrowed until ck_loader_free; NULL = the image itself. Batches
+ * that are prepared are made again, as after a seek to (epoch, step). */
+int ck_loader_set_partners(struct coke_loader *l, const int32_t *partner, int64_t m,
+                           int64_t epoch, int64_t step);
 /* ck_loader_new with the mean and deviation of another recipe. */
 int ck_loader_new_like(struct coke_loader **out, struct coke_dataset *data,
                        const struct ck_loader_options *options, const struct ck_recipe *normed);

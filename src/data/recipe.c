@@ -32,6 +32,10 @@ enum {
     CIFAR2,
     CIFAR1_SHARP,
     CIFAR2_SHARP,
+    WEAK,
+    STRONG,
+    CIFAR_WEAK,
+    CIFAR_STRONG,
     PROBE,
     EVAL,
     AS_IS
@@ -48,6 +52,10 @@ static const struct ck_view views[] = {
     [CIFAR2] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_GENTLE, 0.2, 0.1, 0.2, 0.5},
     [CIFAR1_SHARP] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_GENTLE, 0.2, 0, 0, 0.5},
     [CIFAR2_SHARP] = {CROP, 32, 32, 0, LIN, {0.3, 1}, JITTER_GENTLE, 0.2, 0, 0.2, 0.5},
+    [WEAK] = {CROP, 224, 224, 0, LIN, {0.2, 1}, 0, {0}, 0, 0, 0, 0.5},
+    [STRONG] = {CROP, 224, 224, 0, LIN, {0.2, 1}, JITTER_STRONG, 0.2, 0.5, 0.2, 0.5},
+    [CIFAR_WEAK] = {CROP, 32, 32, 0, LIN, {0.2, 1}, 0, {0}, 0, 0, 0, 0.5},
+    [CIFAR_STRONG] = {CROP, 32, 32, 0, LIN, {0.2, 1}, JITTER_STRONG, 0.2, 0, 0.2, 0.5},
     [PROBE] = {CROP, 224, 224, 0, LIN, {0.08, 1}, 0, {0}, 0, 0, 0, 0.5},
     [EVAL] = {CK_VIEW_CENTER, 224, 224, 256, LIN, {0}, 0, {0}, 0, 0, 0, 0},
     [AS_IS] = {CK_VIEW_AS_IS, 0, 0, 0, LIN, {0}, 0, {0}, 0, 0, 0, 0},
@@ -65,6 +73,9 @@ static const struct {
     [CK_RECIPE_CIFAR] = {"cifar", 2, {CIFAR1, CIFAR2}, 0, CK_NORM_CIFAR10},
     [CK_RECIPE_CIFAR_SMALL] =
         {"cifar-small", 2, {CIFAR1_SHARP, CIFAR2_SHARP}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_WEAK_STRONG] = {"weak-strong", 2, {WEAK, STRONG}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_CIFAR_WEAK_STRONG] =
+        {"cifar-weak-strong", 2, {CIFAR_WEAK, CIFAR_STRONG}, 0, CK_NORM_CIFAR10},
     [CK_RECIPE_LINEAR] = {"linear", 1, {PROBE}, 0, CK_NORM_IMAGENET},
     [CK_RECIPE_EVAL] = {"eval", 1, {EVAL}, 0, CK_NORM_IMAGENET},
     [CK_RECIPE_NONE] = {"none", 1, {AS_IS}, 0, CK_NORM_AUTO},

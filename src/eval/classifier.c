@@ -37,9 +37,9 @@ int ck_classifier_new(struct ck_classifier **out, const struct coke_encoder *e, 
     c->classes = classes;
     c->height = height;
     c->width = width;
-    o.projector = CK_PROJECTOR_LINEAR;
+    o.projector = (struct ck_layers){.word = CK_PROJECTOR_LINEAR};
     o.dim = classes;
-    o.predictor = 0;
+    o.predictor = (struct ck_layers){.word = CK_PREDICTOR_OFF};
     CK_TRY(ck_encoder_init(&c->e, &o));
     c->ready = 1;
     *out = c;

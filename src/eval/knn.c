@@ -204,6 +204,8 @@ static void judge(struct run *r, struct scratch *s, int64_t query, int q)
     struct neighbour *near = s->heap + q * r->max;
     int64_t n = s->n[q];
     qsort(near, (size_t)n, sizeof *near, nearer_first);
+    for (int64_t i = 0; r->job->nearest && i < r->job->k[0]; i++)
+        r->job->nearest[query * r->job->k[0] + i] = i < n ? (int32_t)near[i].row : -1;
     /* Relative to the nearest, so that a small temperature cannot overflow. */
     for (int64_t i = 0; i < n; i++)
         s->weight[i] =

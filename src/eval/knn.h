@@ -19,6 +19,9 @@ struct ck_knn_job {
     double temperature; /* a neighbor's vote is exp(similarity / temperature) */
     int nk;
     int64_t k[CK_KNN_MAX_K]; /* each >= 1; larger than the bank = all of it */
+    /* [queries][k[0]] out: rows of the nearest, nearest first, -1 where there are fewer; or
+     * NULL. */
+    int32_t *nearest;
 };
 
 /* k = 20 and 200, temperature 0.07; everything else is 0. */

@@ -19,16 +19,17 @@ static int build(struct coke_encoder *e)
         return features;
     ck_net_tap(&e->net, features, "avgpool");
     e->node[COKE_OUTPUT_FEATURES] = last = features;
-    if (o->projector == CK_PROJECTOR_NONE)
+    if (!ck_has_projector(o))
         return last;
-    int64_t hidden = o->hidden ? o->hidden : e->net.node[features].channels;
-    raw = ck_projection_build(&e->net, "fc", features, (enum ck_projector)o->projector, hidden,
-                              o->dim);
+    int64_t width = e->net.node[features].channels;
+    struct ck_layers projector = ck_projector_layers(o, width),
+                     predictor = ck_predictor_layers(o, width);
+    raw = ck_mlp_build(&e->net, "fc", features, &projector);
     e->node[COKE_OUTPUT_LOGITS] = raw;
     e->node[COKE_OUTPUT_PROJ] = last = ck_net_unit(&e->net, raw);
-    if (o->predictor && last >= 0)
+    if (predictor.n > 0 && last >= 0)
         e->node[COKE_OUTPUT_PRED] = last =
-            ck_net_unit(&e->net, ck_prediction_build(&e->net, "predictor", raw, hidden));
+            ck_net_unit(&e->net, ck_mlp_build(&e->net, "predictor", raw, &predictor));
     return last;
 }
 
@@ -50,10 +51,9 @@ int ck_encoder_init(struct coke_encoder *e, const struct ck_encoder_options *o)
     for (int i = 0; i < CK_OUTPUTS; i++)
         e->node[i] = -1;
     CK_TRY(ck_options_check(ck_encoder_option_table(), o));
-    if (o->projector == CK_PROJECTOR_NONE && o->predictor)
-        CK_FAIL(COKE_EUSAGE,
-                "predictor: there is no projection to predict from (projector none)");
+    CK_TRY(ck_mlp_check(o));
     e->o = *o;
+    e->o.dim = ck_projector_dim(o);
     int last = build(e);
     if (last < 0) {
         rc = last;
@@ -81,7 +81,7 @@ int ck_encoder_save_options(const struct ck_encoder_options *o, struct ck_state 
 {
     const struct ck_option_table *t = ck_encoder_option_table();
     for (int i = 0; i < t->n; i++) {
-        char key[64], value[64];
+        char key[64], value[CK_LAYERS_TEXT];
         snprintf(key, sizeof key, PREFIX "%s", t->row[i].name);
         CK_RETURN_IF(ck_options_get(t, o, t->row[i].name, value, sizeof value));
         CK_RETURN_IF(ck_state_add_meta(s, key, value));

@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "io/convert.h"
 #include "nn/foreign.h"
-#include "nn/mlp.h"
+#include "nn/foreign_heads.h"
 #include "nn/resnet.h"
 
 #include <math.h>
@@ -320,56 +320,13 @@ static int find_backbone(struct load *l)
     return need(l, "layer4.0.conv2.weight", 4, last, NULL);
 }
 
-static int has(const struct load *l, const char *name)
-{
-    return ck_state_find(&l->own, name) != NULL;
-}
-
-/* The projector's kind follows from which of its layers exist. */
-static int find_projector(struct load *l, int64_t features)
-{
-    const struct ck_tensor *t;
-    l->e.projector = has(l, "fc.weight")     ? CK_PROJECTOR_LINEAR
-                     : has(l, "fc.7.weight") ? CK_PROJECTOR_MLP3
-                     : has(l, "fc.3.weight") ? CK_PROJECTOR_MLP2BN
-                     : has(l, "fc.0.weight") ? CK_PROJECTOR_MLP2
-                                             : CK_PROJECTOR_NONE;
-    if (l->e.projector == CK_PROJECTOR_NONE)
-        return COKE_OK;
-    const char *last = l->e.projector == CK_PROJECTOR_LINEAR   ? "fc.weight"
-                       : l->e.projector == CK_PROJECTOR_MLP2   ? "fc.2.weight"
-                       : l->e.projector == CK_PROJECTOR_MLP2BN ? "fc.3.weight"
-                                                               : "fc.6.weight";
-    if (l->e.projector != CK_PROJECTOR_LINEAR) {
-        CK_RETURN_IF(need(l, "fc.0.weight", 2, (int64_t[2]){0, features}, &t));
-        l->e.hidden = t->shape[0];
-    }
-    int64_t hidden = l->e.hidden;
-    if (l->e.projector == CK_PROJECTOR_MLP3)
-        CK_RETURN_IF(need(l, "fc.3.weight", 2, (int64_t[2]){hidden, hidden}, NULL));
-    CK_RETURN_IF(need(l, last, 2, (int64_t[2]){0, hidden ? hidden : features}, &t));
-    l->e.dim = t->shape[0];
-    return COKE_OK;
-}
-
-static int find_predictor(struct load *l)
-{
-    const struct ck_tensor *t;
-    l->e.predictor = has(l, "predictor.0.weight");
-    if (!l->e.predictor)
-        return COKE_OK;
-    CK_RETURN_IF(need(l, "predictor.0.weight", 2, (int64_t[2]){l->e.hidden, l->e.dim}, &t));
-    l->e.hidden = t->shape[0];
-    return need(l, "predictor.3.weight", 2, (int64_t[2]){l->e.dim, l->e.hidden}, NULL);
-}
-
 static int find_options(struct load *l)
 {
     l->e = ck_encoder_options_default();
     CK_RETURN_IF(find_backbone(l));
     int64_t planes = llround(64 * l->e.width);
-    CK_RETURN_IF(find_projector(l, (l->e.arch == CK_RESNET50 ? 32 : 8) * planes));
-    return find_predictor(l);
+    struct ck_foreign_names names = {&l->own, l->path, l->prefix};
+    return ck_foreign_find_heads(&names, (l->e.arch == CK_RESNET50 ? 32 : 8) * planes, &l->e);
 }
 
 /* ---- what is left out ---- */

@@ -1,7 +1,8 @@
 /* layer_simple.c - the input, and simple layers: ReLU and addition where they are not fused
- * into a batch norm, and scaling to length 1. */
+ * into a batch norm, GELU, and scaling to length 1. */
 #include "core/error.h"
 #include "core/mem.h"
+#include "kernels/gelu.h"
 #include "nn/plan_ops.h"
 #include "nn/unit.h"
 
@@ -99,6 +100,36 @@ const struct ck_op_class ck_op_relu = {
     .prepare_backward = prepare_backward_relu,
     .forward = forward_relu,
     .backward = backward_relu,
+};
+
+/* ---- GELU of vectors, which are f32 in every plan ---- */
+
+static int prepare_gelu(struct ck_op *op)
+{
+    op->keeps_in[0] = 1;
+    return COKE_OK;
+}
+
+static int forward_gelu(struct ck_op *op)
+{
+    ck_gelu(elements(&op->plan->value[op->out]), ck_op_in(op, 0), ck_op_out(op));
+    return COKE_OK;
+}
+
+static int backward_gelu(struct ck_op *op)
+{
+    if (op->din[0] >= 0)
+        ck_gelu_grad(elements(&op->plan->value[op->out]), ck_op_dout(op, 0),
+                     ck_op_saved(op, op->in[0]), ck_op_din(op, 0));
+    return COKE_OK;
+}
+
+const struct ck_op_class ck_op_gelu = {
+    .kind = "gelu",
+    .prepare = prepare_gelu,
+    .prepare_backward = prepare_backward_relu,
+    .forward = forward_gelu,
+    .backward = backward_gelu,
 };
 
 /* ---- addition: each side may overwrite its gradient, so the second gets a copy ---- */

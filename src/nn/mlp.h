@@ -3,7 +3,10 @@
 #define CK_MLP_H
 
 #include "nn/net.h"
+#include "nn/nn_options.h"
 
+/* Words of option projector, which stand for layers: linear: dim; mlp2: hidden-relu-dim; mlp2bn:
+ * hidden-bn-relu-dim; mlp3: hidden-bn-relu-hidden-bn-relu-dim-bn. */
 enum ck_projector {
     CK_PROJECTOR_NONE,
     CK_PROJECTOR_LINEAR,
@@ -11,15 +14,24 @@ enum ck_projector {
     CK_PROJECTOR_MLP2BN,
     CK_PROJECTOR_MLP3
 };
+/* Words of option predictor; on: hidden-bn-relu-dim. */
+enum ck_predictor { CK_PREDICTOR_OFF, CK_PREDICTOR_ON };
 
-/* Both return the last node, or a status. Names: prefix.0, prefix.1, ..., numbered as in
- * PyTorch's Sequential, including activations; a single linear layer is named prefix. */
+/* Are there any? */
+int ck_has_projector(const struct ck_encoder_options *o);
+int ck_has_predictor(const struct ck_encoder_options *o);
+/* The dimension of the projections: the last width of the projector's layers, else option dim. */
+int64_t ck_projector_dim(const struct ck_encoder_options *o);
 
-/* mlp3: Linear-BN-ReLU-Linear-BN-ReLU-Linear-BN; mlp2: Linear-ReLU-Linear; mlp2bn:
- * Linear-BN-ReLU-Linear. */
-int ck_projection_build(struct ck_net *net, const char *prefix, int in,
-                        enum ck_projector projector, int64_t hidden, int64_t out);
-/* Linear-BN-ReLU-Linear. */
-int ck_prediction_build(struct ck_net *net, const char *prefix, int in, int64_t hidden);
+/* Their layers for features of `in` values; n = 0 where there is none. */
+struct ck_layers ck_projector_layers(const struct ck_encoder_options *o, int64_t in);
+struct ck_layers ck_predictor_layers(const struct ck_encoder_options *o, int64_t in);
+/* Do the widths agree with each other and with dim and hidden? */
+int ck_mlp_check(const struct ck_encoder_options *o);
+
+/* Returns the last node, or a status. Names: prefix.0, prefix.1, ..., numbered as in PyTorch's
+ * Sequential, including activations; a single linear layer is named prefix. */
+int ck_mlp_build(struct ck_net *net, const char *prefix, int in,
+                 const struct ck_layers *layers);
 
 #endif

@@ -177,9 +177,23 @@ int ck_net_norm(struct ck_net *net, const char *name, int in)
     return made(net, v);
 }
 
+int ck_net_norm_plain(struct ck_net *net, const char *name, int in)
+{
+    int node = ck_net_norm(net, name, in);
+    for (int i = 0; node >= 0 && i < 2; i++)
+        net->param[net->node[node].param + i].fixed = 1;
+    return node;
+}
+
 int ck_net_relu(struct ck_net *net, int in)
 {
     return in < 0 ? in : made(net, add_node(net, CK_LAYER_RELU, "", in, -1));
+}
+
+int ck_net_gelu(struct ck_net *net, int in)
+{
+    NEEDS(in, 1);
+    return made(net, add_node(net, CK_LAYER_GELU, "", in, -1));
 }
 
 int ck_net_add(struct ck_net *net, int a, int b)
@@ -290,6 +304,6 @@ int64_t ck_net_size(const struct ck_net *net)
 {
     int64_t n = 0;
     for (int i = 0; i < net->nparams; i++)
-        n += net->param[i].size;
+        n += net->param[i].fixed ? 0 : net->param[i].size;
     return n;
 }

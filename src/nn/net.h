@@ -16,6 +16,7 @@ enum ck_layer {
     CK_LAYER_CONV,  /* square kernel, no bias */
     CK_LAYER_NORM,  /* batch norm */
     CK_LAYER_RELU,
+    CK_LAYER_GELU, /* x * Phi(x), exact; vectors only */
     CK_LAYER_ADD,
     CK_LAYER_MAX_POOL,
     CK_LAYER_AVG_POOL,
@@ -72,7 +73,10 @@ int ck_net_input(struct ck_net *net, int64_t channels);
 int ck_net_conv(struct ck_net *net, const char *name, int in, int64_t out, int64_t kernel,
                 int64_t stride, int64_t pad);
 int ck_net_norm(struct ck_net *net, const char *name, int in);
+/* Batch norm without scale and shift: its two parameters are fixed. */
+int ck_net_norm_plain(struct ck_net *net, const char *name, int in);
 int ck_net_relu(struct ck_net *net, int in);
+int ck_net_gelu(struct ck_net *net, int in);
 int ck_net_add(struct ck_net *net, int a, int b);
 int ck_net_max_pool(struct ck_net *net, int in, int64_t kernel, int64_t stride, int64_t pad);
 int ck_net_avg_pool(struct ck_net *net, int in, int64_t kernel, int64_t stride, int64_t pad);

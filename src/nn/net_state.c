@@ -78,7 +78,8 @@ int ck_net_save(const struct ck_net *net, struct ck_state *s)
 {
     for (int i = 0; i < net->nparams; i++) {
         const struct ck_param *p = &net->param[i];
-        CK_RETURN_IF(ck_state_add(s, p->name, CK_F32, p->ndim, p->shape, p->value));
+        if (!p->fixed)
+            CK_RETURN_IF(ck_state_add(s, p->name, CK_F32, p->ndim, p->shape, p->value));
     }
     for (int i = 0; i < net->nbuffers; i++) {
         const struct ck_param *p = &net->buffer[i];
@@ -132,7 +133,7 @@ static void look_for(struct mismatch *m, const struct ck_state *s, const char *n
 static int known(const struct ck_net *net, const char *name)
 {
     for (int i = 0; i < net->nparams; i++)
-        if (strcmp(net->param[i].name, name) == 0)
+        if (strcmp(net->param[i].name, name) == 0 && !net->param[i].fixed)
             return 1;
     for (int i = 0; i < net->nbuffers; i++)
         if (strcmp(net->buffer[i].name, name) == 0)
@@ -154,7 +155,7 @@ static void compare(struct mismatch *m, const struct ck_net *net, const struct c
     for (int i = 0; i < net->nparams + net->nbuffers; i++) {
         const struct ck_param *p =
             i < net->nparams ? &net->param[i] : &net->buffer[i - net->nparams];
-        if (!is_ignored(p->name, ignore))
+        if (!is_ignored(p->name, ignore) && !p->fixed)
             look_for(m, s, p->name, p->ndim, p->shape, CK_F32);
     }
     for (int i = 0; i < net->ncounters; i++) /* older PyTorch files have no counter */
@@ -194,7 +195,7 @@ int ck_net_load(struct ck_net *net, const struct ck_state *s, const char *source
         return fail_mismatch(&m, source);
     for (int i = 0; i < net->nparams + net->nbuffers; i++) {
         struct ck_param *p = i < net->nparams ? &net->param[i] : &net->buffer[i - net->nparams];
-        if (is_ignored(p->name, ignore))
+        if (is_ignored(p->name, ignore) || p->fixed)
             continue;
         CK_RETURN_IF(ck_state_copy(s, p->name, CK_F32, p->ndim, p->shape, p->value));
         p->version++;

@@ -23,19 +23,23 @@ static const struct ck_option encoder_rows[] = {
     ROW(CK_OPT_INT, channels, "channels", 3, 1, 1024, NULL, "channels of the images"),
     {.name = "projector",
      .alias = "head",
-     .type = CK_OPT_CHOICE,
+     .type = CK_OPT_LAYERS,
      .offset = offsetof(struct ck_encoder_options, projector),
      .def = CK_PROJECTOR_MLP3,
-     .max = CK_PROJECTOR_MLP3,
      .choices = "none|linear|mlp2|mlp2bn|mlp3",
      .help =
          "projector: the layers behind the features; mlp2bn has batch norm between its two, "
-         "mlp3 after each of its three"},
+         "mlp3 after each of its three; or widths and bn, bn0 (without scale and shift), relu, "
+         "gelu, as in 2048-bn-relu-256"},
     ROW(CK_OPT_INT, hidden, "hidden", 0, 0, 65536, "auto",
-        "hidden width of projector and predictor; auto: that of the features"),
-    ROW(CK_OPT_INT, dim, "dim", 128, 1, 65536, NULL, "dimension of the projections"),
-    ROW(CK_OPT_FLAG, predictor, "predictor", 1, 0, 1, NULL,
-        "predictor: an MLP behind the projector"),
+        "hidden width of projector and predictor given by a word; auto: that of the features"),
+    ROW(CK_OPT_INT, dim, "dim", 0, 1, 65536, "auto",
+        "dimension of the projections; auto: the last width of the projector's layers, else "
+        "128"),
+    ROW(CK_OPT_LAYERS, predictor, "predictor", CK_PREDICTOR_ON, 0, 0, "off|on",
+        "predictor: an MLP behind the projector; on: two layers with batch norm and ReLU "
+        "between; or layers, as of the projector, that end with the dimension of the "
+        "projections"),
     ROW(CK_OPT_FLAG, zero_residual, "zero-residual", 0, 0, 1, NULL,
         "initialise residual blocks as identities: features vary less between views"),
     ROW(CK_OPT_INT, seed, "seed", 1, 0, SEED_MAX, NULL, "seed of the initial weights"),
@@ -104,13 +108,19 @@ struct ck_plan_options ck_plan_options_default(void)
     CK_OPT(type_, struct ck_optimizer_options, field_, name_, def_, min_, max_, choices_, help_)
 
 static const struct ck_option optimizer_rows[] = {
-    ROW(CK_OPT_CHOICE, kind, "optimizer", CK_LARS, 0, CK_SGD, "lars|sgd",
+    ROW(CK_OPT_CHOICE, kind, "optimizer", CK_LARS, 0, CK_ADAMW, "lars|sgd|adam|adamw",
         "optimizer of the weights"),
     ROW(CK_OPT_FLOAT, momentum, "momentum", 0.9, 0, 1, NULL,
-        "momentum of the optimizer, below 1"),
+        "momentum of the optimizer, below 1; of adam and adamw that of the gradients"),
     ROW(CK_OPT_FLOAT, weight_decay, "weight-decay", 1e-6, 0, 1, NULL,
         "weight decay of the optimizer"),
     ROW(CK_OPT_FLOAT, trust, "trust", 0.001, 0, 1e3, NULL, "trust coefficient of LARS"),
+    ROW(CK_OPT_FLAG, trust_clip, "trust-clip", 0, 0, 1, NULL,
+        "LARS: the factor of a tensor is at most 1, relative to the rate"),
+    ROW(CK_OPT_FLOAT, second_momentum, "second-momentum", 0.999, 0, 1, NULL,
+        "adam, adamw: momentum of the squares of the gradients, below 1"),
+    ROW(CK_OPT_FLOAT, clip, "clip", 0, 0, 1e12, "off",
+        "scale the gradients down where the norm of all of them is larger"),
 };
 
 const struct ck_option_table *ck_optimizer_option_table(void)

@@ -11,11 +11,11 @@ struct ck_encoder_options {
     int32_t stem; /* enum ck_stem */
     double width; /* factor on all channels */
     int64_t channels;
-    int32_t projector; /* enum ck_projector */
-    int64_t hidden;    /* 0 = the features' width */
-    int64_t dim;
-    int32_t predictor;
-    int32_t zero_residual; /* blocks start as identities */
+    struct ck_layers projector; /* or a word, enum ck_projector (nn/mlp.h) */
+    int64_t hidden;             /* 0 = the features' width */
+    int64_t dim;                /* 0 = chosen; of an encoder that was made: as it is */
+    struct ck_layers predictor; /* or a word, enum ck_predictor */
+    int32_t zero_residual;      /* blocks start as identities */
     int64_t seed;
 };
 
@@ -50,7 +50,10 @@ struct ck_optimizer_options {
     int32_t kind; /* enum ck_optimizer_kind */
     double momentum;
     double weight_decay;
-    double trust; /* LARS only */
+    double trust;           /* LARS only */
+    int32_t trust_clip;     /* LARS only */
+    double second_momentum; /* Adam and AdamW only */
+    double clip;            /* limit of the norm of all gradients; 0 = none */
 };
 
 const struct ck_option_table *ck_optimizer_option_table(void);

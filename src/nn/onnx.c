@@ -154,6 +154,26 @@ static void put_unit(struct ck_proto *p, const struct model *m, int node)
     put_operator(p, &unit);
 }
 
+/* x / 2 * (1 + erf(x / sqrt(2))) as five operators: Gelu itself is newer than this opset. */
+static void put_gelu(struct ck_proto *p, const struct model *m, int node)
+{
+    static const char *const type[] = {"Mul", "Erf", "Add", "Mul", "Mul"};
+    static const char *const constant[] = {"sqrt_half", NULL, "one", NULL, "half"};
+    struct step o[5];
+    for (int i = 0; i < 5; i++) {
+        o[i] = begin(m, node, type[i]); /* the input, which steps 0 and 3 read */
+        if (i == 1 || i == 2 || i == 4)
+            memcpy(o[i].in[0], o[i - 1].out, NAME);
+        if (constant[i])
+            add_input(&o[i], constant[i]);
+        if (i == 3)
+            add_input(&o[i], o[2].out);
+        if (i < 4)
+            snprintf(o[i].out, NAME, "node%d_gelu%d", node, i);
+        put_operator(p, &o[i]);
+    }
+}
+
 /* The mean over the image is [N][C][1][1] first; Flatten makes it [N][C]. */
 static void put_mean(struct ck_proto *p, const struct model *m, int node)
 {
@@ -181,6 +201,10 @@ static void put_node(struct ck_proto *p, const struct model *m, int node)
     }
     if (v->kind == CK_LAYER_UNIT) {
         put_unit(p, m, node);
+        return;
+    }
+    if (v->kind == CK_LAYER_GELU) {
+        put_gelu(p, m, node);
         return;
     }
     if (v->kind == CK_LAYER_MEAN) {
@@ -213,12 +237,17 @@ static void fill_tensor(struct ck_proto *p, const void *message)
     ck_proto_bytes(p, 9, t->value, (size_t)t->size * sizeof *t->value);
 }
 
+static void put_constant(struct ck_proto *p, const char *name, float value)
+{
+    struct ck_param constant = {.ndim = 1, .shape = {1}, .size = 1, .value = &value};
+    snprintf(constant.name, sizeof constant.name, "%s", name);
+    ck_proto_message(p, 5, fill_tensor, &constant);
+}
+
 static void put_weights(struct ck_proto *p, const struct model *m)
 {
     const struct ck_net *net = &m->e->net;
-    float least = CK_UNIT_MIN;
-    struct ck_param divisor = {
-        .name = "least_length", .ndim = 1, .shape = {1}, .size = 1, .value = &least};
+    int units = 0, gelus = 0;
     for (int i = 0; i < net->nnodes; i++) {
         const struct ck_node *v = &net->node[i];
         int n = v->param < 0 ? 0 : v->kind == CK_LAYER_CONV ? 1 : 2;
@@ -226,8 +255,15 @@ static void put_weights(struct ck_proto *p, const struct model *m)
             ck_proto_message(p, 5, fill_tensor, &net->param[v->param + j]);
         for (int j = 0; m->needed[i] && v->buffer >= 0 && j < 2; j++)
             ck_proto_message(p, 5, fill_tensor, &net->buffer[v->buffer + j]);
-        if (m->needed[i] && v->kind == CK_LAYER_UNIT)
-            ck_proto_message(p, 5, fill_tensor, &divisor);
+        units += m->needed[i] && v->kind == CK_LAYER_UNIT;
+        gelus += m->needed[i] && v->kind == CK_LAYER_GELU;
+    }
+    if (units)
+        put_constant(p, "least_length", CK_UNIT_MIN);
+    if (gelus) {
+        put_constant(p, "sqrt_half", 0.70710678118654752440f);
+        put_constant(p, "half", 0.5f);
+        put_constant(p, "one", 1);
     }
 }
 

@@ -14,6 +14,7 @@ struct ck_param {
     int64_t size;     /* product of shape */
     float *value;     /* [size], C order */
     float *grad;      /* [size], summed over the plans of a step; NULL for running statistics */
+    int fixed;        /* a constant of a layer: neither learned nor saved */
     uint64_t
         version; /* incremented with each change of value; tells copies that they are stale */
 };

@@ -210,6 +210,8 @@ static const struct ck_op_class *class_of(enum ck_layer kind)
         return &ck_op_norm;
     case CK_LAYER_RELU:
         return &ck_op_relu;
+    case CK_LAYER_GELU:
+        return &ck_op_gelu;
     case CK_LAYER_ADD:
         return &ck_op_add;
     case CK_LAYER_MAX_POOL:

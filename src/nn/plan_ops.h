@@ -105,8 +105,8 @@ struct ck_plan {
     size_t arena_bytes, scratch_bytes;
 };
 
-extern const struct ck_op_class ck_op_input, ck_op_conv, ck_op_norm, ck_op_relu, ck_op_add,
-    ck_op_max_pool, ck_op_avg_pool, ck_op_mean, ck_op_linear, ck_op_unit;
+extern const struct ck_op_class ck_op_input, ck_op_conv, ck_op_norm, ck_op_relu, ck_op_gelu,
+    ck_op_add, ck_op_max_pool, ck_op_avg_pool, ck_op_mean, ck_op_linear, ck_op_unit;
 
 /* Computes some images of a deferred result. Workers of the team call it concurrently, for
  * disjoint images. */

@@ -41,9 +41,14 @@ double ck_schedule_rate(const struct ck_schedule *s, int64_t epoch, int64_t step
     return s->rate / 2 * (1 + cos(M_PI * (c - first) / ((double)s->epochs * n - first)));
 }
 
+double ck_schedule_cosine(double from, double to, int64_t step, int64_t steps)
+{
+    return from + (to - from) * (1 - cos(M_PI * (double)step / (double)steps)) / 2;
+}
+
 double ck_schedule_rising(double rate, int64_t epochs, int64_t steps, int64_t step)
 {
-    return rate * (1 - cos(M_PI * (double)step / (double)(epochs * steps))) / 2;
+    return ck_schedule_cosine(0, rate, step, epochs * steps);
 }
 
 int ck_schedule_rate_at(double rate, int64_t epochs, int64_t warmup, int64_t steps,

@@ -25,6 +25,9 @@ double ck_schedule_rate(const struct ck_schedule *s, int64_t epoch, int64_t step
 /* A rate that rises from 0 in step 0 to nearly `rate` in the last one, by half a cosine. */
 double ck_schedule_rising(double rate, int64_t epochs, int64_t steps, int64_t step);
 
+/* From `from` in step 0 to nearly `to` in the last of all steps, by half a cosine. */
+double ck_schedule_cosine(double from, double to, int64_t step, int64_t steps);
+
 /* ck_schedule_rate in one call, with checked epoch and step. */
 int ck_schedule_rate_at(double rate, int64_t epochs, int64_t warmup, int64_t steps,
                         int64_t epoch, int64_t step, double *out);

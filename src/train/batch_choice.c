@@ -15,6 +15,7 @@
 #include "io/record.h"
 #include "kernels/amx.h"
 #include "nn/encoder.h"
+#include "nn/mlp.h"
 #include "nn/precision.h"
 #include "train/method.h"
 #include "train/monitor.h"
@@ -140,7 +141,7 @@ static struct ck_plan_request request_of(const struct model *m,
     r.dtype = ck_precision_dtype((enum ck_precision)o->precision);
     r.train = r.backward = 1;
     r.want[r.nwant++] = r.grad[r.ngrad++] = m->encoder.node[COKE_OUTPUT_PROJ];
-    if (o->encoder.predictor)
+    if (ck_has_predictor(&o->encoder))
         r.want[r.nwant++] = r.grad[r.ngrad++] = m->encoder.node[COKE_OUTPUT_PRED];
     return r;
 }

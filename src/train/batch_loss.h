@@ -12,6 +12,7 @@ struct ck_batch_loss {
     double *grad;
     double *scratch;
     float *gathered; /* [max_batch][dim] */
+    void *extra;     /* what else the method keeps; it frees it */
 };
 
 /* scratch: doubles that the loss needs for the largest batch. */

@@ -38,9 +38,8 @@ int ck_clusters_move(struct ck_session *s, int current)
                            r->size > 1 ? &share : NULL);
 }
 
-/* The targets of a part, which begins at image ranks.first + part.from of the batch. */
-static void slice_targets(const struct ck_session *s, struct ck_part part,
-                          struct ck_targets *out)
+void ck_clusters_targets(const struct ck_session *s, struct ck_part part,
+                         struct ck_targets *out)
 {
     for (int h = 0; h < s->heads.n; h++) {
         struct ck_targets t = s->heads.target[h];
@@ -64,26 +63,32 @@ static void scale_gradients(struct ck_session *s, struct ck_part part)
     }
 }
 
+void ck_clusters_take(struct ck_session *s, struct ck_part part,
+                      const struct ck_loss_output *out, int gradients, double *sums)
+{
+    sums[0] += out->loss * (double)part.n;
+    for (int h = 0; h < s->heads.n; h++) {
+        sums[1 + 2 * h] += out->head_loss[h] * (double)part.n;
+        sums[2 + 2 * h] += out->accuracy[h] * (double)part.n;
+    }
+    if (gradients && part.n < s->ranks.total)
+        scale_gradients(s, part);
+}
+
 int ck_clusters_loss(struct ck_session *s, struct ck_part part, int gradients, double *sums)
 {
     if (part.n == 0)
         return COKE_OK;
     struct ck_targets target[COKE_MAX_HEADS];
     double head_loss[COKE_MAX_HEADS], accuracy[COKE_MAX_HEADS];
-    slice_targets(s, part, target);
+    ck_clusters_targets(s, part, target);
     struct ck_loss_input in = {part.n, s->proj, s->pred, s->heads.centers, target};
     struct ck_loss_output out = {.grad_proj = gradients ? s->grad_proj : NULL,
                                  .grad_pred = gradients ? s->grad_pred : NULL,
                                  .head_loss = head_loss,
                                  .accuracy = accuracy};
     CK_RETURN_IF(ck_loss_step(s->loss, &in, &out));
-    sums[0] += out.loss * (double)part.n;
-    for (int h = 0; h < s->heads.n; h++) {
-        sums[1 + 2 * h] += head_loss[h] * (double)part.n;
-        sums[2 + 2 * h] += accuracy[h] * (double)part.n;
-    }
-    if (gradients && part.n < s->ranks.total)
-        scale_gradients(s, part);
+    ck_clusters_take(s, part, &out, gradients, sums);
     return COKE_OK;
 }
 

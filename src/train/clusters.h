@@ -20,6 +20,14 @@ int ck_clusters_move(struct ck_session *s, int current);
 /* Adds the part's loss to sums [CK_SUMS]; gradients: also fills s->grad_proj and
  * s->grad_pred. */
 int ck_clusters_loss(struct ck_session *s, struct ck_part part, int gradients, double *sums);
+/* Its parts, for other losses. The targets of a part, which begins at image ranks.first +
+ * part.from of the batch: out [heads]. */
+void ck_clusters_targets(const struct ck_session *s, struct ck_part part,
+                         struct ck_targets *out);
+/* Adds the part's loss to sums; gradients: scales those of the part's mean by its fraction of the
+ * batch. */
+void ck_clusters_take(struct ck_session *s, struct ck_part part,
+                      const struct ck_loss_output *out, int gradients, double *sums);
 int ck_clusters_end_epoch(struct ck_session *s);
 
 #endif

@@ -153,11 +153,11 @@ int ck_exchange_export(const char *source, const char *path, const struct ck_exp
     CK_TRY(open_source(x, source));
     x->encoder = x->run.encoder.o;
     CK_TRY(check_detectron2(x));
-    if (o->part == CK_PART_ALL && x->encoder.projector == CK_PROJECTOR_NONE)
+    if (o->part == CK_PART_ALL && !ck_has_projector(&x->encoder))
         snprintf(out->note, sizeof out->note, "%.900s has only a backbone", x->run.weights);
     if (o->part == CK_PART_BACKBONE) {
-        x->encoder.projector = CK_PROJECTOR_NONE;
-        x->encoder.predictor = 0;
+        x->encoder.projector = (struct ck_layers){.word = CK_PROJECTOR_NONE};
+        x->encoder.predictor = (struct ck_layers){.word = CK_PREDICTOR_OFF};
     }
     CK_TRY(make_output(x));
     CK_TRY(ck_writer_open(&w, path, force));

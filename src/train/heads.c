@@ -4,6 +4,7 @@
 #include "cluster/start.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "nn/mlp.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +55,7 @@ int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t 
 {
     memset(h, 0, sizeof *h);
     h->n = o->k.n;
-    h->dim = (int)o->encoder.dim;
+    h->dim = (int)ck_projector_dim(&o->encoder);
     h->images = images;
     h->batch = o->loader.batch + 1; /* one image may join a batch */
     h->keep_best = o->keep_best;

@@ -1,4 +1,5 @@
 /* loop.c - a training from its first epoch, or its last checkpoint, to its end. */
+#include "train/from_run.h"
 #include "train/loop.h"
 #include "core/callbacks.h"
 #include "core/clock.h"
@@ -356,6 +357,7 @@ static int build_session(struct ck_training *t, struct coke_dataset *data,
                          const struct ck_train_options *options)
 {
     struct ck_train_options o = *options;
+    CK_RETURN_IF(ck_from_run_adopt(&o));
     CK_RETURN_IF(ck_batch_resolve(&o, data, t->control->fresh ? NULL : t->run, t->messages));
     return ck_session_init(&t->s, data, &o);
 }

@@ -35,7 +35,12 @@ struct ck_method {
     int predictor;      /* enum ck_predictor_use */
     int any_length;     /* its loss takes projections before they are brought to length 1 */
     int learns_at_once; /* epoch 0 is trained like the others, at rate 0 */
+    int takes;          /* enum ck_takes: of the run of option from */
     int (*check)(const struct ck_train_options *o);
+    /* The dimension of the projections and the number of clusters of the one head, where both are
+     * the same and the method prescribes them. */
+    int (*classes)(const struct ck_train_options *o, const struct coke_dataset *d,
+                   int64_t *out);
     /* Why it needs the whole batch in one part; NULL = it does not, batches may be split. */
     const char *(*whole_batch)(const struct ck_train_options *o);
     /* ---- what it keeps ---- */
@@ -46,6 +51,9 @@ struct ck_method {
     int (*state)(const struct ck_session *s, struct ck_state *out);
     /* Brings what is derived from the state up to date, after it was read. */
     int (*loaded)(struct ck_session *s);
+    /* Once, when a new training begins: the encoder has the weights of option init. Each rank
+     * computes the same. */
+    int (*begin_run)(struct ck_session *s, const struct coke_callbacks *messages);
     /* ---- what it does ---- */
     void (*begin_epoch)(struct ck_session *s, int64_t epoch);
     /* Epoch 0, unless it learns at once: the encoder has run on all parts, nothing is trained.
@@ -65,6 +73,7 @@ struct ck_method {
     int (*end_epoch)(struct ck_session *s);
 };
 
+enum ck_takes { CK_TAKES_NOTHING, CK_TAKES_BACKBONE, CK_TAKES_CLUSTERS };
 enum ck_predictor_use { CK_PREDICTOR_FREE, CK_PREDICTOR_NONE, CK_PREDICTOR_NEEDED };
 
 /* The row of option "method". */

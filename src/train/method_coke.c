@@ -1,6 +1,7 @@
 /* method_coke.c - CoKe: predict the clusters of the last epoch while the images are clustered
  * again (docs/algorithm.md). */
 #include "core/error.h"
+#include "nn/mlp.h"
 #include "train/clusters.h"
 
 static int wants_current(const struct ck_train_options *o)
@@ -16,11 +17,11 @@ static int check(const struct ck_train_options *o)
     if (o->kmeans.stage >= o->epochs || o->kmeans.stage == 0)
         return ck_fail(COKE_EUSAGE, "stage: epoch %lld is not within 1..%lld",
                        (long long)o->kmeans.stage, (long long)o->epochs - 1);
-    if (o->loss.beta > 0 && !o->encoder.predictor)
+    if (o->loss.beta > 0 && !ck_has_predictor(&o->encoder))
         return ck_fail(COKE_EUSAGE,
                        "beta %g weighs the predictor, and there is none: set beta 0",
                        o->loss.beta);
-    if (o->loss.beta <= 0 && o->encoder.predictor)
+    if (o->loss.beta <= 0 && ck_has_predictor(&o->encoder))
         return ck_fail(COKE_EUSAGE,
                        "the predictor would learn nothing with beta 0: set no-predictor");
     return COKE_OK;

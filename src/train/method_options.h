@@ -17,6 +17,11 @@ struct ck_method_options {
     double redundancy_weight, loss_scale; /* Barlow Twins */
     double invariance_weight, variance_weight, covariance_weight; /* VICReg */
     double agreement_weight, coding_eps;                          /* EMP-SSL */
+    int64_t kmeans_epochs;                                        /* DeepCluster-v2 */
+    int64_t neighbours;                                           /* SCAN, as the next */
+    double balance_weight;
+    double threshold;  /* self-labelling: probability of a confident label */
+    int64_t from_head; /* self-labelling: head of the run */
 };
 
 const struct ck_option_table *ck_method_option_table(void);

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/thread.h"
+#include "nn/mlp.h"
 #include "train/method.h"
 #include "train/session.h"
 
@@ -9,11 +10,14 @@
 #include <string.h>
 
 extern const struct ck_method ck_method_coke, ck_method_secu, ck_method_simclr,
-    ck_method_simsiam, ck_method_barlow, ck_method_vicreg, ck_method_emp;
+    ck_method_simsiam, ck_method_barlow, ck_method_vicreg, ck_method_emp,
+    ck_method_deepclusterv2, ck_method_scan, ck_method_selflabel, ck_method_iic,
+    ck_method_supervised;
 
 static const struct ck_method *const methods[] = {
-    &ck_method_coke,   &ck_method_secu,   &ck_method_simclr, &ck_method_simsiam,
-    &ck_method_barlow, &ck_method_vicreg, &ck_method_emp,
+    &ck_method_coke,   &ck_method_secu,      &ck_method_simclr, &ck_method_simsiam,
+    &ck_method_barlow, &ck_method_vicreg,    &ck_method_emp,    &ck_method_deepclusterv2,
+    &ck_method_scan,   &ck_method_selflabel, &ck_method_iic,    &ck_method_supervised,
 };
 
 enum { METHODS = sizeof methods / sizeof methods[0] };
@@ -72,9 +76,9 @@ static int check_needs(const struct ck_method *m, const struct ck_train_options 
                        m->views, views);
     if (m->views && o->loader.view.recipe == CK_RECIPE_MULTI)
         return ck_fail(COKE_EUSAGE, "recipe: method %s has no small views", m->name);
-    if (m->predictor == CK_PREDICTOR_NONE && o->encoder.predictor)
+    if (m->predictor == CK_PREDICTOR_NONE && ck_has_predictor(&o->encoder))
         return ck_fail(COKE_EUSAGE, "predictor: method %s has none; set no-predictor", m->name);
-    if (m->predictor == CK_PREDICTOR_NEEDED && !o->encoder.predictor)
+    if (m->predictor == CK_PREDICTOR_NEEDED && !ck_has_predictor(&o->encoder))
         return ck_fail(COKE_EUSAGE, "predictor: method %s needs one", m->name);
     if (o->accumulate > 1 && whole)
         return ck_fail(COKE_EUSAGE, "accumulate: %s; use accumulate 1", whole);

@@ -18,6 +18,16 @@
 #define CIFAR_LITERAL " projector=mlp3 predictor=on beta=0.5 weight-decay=1e-6"
 /* The authors' program: the center rate is constant for either constraint. */
 #define SECU " method=secu projector=mlp2bn predictor=off weight-decay=1e-4"
+/* solo-learn's runs on CIFAR: ResNet-18, 1000 epochs, rates for batch 256. The views are those of
+ * the recipe with the crops of the method. */
+#define SOLO                                                                                   \
+    " recipe=cifar arch=resnet18 stem=cifar epochs=1001 warmup=10 batch=256 momentum=0.9"
+#define SOLO_LARS SOLO " optimizer=lars trust=0.02 trust-clip=on"
+/* The papers' runs on ImageNet. */
+#define RESNET50 " recipe=double arch=resnet50 stem=imagenet warmup=10 momentum=0.9"
+#define SIMSIAM_HEADS                                                                          \
+    " projector=2048-bn-relu-2048-bn-relu-2048-bn0 predictor=512-bn-relu-2048 "                \
+    "predictor-rate=constant"
 #define TENS "k=10,20,30,40,50,60,70,80,90,100"
 #define TWENTIES "k=20,40,60,80,100,120,140,160,180,200"
 
@@ -62,14 +72,16 @@ static const struct {
     {"secu", "SeCu, for any images: set k", "method=secu projector=mlp2bn predictor=off"},
     {"simclr", "SimCLR, for any images",
      "method=simclr projector=mlp2 predictor=off temperature=0.2"},
-    {"simsiam", "SimSiam, for any images", "method=simsiam projector=mlp3 predictor=on"},
+    {"simsiam", "SimSiam, for any images",
+     "method=simsiam predictor-rate=constant projector=2048-bn-relu-2048-bn-relu-2048-bn0 "
+     "predictor=512-bn-relu-2048"},
     {"barlow", "Barlow Twins, for any images",
-     "method=barlow projector=mlp3 predictor=off hidden=2048 dim=2048 weight-decay=1e-4"},
+     "method=barlow projector=2048-bn-relu-2048-bn-relu-2048 predictor=off weight-decay=1e-4"},
     {"vicreg", "VICReg, for any images",
-     "method=vicreg projector=mlp2bn predictor=off hidden=2048 dim=2048 weight-decay=1e-4 "
+     "method=vicreg projector=2048-bn-relu-2048-bn-relu-2048 predictor=off weight-decay=1e-4 "
      "variance-weight=50"},
     {"emp", "EMP-SSL, for any images: 16 views",
-     "method=emp projector=mlp2bn predictor=off hidden=4096 dim=1024 weight-decay=1e-4 "
+     "method=emp projector=4096-bn-relu-4096-bn-relu-1024 predictor=off weight-decay=1e-4 "
      "views=16 "
      "batch=100"},
     {"cifar10-secu", "SeCu's CIFAR-10",
@@ -79,6 +91,64 @@ static const struct {
     {"stl10-secu", "SeCu's STL-10: training and unlabeled images, 96 pixels",
      TENS CIFAR SECU " epochs=801 size=96 stem=stl min-scale=0.2 center-rate=0.8 "
                      "center-temperature=1 normalize=imagenet"},
+    {"deepclusterv2", "DeepCluster-v2, for any images: set k, as in k=3000,3000,3000",
+     "method=deepclusterv2 projector=2048-bn-relu-128 predictor=off temperature=0.1 ratio=0"},
+    {"scan", "SCAN, for any images: set k, and from to a trained run",
+     "method=scan projector=linear predictor=off optimizer=adam rate=1e-4 weight-decay=1e-4 "
+     "batch=128 epochs=51"},
+    {"selflabel", "self-labelling of a run with clusters: set from",
+     "method=selflabel recipe=weak-strong predictor=off optimizer=adam rate=1e-4 "
+     "weight-decay=1e-4"},
+    {"iic", "IIC, for any images: set k",
+     "method=iic projector=linear predictor=off optimizer=adam rate=1e-4 weight-decay=0"},
+    {"supervised", "the classes of the images, with any images that have them",
+     "method=supervised projector=linear predictor=off optimizer=sgd weight-decay=5e-4"},
+    {"cifar10-simclr", "SimCLR as in solo-learn",
+     "method=simclr projector=2048-relu-256 predictor=off temperature=0.2 rate=0.4 "
+     "min-scale=0.08 weight-decay=1e-4" SOLO_LARS},
+    {"cifar10-simsiam", "SimSiam as in solo-learn",
+     "method=simsiam rate=0.5 min-scale=0.08 weight-decay=1e-5 "
+     "optimizer=sgd" SIMSIAM_HEADS SOLO},
+    {"cifar10-barlow", "Barlow Twins as in solo-learn",
+     "method=barlow projector=2048-bn-relu-2048-bn-relu-2048 predictor=off rate=0.3 "
+     "min-scale=0.08 weight-decay=1e-4" SOLO_LARS},
+    {"cifar10-vicreg", "VICReg as in solo-learn",
+     "method=vicreg projector=2048-bn-relu-2048-bn-relu-2048 predictor=off variance-weight=50 "
+     "rate=0.3 min-scale=0.2 weight-decay=1e-4" SOLO_LARS},
+    {"cifar10-deepclusterv2", "DeepCluster-v2 as in solo-learn",
+     "method=deepclusterv2 projector=2048-bn-relu-128 predictor=off temperature=0.1 ratio=0 "
+     "k=3000,3000,3000 rate=0.6 min-scale=0.08 weight-decay=1e-6" SOLO_LARS},
+    {"cifar10-scan", "SCAN's clustering of CIFAR-10, from a trained run",
+     "method=scan projector=linear predictor=off k=10 recipe=cifar optimizer=adam rate=1e-4 "
+     "weight-decay=1e-4 batch=128 epochs=51"},
+    {"cifar10-selflabel", "SCAN's self-labelling on CIFAR-10, from a run with clusters",
+     "method=selflabel recipe=cifar-weak-strong predictor=off optimizer=adam rate=1e-4 "
+     "weight-decay=1e-4 batch=1000 epochs=201"},
+    {"cifar10-iic", "IIC on CIFAR-10",
+     "method=iic projector=linear predictor=off k=10 recipe=cifar arch=resnet34 stem=cifar "
+     "optimizer=adam rate=1e-4 weight-decay=0 batch=660 epochs=401"},
+    {"cifar10-supervised", "the classes of CIFAR-10",
+     "method=supervised projector=linear predictor=off recipe=cifar-single arch=resnet18 "
+     "stem=cifar optimizer=sgd rate=0.1 weight-decay=5e-4 batch=128 epochs=201"},
+    {"imagenet-simclr", "SimCLR as published",
+     "method=simclr projector=2048-relu-128 predictor=off temperature=0.1 optimizer=lars "
+     "rate=4.8 batch=4096 weight-decay=1e-6 epochs=1001" RESNET50},
+    {"imagenet-simsiam", "SimSiam as published",
+     "method=simsiam optimizer=sgd rate=0.1 batch=512 weight-decay=1e-4 "
+     "epochs=101" SIMSIAM_HEADS RESNET50},
+    {"imagenet-barlow", "Barlow Twins as published",
+     "method=barlow projector=8192-bn-relu-8192-bn-relu-8192 predictor=off optimizer=lars "
+     "rate=1.6 batch=2048 weight-decay=1.5e-6 epochs=1001" RESNET50},
+    {"imagenet-vicreg", "VICReg as published",
+     "method=vicreg projector=8192-bn-relu-8192-bn-relu-8192 predictor=off optimizer=lars "
+     "rate=1.6 batch=2048 weight-decay=1e-6 epochs=1001" RESNET50},
+    {"imagenet-deepclusterv2", "DeepCluster-v2 as published, with two views",
+     "method=deepclusterv2 projector=2048-bn-relu-128 predictor=off temperature=0.1 ratio=0 "
+     "k=3000,3000,3000 optimizer=lars rate=4.8 batch=4096 weight-decay=1e-6 "
+     "epochs=801" RESNET50},
+    {"imagenet-supervised", "the classes of ImageNet, 90 epochs",
+     "method=supervised projector=linear predictor=off optimizer=sgd rate=0.4 batch=1024 "
+     "weight-decay=1e-4 epochs=91" RESNET50 " recipe=single"},
 };
 
 enum { PRESETS = sizeof presets / sizeof presets[0], WORD = 128 };
@@ -113,7 +183,7 @@ static int apply(struct ck_train_options *o, const char *text)
 
 int ck_train_preset(struct ck_train_options *o, const char *name)
 {
-    char names[512] = "";
+    char names[2048] = "";
     for (int i = 0; i < PRESETS; i++) {
         if (strcmp(presets[i].name, name) == 0)
             return apply(o, presets[i].options);

@@ -215,6 +215,8 @@ int ck_training_begin(struct ck_training *t)
 {
     struct start start = {0};
     CK_RETURN_IF(choose_weights(t, &start));
+    if (!start.resumes && t->s.method->begin_run)
+        CK_RETURN_IF(t->s.method->begin_run(&t->s, t->messages));
     ck_choices_say(&t->s, t->messages);
     if (t->monitor && !ck_monitor_has_classes(t->monitor))
         ck_say(t->messages, "the images have no classes: TensorBoard shows the clusters, k-NN "

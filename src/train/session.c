@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "data/content.h"
 #include "data/loader.h"
+#include "nn/mlp.h"
 #include "nn/precision.h"
 
 #include <string.h>
@@ -36,6 +37,18 @@ static int check_against_data(const struct ck_train_options *o, const struct cok
     return COKE_OK;
 }
 
+/* A method of class scores: as many projections as classes, which are the clusters of its one
+ * head. */
+static int set_classes(struct ck_session *s)
+{
+    int64_t classes;
+    CK_RETURN_IF(s->method->classes(&s->o, s->data, &classes));
+    s->o.encoder.dim = classes;
+    s->o.k = (struct ck_ints){.n = 1, .v = {(int32_t)classes}};
+    s->dim = (int)classes;
+    return COKE_OK;
+}
+
 /* Channels follow from the data and the seed is that of the training, whatever the options of
  * the encoder say. The optimizer borrows the parameters of the encoder. */
 static int make_encoder(struct ck_session *s)
@@ -44,8 +57,11 @@ static int make_encoder(struct ck_session *s)
     s->o.encoder.seed = s->o.loader.view.seed;
     CK_RETURN_IF(ck_encoder_init(&s->encoder, &s->o.encoder));
     s->encoder_ready = 1;
-    return ck_optimizer_new(&s->optimizer, s->encoder.net.param, s->encoder.net.nparams,
-                            &s->o.optimizer);
+    CK_RETURN_IF(ck_optimizer_new(&s->optimizer, s->encoder.net.param, s->encoder.net.nparams,
+                                  &s->o.optimizer));
+    return s->o.predictor_rate == CK_RATE_CONSTANT
+               ? ck_optimizer_hold_rate(s->optimizer, "predictor.", ck_train_rate(&s->o))
+               : COKE_OK;
 }
 
 /* A zero image, as large as the largest view. */
@@ -75,7 +91,7 @@ static int make_buffers(struct ck_session *s)
         if (!s->blank)
             return COKE_ENOMEM;
     }
-    if (!s->o.encoder.predictor)
+    if (!ck_has_predictor(&s->o.encoder))
         return COKE_OK;
     s->pred = ck_alloc_array(rows, sizeof(float));
     s->grad_pred = ck_alloc_array(rows, sizeof(float));
@@ -89,10 +105,12 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     s->o = *o;
     s->o.accumulate = o->accumulate > 0 ? o->accumulate : 1;
     s->data = data;
-    s->dim = (int)o->encoder.dim;
+    s->dim = (int)ck_projector_dim(&o->encoder);
     s->method = ck_method_row(o);
     s->output = s->method->any_length ? COKE_OUTPUT_LOGITS : COKE_OUTPUT_PROJ;
     CK_RETURN_IF(ck_train_options_check(o));
+    if (s->method->classes)
+        CK_RETURN_IF(set_classes(s));
     s->max_batch = o->loader.batch + 1; /* the last batch may take one image more */
     CK_RETURN_IF(ck_ranks_init(&s->ranks));
     if (s->ranks.size > 1)

@@ -44,7 +44,7 @@ static int64_t copy_values(struct ck_param *to, int n, const struct coke_encoder
     int64_t values = 0;
     for (int i = 0; i < n; i++) {
         const struct ck_param *p = ck_encoder_find(from, to[i].name);
-        if (!p || !has_shape_of(p, &to[i]))
+        if (!p || to[i].fixed || !has_shape_of(p, &to[i]))
             continue;
         memcpy(to[i].value, p->value, (size_t)p->size * sizeof(float));
         to[i].version++;

@@ -137,7 +137,10 @@ static int update_weights(struct ck_session *s, const struct coke_batch *b, doub
 {
     if (s->ranks.size > 1)
         CK_RETURN_IF(ck_buckets_finish(s->ranks.buckets));
-    return ck_optimizer_step(s->optimizer, rate, 1, b->epoch * b->steps + b->step + 1);
+    int64_t step = b->epoch * b->steps + b->step;
+    ck_optimizer_set_decay(s->optimizer,
+                           ck_train_weight_decay(&s->o, step, s->o.epochs * b->steps));
+    return ck_optimizer_step(s->optimizer, rate, 1, step + 1);
 }
 
 /* ---- the step ---- */

@@ -32,7 +32,13 @@ static const struct ck_option own[] = {
     ROW(CK_OPT_FLAG, keep_best, "keep-best", 0, 0, 1, NULL,
         "keep the last labels of a head unless the new ones fit better (Corollary 1)"),
     ROW(CK_OPT_FLOAT, rate, "rate", 0, 0, 1e3, "auto",
-        "peak learning rate; auto: 0.4*(log2(batch)-6) for LARS, 0.2*batch/128 for SGD"),
+        "peak learning rate; auto: 0.4*(log2(batch)-6) for LARS, 0.2*batch/128 for SGD, 0.001 "
+        "for Adam and AdamW"),
+    ROW(CK_OPT_CHOICE, predictor_rate, "predictor-rate", CK_RATE_SCHEDULED, 0, CK_RATE_CONSTANT,
+        "scheduled|constant",
+        "learning rate of the predictor: as of the others, or the peak in all steps (SimSiam)"),
+    ROW(CK_OPT_FLOAT, weight_decay_end, "weight-decay-end", -1, 0, 1, "same",
+        "weight decay at the end; it changes by half a cosine (DINO)"),
     ROW(CK_OPT_INT, warmup, "warmup", -1, -1, 1 << 19, "auto",
         "warm-up epochs of the learning rate; auto: a tenth of the epochs, at most 10"),
     ROW(CK_OPT_INT, accumulate, "accumulate", 0, 0, 1 << 16, "auto",
@@ -40,7 +46,8 @@ static const struct ck_option own[] = {
         "fit"),
     ROW(CK_OPT_CHOICE, precision, "precision", CK_PRECISION_F32, 0, CK_PRECISIONS - 1,
         CK_PRECISION_CHOICES,
-        "precision of the activations inside the network; auto: the faster one, measured at the "
+        "precision of the activations inside the network; auto: the faster one, measured at "
+        "the "
         "start, so that two machines may differ"),
     ROW(CK_OPT_INT, monitor, "monitor", 5, 0, 1 << 19, NULL,
         "evaluate k-NN, ACC, NMI and ARI every N epochs; 0: never"),
@@ -59,6 +66,14 @@ static const struct ck_option own[] = {
      .choices = "WEIGHTS",
      .help = "start from the encoder of another run, an encoder file, or weights that import "
              "takes",
+     .local = 1},
+    {.name = "from",
+     .type = CK_OPT_TEXT,
+     .offset = offsetof(OWN, from),
+     .choices = "RUN",
+     .help =
+         "methods scan and selflabel: the finished run that they continue; network, size of "
+         "the views and weights are its own",
      .local = 1},
 };
 
@@ -87,7 +102,6 @@ static const struct ck_option_override of_kmeans[] = {
     {.name = NULL},
 };
 
-static const struct ck_option_override of_optimizer[] = {{"trust", .drop = 1}, {.name = NULL}};
 static const struct ck_option_override of_dataset[] = {{"one-pass", .drop = 1}, {.name = NULL}};
 
 /* Batches keep their size. The training sets rank and ranks. */
@@ -124,7 +138,7 @@ static void join(void)
         {ck_heads_option_table(), offsetof(OWN, k), of_heads},
         {ck_kmeans_option_table(), offsetof(OWN, kmeans), of_kmeans},
         {ck_loss_option_table(), offsetof(OWN, loss), NULL},
-        {ck_optimizer_option_table(), offsetof(OWN, optimizer), of_optimizer},
+        {ck_optimizer_option_table(), offsetof(OWN, optimizer), NULL},
         {&own_table, 0, of_own},
         {ck_method_option_table(), offsetof(OWN, own), NULL},
         {ck_dataset_option_table(), offsetof(OWN, data), of_dataset},
@@ -177,10 +191,12 @@ static int check_modes(const struct ck_train_options *o)
     if (o->loader.batch > 0 && o->accumulate > o->loader.batch)
         return ck_fail(COKE_EUSAGE, "accumulate: cannot split a batch of %lld into %lld parts",
                        (long long)o->loader.batch, (long long)o->accumulate);
-    if (o->encoder.projector == CK_PROJECTOR_NONE)
+    if (o->predictor_rate == CK_RATE_CONSTANT && !ck_has_predictor(&o->encoder))
+        return ck_fail(COKE_EUSAGE, "predictor-rate: there is no predictor");
+    if (!ck_has_projector(&o->encoder))
         return ck_fail(COKE_EUSAGE,
-                       "projector: training needs one (linear, mlp2, mlp2bn or mlp3)");
-    return COKE_OK;
+                       "projector: training needs one (linear, mlp2, mlp2bn, mlp3 or layers)");
+    return ck_mlp_check(&o->encoder);
 }
 
 int ck_train_options_check(const struct ck_train_options *o)
@@ -201,8 +217,16 @@ double ck_train_rate(const struct ck_train_options *o)
         return o->rate;
     if (o->optimizer.kind == CK_SGD)
         return 0.2 * b / 128;
+    if (o->optimizer.kind == CK_ADAM || o->optimizer.kind == CK_ADAMW)
+        return 0.001;
     /* The paper: 1.6 at 1024, 1.2 at 512, .8 at 256. */
     return b >= 256 ? 0.4 * (log2(b) - 6) : 0.8 * b / 256;
+}
+
+double ck_train_weight_decay(const struct ck_train_options *o, int64_t step, int64_t steps)
+{
+    double from = o->optimizer.weight_decay, to = o->weight_decay_end;
+    return to < 0 ? from : ck_schedule_cosine(from, to, step, steps);
 }
 
 double ck_train_alpha(const struct ck_train_options *o, int64_t epoch)

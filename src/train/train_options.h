@@ -12,6 +12,9 @@ enum ck_coupling { CK_COUPLING_LAST, CK_COUPLING_CURRENT };
 /* The step of the duals in proportion to k, or the same for all heads. */
 enum ck_eta_mode { CK_ETA_MODE_SCALED, CK_ETA_MODE_SHARED };
 
+/* The learning rate of the predictor. */
+enum ck_rate_kind { CK_RATE_SCHEDULED, CK_RATE_CONSTANT };
+
 struct ck_train_options {
     int32_t method;               /* row of the table of methods */
     struct ck_method_options own; /* that only some methods read */
@@ -29,13 +32,16 @@ struct ck_train_options {
     int32_t labels, centers; /* enum ck_coupling: of the loss */
     int32_t keep_best;
     double rate;
-    int64_t warmup;     /* epochs; -1 = chosen */
-    int64_t accumulate; /* 0 = chosen, as loader.batch: train/batch_choice.h */
-    int32_t precision;  /* enum ck_precision */
-    int64_t monitor;    /* epochs between evaluations of k-NN, ACC, NMI, ARI; 0 = never */
+    int32_t predictor_rate;  /* enum ck_rate_kind */
+    double weight_decay_end; /* -1 = the same */
+    int64_t warmup;          /* epochs; -1 = chosen */
+    int64_t accumulate;      /* 0 = chosen, as loader.batch: train/batch_choice.h */
+    int32_t precision;       /* enum ck_precision */
+    int64_t monitor;         /* epochs between evaluations of k-NN, ACC, NMI, ARI; 0 = never */
     int64_t save_epochs, save_steps; /* checkpoint intervals; 0 = not by these */
     double save_minutes;
     const char *init; /* weights to start from; NULL = random */
+    const char *from; /* run that a second stage continues; NULL = none */
     int64_t keep;     /* checkpoints that are kept beside last and best */
 };
 
@@ -60,6 +66,8 @@ int ck_train_option_is_free(const char *name);
  * from other options. */
 double ck_train_rate(const struct ck_train_options *o);
 double ck_train_eta(const struct ck_train_options *o, int64_t n, int h);
+/* The weight decay of a step of all `steps` of the training. */
+double ck_train_weight_decay(const struct ck_train_options *o, int64_t step, int64_t steps);
 /* The weight of the label in the targets of epoch `epoch`. */
 double ck_train_alpha(const struct ck_train_options *o, int64_t epoch);
 

@@ -163,6 +163,11 @@ static const struct kind {
      golden_check_method,
      2e-3, /* losses are below 400; correlations are not returned by the loss */
      {"*_raw", "linear_weight", "linear_bias", "corr_*", "*_init", "online_*"}},
+    {"methods",
+     GOLDEN_CLASS,
+     golden_check_class,
+     1e-4, /* losses are below 10 */
+     {"*logits", "proj_raw", "proto", "labels"}},
     {"metrics", GOLDEN_METRICS, golden_check_metrics, 3e-12, {"truth", "pred"}},
 };
 

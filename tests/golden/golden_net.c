@@ -374,9 +374,13 @@ static int build_heads(struct heads *h, uint32_t seed)
     struct ck_net *net = &h->p.net;
     /* Features come as images of one pixel, whose mean they are. */
     int x = ck_net_mean(net, ck_net_input(net, h->in));
-    h->raw = ck_projection_build(net, "fc", x, CK_PROJECTOR_MLP3, h->in, h->dim);
+    struct ck_encoder_options o = ck_encoder_options_default();
+    o.dim = h->dim;
+    struct ck_layers projector = ck_projector_layers(&o, h->in),
+                     predictor = ck_predictor_layers(&o, h->in);
+    h->raw = ck_mlp_build(net, "fc", x, &projector);
     h->proj = ck_net_unit(net, h->raw);
-    h->pred_raw = ck_prediction_build(net, "predictor", h->raw, h->in);
+    h->pred_raw = ck_mlp_build(net, "predictor", h->raw, &predictor);
     h->pred = ck_net_unit(net, h->pred_raw);
     if (h->pred < 0)
         return refuse(h->p.r, "building");
@@ -455,9 +459,10 @@ static int compare_params(struct heads *h, const char *name, int grads, double a
 static int step_heads(struct heads *h)
 {
     const struct golden_case *c = h->p.c;
-    struct ck_optimizer_options o = {CK_LARS, golden_number(c, "momentum", 0),
-                                     golden_number(c, "weight_decay", 0),
-                                     golden_number(c, "trust_coefficient", 0)};
+    struct ck_optimizer_options o = {.kind = CK_LARS,
+                                     .momentum = golden_number(c, "momentum", 0),
+                                     .weight_decay = golden_number(c, "weight_decay", 0),
+                                     .trust = golden_number(c, "trust_coefficient", 0)};
     struct ck_optimizer *optim = NULL;
     int rc = ck_optimizer_new(&optim, h->p.net.param, h->p.net.nparams, &o);
     if (!rc)

@@ -48,6 +48,17 @@ static int read_param(struct replay *p, const struct golden_array *init)
     return 0;
 }
 
+/* Recordings of LARS do not name it. */
+static int32_t kind_of(const char *word)
+{
+    static const char *const words[] = {
+        [CK_SGD] = "sgd", [CK_ADAM] = "adam", [CK_ADAMW] = "adamw"};
+    for (int32_t i = CK_SGD; i <= CK_ADAMW; i++)
+        if (strcmp(word, words[i]) == 0)
+            return i;
+    return CK_LARS;
+}
+
 static int begin(struct replay *p)
 {
     struct ck_optimizer_options o = ck_optimizer_options_default();
@@ -56,7 +67,9 @@ static int begin(struct replay *p)
     for (int i = 0; i < PARAMS && (init = golden_array(p->c, "p%d_init", i)); i++)
         if (read_param(p, init))
             return -1;
-    o.kind = strcmp(golden_word(p->c, "optimizer"), "sgd") == 0 ? CK_SGD : CK_LARS;
+    o.kind = kind_of(golden_word(p->c, "optimizer"));
+    o.second_momentum = golden_number(p->c, "second_momentum", o.second_momentum);
+    o.clip = golden_number(p->c, "clip", 0);
     o.momentum = golden_number(p->c, "momentum", 0);
     o.weight_decay = golden_number(p->c, "weight_decay", 0);
     o.trust = golden_number(p->c, "trust_coefficient", o.trust);
@@ -75,14 +88,27 @@ static int compare(struct replay *p, const struct ck_param *q, const char *part,
     return golden_close(p->r, text, got, want->f + step * q->size, q->size, VALUE);
 }
 
+static int compare_moment(struct replay *p, const struct ck_param *q, const char *part,
+                          const char *prefix, const struct ck_state *s, int64_t step)
+{
+    char name[CK_PARAM_NAME + 32];
+    snprintf(name, sizeof name, "%s%s", prefix, q->name);
+    const struct ck_tensor *t = ck_state_find(s, name);
+    return t ? compare(p, q, part, step, t->data)
+             : golden_refuse(p->r, "the optimiser saves no %s", name);
+}
+
 static int compare_step(struct replay *p, int64_t step)
 {
     struct ck_state s = {0};
     int rc = ck_optimizer_save(p->o, &s);
     for (int i = 0; !rc && i < p->n; i++) {
-        rc = compare(p, &p->param[i], "after", step, p->param[i].value);
+        const struct ck_param *q = &p->param[i];
+        rc = compare(p, q, "after", step, q->value);
         if (!rc)
-            rc = compare(p, &p->param[i], "mom", step, s.tensor[i].data);
+            rc = compare_moment(p, q, "mom", "momentum.", &s, step);
+        if (!rc && golden_array(p->c, "%s_second", q->name))
+            rc = compare_moment(p, q, "second", "momentum.second.", &s, step);
     }
     ck_state_release(&s);
     return rc;
@@ -96,6 +122,8 @@ static int run_step(struct replay *p, int64_t step)
         const struct golden_array *grad = golden_array(p->c, "%s_grad", q->name);
         memcpy(q->grad, grad->f + step * q->size, (size_t)q->size * sizeof(float));
     }
+    if (golden_real(p->c, "decay_per_step", (int)step, -1) >= 0)
+        ck_optimizer_set_decay(p->o, golden_real(p->c, "decay_per_step", (int)step, 0));
     double rate = lr->d ? lr->d[step] : (double)lr->f[step];
     if (ck_optimizer_step(p->o, rate, 1, step))
         return golden_refuse(p->r, "step %d (%s)", (int)step, coke_last_error());

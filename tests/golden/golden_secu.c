@@ -140,7 +140,8 @@ static int begin(struct replay *p)
     p->raw = malloc((size_t)(2 * p->s.max_local * p->s.dim) * sizeof *p->raw);
     p->length = malloc((size_t)(2 * p->s.max_local) * sizeof *p->length);
     p->t = malloc((size_t)most * sizeof *p->t);
-    p->probe = (struct ck_param){"probe", 1, {probe->n}, probe->n, NULL, NULL, 0};
+    p->probe =
+        (struct ck_param){.name = "probe", .ndim = 1, .shape = {probe->n}, .size = probe->n};
     p->probe.value = malloc((size_t)probe->n * sizeof(float));
     p->probe.grad = malloc((size_t)probe->n * sizeof(float));
     memcpy(p->probe.value, probe->f, (size_t)probe->n * sizeof(float));

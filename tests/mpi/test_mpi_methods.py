@@ -10,13 +10,17 @@ import sys
 import tempfile
 
 COKE, MPIEXEC = sys.argv[1], os.environ["MPIEXEC"]
-TRAIN = ["synthetic:n=48,size=16", "--stem", "cifar", "--width", "0.125", "--dim", "16", "--recipe",
+TRAIN = ["synthetic:n=48,size=16", "--stem", "cifar", "--width", "0.125", "--recipe",
          "cifar", "--size", "16", "--batch", "16", "--epochs", "3", "--warmup", "1", "--optimizer",
          "sgd", "--rate", "0.002", "--monitor", "0", "--threads", "1"]
+HEAD = ["--projector", "64-bn-relu-16"]
 CLUSTERS = ["-k", "5,10", "--eta", "0.1"]
 METHODS = [("secu", CLUSTERS), ("secu", CLUSTERS[:2] + ["--constraint", "entropy"]),
-           ("simclr", []), ("simsiam", []), ("barlow", ["--hidden", "64"]),
-           ("vicreg", ["--hidden", "64"]), ("emp", ["--hidden", "64", "--views", "3"])]
+           ("simclr", HEAD), ("simsiam", HEAD + ["--predictor", "64-bn-relu-16"]), ("barlow", HEAD),
+           ("vicreg", HEAD), ("emp", HEAD + ["--views", "3"]),
+           ("deepclusterv2", HEAD + ["-k", "5,10"]), ("iic", ["-k", "5"]), ("supervised", []),
+           ("scan", ["-k", "5", "--near", "3", "--from", "BASE"]),
+           ("selflabel", ["--from", "BASE", "--recipe", "cifar-weak-strong", "--threshold", "0.1"])]
 
 
 def losses(run):
@@ -27,8 +31,10 @@ def losses(run):
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
+        subprocess.run([COKE, "train", *TRAIN, *CLUSTERS, "-o", tmp + "/base", "-q"], check=True)
         for i, (method, more) in enumerate(METHODS):
             found = []
+            more = [tmp + "/base" if word == "BASE" else word for word in more]
             for ranks in (1, 2, 3):
                 run = f"{tmp}/{i}-{ranks}"
                 done = subprocess.run([MPIEXEC, "-n", str(ranks), COKE, "train", *TRAIN, "--method",

@@ -14,6 +14,7 @@ CASES = [
     ("resnet34", 0.125, "imagenet", "linear", 0, 48, 3),
     ("resnet50", 0.25, "imagenet", "mlp3", 1, 64, 3),
     ("resnet50", 0.125, "cifar", "none", 0, 16, 1),
+    ("resnet18", 0.25, "cifar", "40-gelu-32-bn-gelu-20-bn0", 1, 24, 3),
 ]
 BATCH, DIM = 4, 20
 RELATIVE = 1e-5  # of the largest output

@@ -22,7 +22,7 @@ except ImportError:
 
 # Smaller than any default or preset; what the command line says stays.
 SMALL = {"COKE_WIDTH": "0.0625", "COKE_SIZE": "16", "COKE_EPOCHS": "3", "COKE_WARMUP": "1", "COKE_BATCH": "50",
-         "COKE_DIM": "16", "COKE_RATE": "0.01"}
+         "COKE_RATE": "0.01"}
 ELSEWHERE = ("make", "scripts/", "bench/")
 MAKE_VECTORS = """#!%s
 import sys, numpy as np

@@ -24,6 +24,8 @@ CASES = [
     ("resnet18", 0.11, "imagenet", "mlp2", True, 37, 4),
     ("resnet18", 0.25, "cifar", "mlp2bn", False, 32, 3),
     ("resnet18", 0.25, "stl", "mlp2bn", False, 46, 3),
+    ("resnet18", 0.25, "cifar", "24-gelu-30-bn-gelu-20", True, 32, 3),
+    ("resnet18", 0.25, "cifar", "24-bn-relu-20-bn0", False, 32, 3),
     ("resnet34", 0.25, "imagenet", "mlp3", True, 48, 3),
     ("resnet50", 0.25, "imagenet", "linear", False, 64, 3),
     ("resnet50", 0.25, "cifar", "mlp3", True, 16, 1),

@@ -53,7 +53,8 @@ class Encoder(ResNet):
         if stem == "stl":
             self.maxpool = nn.MaxPool2d(2, 2, 1)
         features = self.inplanes
-        self.fc = {"linear": linear, "mlp2": mlp2, "mlp2bn": mlp2bn, "mlp3": mlp3}[head](features, dim)
+        words = {"linear": linear, "mlp2": mlp2, "mlp2bn": mlp2bn, "mlp3": mlp3}
+        self.fc = (words.get(head) or layers(head))(features, dim)
         self.predictor = None
 
     def _make_layer(self, block, planes, *args, **kwargs):
@@ -92,6 +93,23 @@ def mlp3(features, dim):
     for _ in range(2):
         hidden += [nn.Linear(features, features), nn.BatchNorm1d(features), nn.ReLU()]
     return nn.Sequential(*hidden, nn.Linear(features, dim), nn.BatchNorm1d(dim))
+
+
+def layers(text):
+    """As --projector: "24-gelu-20-bn0"."""
+
+    def head(features, dim):
+        parts, width = [], features
+        for word in text.split("-"):
+            if word.isdigit():
+                parts.append(nn.Linear(width, int(word)))
+                width = int(word)
+            else:
+                parts.append({"relu": nn.ReLU(), "gelu": nn.GELU(), "bn": nn.BatchNorm1d(width),
+                              "bn0": nn.BatchNorm1d(width, affine=False)}[word])
+        return nn.Sequential(*parts)
+
+    return head
 
 
 # ---- files ---------------------------------------------------------------------------------
@@ -169,7 +187,7 @@ def make(args):
     net = build(args)
     with torch.no_grad():
         for m in net.modules():
-            if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d)) and m.affine:
                 m.weight.uniform_(0.5, 1.5)
                 m.bias.uniform_(-0.5, 0.5)
         for _ in range(3):  # running statistics that fit the weights and are not 0 and 1

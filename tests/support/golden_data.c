@@ -40,6 +40,9 @@ static enum golden_kind kind_of(const json_t *m)
         return has_array(m, "ids")        ? GOLDEN_SECU
                : has_array(m, "view_raw") ? GOLDEN_SECU_LOSS
                                           : GOLDEN_SECU_SCHED;
+    if (method && (strcmp(method, "scan") == 0 || strcmp(method, "iic") == 0 ||
+                   strcmp(method, "deepclusterv2") == 0))
+        return GOLDEN_CLASS;
     if (method && json_object_get(hyper, "cases"))
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
             if (strcmp(method, methods[i]) == 0)

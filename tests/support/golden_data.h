@@ -30,7 +30,8 @@ enum golden_kind {
     GOLDEN_SECU,
     GOLDEN_SECU_LOSS,
     GOLDEN_SECU_SCHED,
-    GOLDEN_METHOD
+    GOLDEN_METHOD,
+    GOLDEN_CLASS
 };
 
 struct golden_case {
@@ -113,6 +114,8 @@ int golden_check_secu_loss(const struct golden_case *c, struct golden_report *r)
 int golden_check_secu_sched(const struct golden_case *c, struct golden_report *r);
 /* Losses of other methods, all sub-cases, in double. */
 int golden_check_method(const struct golden_case *c, struct golden_report *r);
+/* SCAN, IIC and DeepCluster-v2. */
+int golden_check_class(const struct golden_case *c, struct golden_report *r);
 /* Accuracy, NMI and ARI of partitions. */
 int golden_check_metrics(const struct golden_case *c, struct golden_report *r);
 

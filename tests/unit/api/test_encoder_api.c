@@ -46,10 +46,10 @@ static void impossible_encoders_are_errors_in_words(void **state)
     refuses_encoder(o.width = NAN, "width: ");
     refuses_encoder(o.width = 17, "width: 17");
     refuses_encoder(o.channels = 0, "channels: 0");
-    refuses_encoder(o.projector = 5, "projector: 5");
+    refuses_encoder(o.projector.word = 5, "projector: 5");
     refuses_encoder(o.hidden = -1, "hidden: -1");
-    refuses_encoder(o.dim = 0, "dim: 0");
-    refuses_encoder(o.projector = CK_PROJECTOR_NONE, "predictor: there is no projection");
+    refuses_encoder(o.dim = -1, "dim: -1");
+    refuses_encoder(o.projector.word = CK_PROJECTOR_NONE, "predictor: there is no projection");
 }
 
 /* ---- passes ---- */
@@ -159,8 +159,8 @@ static void outputs_that_are_not_there_are_errors_in_words(void **state)
     struct ck_plan_options q = small_pass_options();
     int32_t dim;
     (void)state;
-    o.predictor = 0;
-    o.projector = CK_PROJECTOR_NONE;
+    o.predictor.word = 0;
+    o.projector.word = CK_PROJECTOR_NONE;
     assert_ok(coke_encoder_new(&e, AS(encoder, &o)));
     assert_fails(coke_plan_new(&p, e, AS(plan, &q), NULL), COKE_EUSAGE,
                  "gets gradients"); /* PROJ, PRED */

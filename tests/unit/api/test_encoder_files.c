@@ -115,15 +115,15 @@ static void wider(struct ck_encoder_options *o)
 
 static void headless(struct ck_encoder_options *o)
 {
-    o->predictor = 0;
-    o->projector = CK_PROJECTOR_NONE;
+    o->predictor.word = 0;
+    o->projector.word = CK_PROJECTOR_NONE;
 }
 
 static void another_head(struct ck_encoder_options *o)
 {
-    o->projector = CK_PROJECTOR_MLP2;
+    o->projector.word = CK_PROJECTOR_MLP2;
     o->dim = 9;
-    o->predictor = 0;
+    o->predictor.word = 0;
 }
 
 static void weights_of_another_network_are_named(void **state)
@@ -153,7 +153,7 @@ static void a_prefix_may_be_left_out(void **state)
     struct coke_encoder *e, *backbone;
     struct ck_encoder_options o = small_options();
     int64_t n;
-    o.predictor = 0;
+    o.predictor.word = 0;
     assert_ok(coke_encoder_new(&e, AS(encoder, &o)));
     assert_ok(coke_encoder_load_weights(e, "other", "fc."));
     assert_ok(coke_encoder_open(&backbone, "other"));

@@ -135,8 +135,8 @@ static void a_plain_resnet_is_recognised(void **state)
         o.stem = i % 2 ? CK_STEM_CIFAR : CK_STEM_IMAGENET;
         o.width = 0.0625;
         o.channels = i == 1 ? 1 : 3;
-        o.projector = CK_PROJECTOR_LINEAR; /* a classifier's fc.weight, fc.bias */
-        o.predictor = 0;
+        o.projector.word = CK_PROJECTOR_LINEAR; /* a classifier's fc.weight, fc.bias */
+        o.predictor.word = 0;
         assert_ok(coke_encoder_new(&e, AS(encoder, &o)));
         assert_ok(coke_encoder_save(e, "ours.safetensors", 1));
         assert_ok(ck_safetensors_read("ours.safetensors", &with));

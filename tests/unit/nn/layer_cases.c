@@ -79,6 +79,10 @@ const struct layer_case layer_cases[] = {
     /* projectors and predictors */
     {"mlp of 2", "mean linear12 relu linear6 unit", 4, 9, 2, 2, 0},
     {"mlp of 3", "mean linear12 norm relu linear11 norm relu linear6 norm unit", 6, 9, 2, 2, 0},
+    {"gelu", "mean gelu", 4, 9, 2, 2, 0},
+    {"mlp with gelu", "mean linear12 gelu linear11 norm gelu linear6 unit", 6, 9, 2, 2, 0},
+    {"norm without scale and shift", "mean linear12 plain relu linear6 plain unit", 6, 9, 2, 2,
+     0},
     {"projection and prediction",
      "conv9k3p1 norm relu mean linear12 norm relu linear6 norm [ unit * ] linear8 norm relu "
      "linear6 unit",
@@ -158,8 +162,12 @@ static int add_layer(struct parser *p, const char *token)
         return ck_net_avg_pool(net, p->node, k, s, pad);
     if (strcmp(token, "norm") == 0)
         return ck_net_norm(net, name, p->node);
+    if (strcmp(token, "plain") == 0)
+        return ck_net_norm_plain(net, name, p->node);
     if (strcmp(token, "relu") == 0)
         return ck_net_relu(net, p->node);
+    if (strcmp(token, "gelu") == 0)
+        return ck_net_gelu(net, p->node);
     if (strcmp(token, "mean") == 0)
         return ck_net_mean(net, p->node);
     assert_string_equal(token, "unit");

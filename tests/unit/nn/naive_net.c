@@ -319,6 +319,17 @@ static void relu(struct naive *v, int i, int backward)
     }
 }
 
+static void gelu(struct naive *v, int i, int backward)
+{
+    const struct naive_value *y = &v->value[i], *x = &v->value[v->net->node[i].in[0]];
+    for (int64_t j = 0; j < y->size; j++) {
+        double phi = erfc(-x->x[j] / sqrt(2)) / 2, density = exp(-x->x[j] * x->x[j] / 2);
+        y->x[j] = x->x[j] * phi;
+        if (backward)
+            x->g[j] += y->g[j] * (phi + x->x[j] * density / sqrt(8 * atan(1)));
+    }
+}
+
 static void add(struct naive *v, int i, int backward)
 {
     const struct naive_value *y = &v->value[i];
@@ -399,6 +410,9 @@ static void run(struct naive *v, int i, int backward)
         break;
     case CK_LAYER_RELU:
         relu(v, i, backward);
+        break;
+    case CK_LAYER_GELU:
+        gelu(v, i, backward);
         break;
     case CK_LAYER_ADD:
         add(v, i, backward);

@@ -144,7 +144,7 @@ static void heads_have_the_names_of_a_sequential(void **state)
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         struct coke_encoder e;
         struct ck_encoder_options o = small_options();
-        o.projector = want[i].head;
+        o.projector.word = want[i].head;
         assert_ok(ck_encoder_init(&e, &o));
         assert_int_equal(count_heads(&e.net), want[i].n + 6);
         for (int j = 0; j < want[i].n; j++)
@@ -157,6 +157,76 @@ static void heads_have_the_names_of_a_sequential(void **state)
         assert_int_equal(e.net.node[e.node[COKE_OUTPUT_PRED]].kind, CK_LAYER_UNIT);
         ck_encoder_release(&e);
     }
+}
+
+static void layers_in_text_make_the_same_network_as_their_word(void **state)
+{
+    static const struct {
+        int word;
+        const char *layers;
+    } same[] = {{CK_PROJECTOR_LINEAR, "5"},
+                {CK_PROJECTOR_MLP2, "6-relu-5"},
+                {CK_PROJECTOR_MLP2BN, "6-bn-relu-5"},
+                {CK_PROJECTOR_MLP3, "6-bn-relu-6-bn-relu-5-bn"}};
+    const struct ck_option_table *t = ck_encoder_option_table();
+    (void)state;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        struct coke_encoder a, b;
+        struct ck_encoder_options o = small_options();
+        o.projector.word = same[i].word;
+        assert_ok(ck_encoder_init(&a, &o));
+        assert_ok(ck_options_set(t, &o, "projector", same[i].layers));
+        assert_ok(ck_options_set(t, &o, "predictor", "6-bn-relu-5"));
+        o.dim = o.hidden = 0;
+        assert_ok(ck_encoder_init(&b, &o));
+        assert_int_equal(b.o.dim, 5);
+        assert_int_equal(a.net.nparams, b.net.nparams);
+        for (int j = 0; j < a.net.nparams; j++) {
+            const struct ck_param *p = &a.net.param[j], *q = &b.net.param[j];
+            assert_string_equal(p->name, q->name);
+            assert_int_equal(p->size, q->size);
+            assert_memory_equal(p->value, q->value, (size_t)p->size * sizeof(float));
+        }
+        ck_encoder_release(&a);
+        ck_encoder_release(&b);
+    }
+}
+
+static void widths_of_heads_must_fit_together(void **state)
+{
+    const struct ck_option_table *t = ck_encoder_option_table();
+    struct coke_encoder e;
+    struct ck_encoder_options o = small_options();
+    (void)state;
+    assert_ok(ck_options_set(t, &o, "projector", "6-bn-relu-7"));
+    assert_fails(ck_encoder_init(&e, &o), COKE_EUSAGE,
+                 "dim: 5, but the projector's last width is 7");
+    o.dim = 7;
+    assert_ok(ck_options_set(t, &o, "predictor", "6-bn-relu-5"));
+    assert_fails(ck_encoder_init(&e, &o), COKE_EUSAGE,
+                 "its last width is 5, but projections, which it predicts, have 7");
+}
+
+static void norms_without_scale_and_shift_save_no_such_tensors(void **state)
+{
+    const struct ck_option_table *t = ck_encoder_option_table();
+    struct coke_encoder e;
+    struct ck_encoder_options o = small_options(), back;
+    struct ck_state s = {0};
+    (void)state;
+    o.dim = 0;
+    assert_ok(ck_options_set(t, &o, "projector", "6-gelu-5-bn0"));
+    assert_ok(ck_encoder_init(&e, &o));
+    assert_ok(ck_encoder_save(&e, &s));
+    assert_null(ck_state_find(&s, "fc.3.weight"));
+    assert_null(ck_state_find(&s, "fc.3.bias"));
+    assert_non_null(ck_state_find(&s, "fc.3.running_mean"));
+    assert_ok(ck_net_load(&e.net, &s, "itself", NULL));
+    assert_ok(ck_encoder_options_from(&back, &s, "x"));
+    assert_memory_equal(&back.projector, &o.projector, sizeof back.projector);
+    assert_int_equal(back.dim, 5);
+    ck_state_release(&s);
+    ck_encoder_release(&e);
 }
 
 static void hidden_width_is_that_of_the_features_by_default(void **state)
@@ -178,17 +248,17 @@ static void what_an_encoder_lacks_is_no_node(void **state)
     struct coke_encoder e;
     struct ck_encoder_options o = small_options();
     (void)state;
-    o.predictor = 0;
+    o.predictor.word = 0;
     assert_ok(ck_encoder_init(&e, &o));
     assert_int_equal(e.node[COKE_OUTPUT_PRED], -1);
     ck_encoder_release(&e);
-    o.projector = CK_PROJECTOR_NONE;
+    o.projector.word = CK_PROJECTOR_NONE;
     assert_ok(ck_encoder_init(&e, &o));
     assert_int_equal(count_heads(&e.net), 0);
     assert_int_equal(e.node[COKE_OUTPUT_LOGITS], -1);
     assert_int_equal(e.node[COKE_OUTPUT_PROJ], -1);
     ck_encoder_release(&e);
-    o.predictor = 1;
+    o.predictor.word = 1;
     assert_fails(ck_encoder_init(&e, &o), COKE_EUSAGE, "predictor");
 }
 
@@ -204,8 +274,8 @@ static void options_come_back_from_a_state(void **state)
     o.stem = CK_STEM_CIFAR;
     o.width = 1.0 / 3 / 10;
     o.channels = 7;
-    o.projector = CK_PROJECTOR_MLP2;
-    o.predictor = 0;
+    o.projector.word = CK_PROJECTOR_MLP2;
+    o.predictor.word = 0;
     o.seed = 9007199254740991;
     assert_ok(ck_encoder_init(&e, &o));
     assert_ok(ck_encoder_save(&e, &s));
@@ -214,10 +284,10 @@ static void options_come_back_from_a_state(void **state)
     assert_int_equal(back.stem, o.stem);
     assert_true(back.width == o.width);
     assert_int_equal(back.channels, 7);
-    assert_int_equal(back.projector, o.projector);
+    assert_int_equal(back.projector.word, o.projector.word);
     assert_int_equal(back.hidden, 6);
     assert_int_equal(back.dim, 5);
-    assert_int_equal(back.predictor, 0);
+    assert_int_equal(back.predictor.word, 0);
     assert_int_equal(back.seed, o.seed);
     ck_state_release(&s);
     ck_encoder_release(&e);
@@ -279,6 +349,9 @@ int main(void)
         cmocka_unit_test(taps_are_found_by_name),
         cmocka_unit_test(impossible_widths_are_errors_in_words),
         cmocka_unit_test(heads_have_the_names_of_a_sequential),
+        cmocka_unit_test(layers_in_text_make_the_same_network_as_their_word),
+        cmocka_unit_test(widths_of_heads_must_fit_together),
+        cmocka_unit_test(norms_without_scale_and_shift_save_no_such_tensors),
         cmocka_unit_test(hidden_width_is_that_of_the_features_by_default),
         cmocka_unit_test(what_an_encoder_lacks_is_no_node),
         cmocka_unit_test(options_come_back_from_a_state),

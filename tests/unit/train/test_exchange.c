@@ -92,16 +92,16 @@ static void weights_go_round_with_all_options(void **state)
             assert_ok(import_to("x", "back.safetensors", &x, &e));
             assert_same_weights("e.safetensors", "back.safetensors");
             assert_string_equal(x.note, "");
-            assert_int_equal(e.projector, CK_PROJECTOR_MLP3);
+            assert_int_equal(e.projector.word, CK_PROJECTOR_MLP3);
             assert_int_equal(e.hidden, 5);
             assert_int_equal(e.dim, 4);
-            assert_int_equal(e.predictor, 1);
+            assert_int_equal(e.predictor.word, 1);
             assert_int_equal(e.stem, CK_STEM_CIFAR);
         }
     assert_ok(export_as("e.safetensors", CK_EXPORT_PTH, CK_PART_BACKBONE, 0, "x"));
     assert_ok(import_to("x", "back.safetensors", &x, &e));
-    assert_int_equal(e.projector, CK_PROJECTOR_NONE);
-    assert_int_equal(e.predictor, 0);
+    assert_int_equal(e.projector.word, CK_PROJECTOR_NONE);
+    assert_int_equal(e.predictor.word, 0);
 }
 
 static void what_is_no_encoder_is_refused(void **state)

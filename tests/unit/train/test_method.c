@@ -26,6 +26,13 @@ static int leave(void **state)
     return test_remove_folder(folder);
 }
 
+/* The presets' layers with few values. */
+static void shrink(struct ck_layers *l)
+{
+    for (int i = 0; i < l->n; i++)
+        l->v[i] = l->v[i] > 16 ? 16 : l->v[i];
+}
+
 /* Method m, small; 0 after the last one. */
 static int options_of(int m, struct ck_train_options *o)
 {
@@ -33,7 +40,7 @@ static int options_of(int m, struct ck_train_options *o)
     const struct ck_option_table *t = ck_train_option_table();
     struct ck_train_options preset = ck_train_options_default();
     const struct ck_option *row = ck_option_find(t, "method");
-    char value[64];
+    char value[CK_LAYERS_TEXT];
     if (m > (int)row->max)
         return 0;
     preset.method = m;
@@ -47,8 +54,16 @@ static int options_of(int m, struct ck_train_options *o)
         assert_ok(ck_options_get(t, &preset, kept[i], value, sizeof value));
         assert_ok(ck_options_set(t, o, kept[i], value));
     }
-    if (!ck_method_row(o)->clusters)
+    if (!ck_method_row(o)->clusters && ck_method_row(o)->takes != CK_TAKES_CLUSTERS)
         o->k.n = 0;
+    if (ck_method_row(o)->classes || ck_method_row(o)->takes == CK_TAKES_CLUSTERS)
+        o->k.n = o->k.n > 1 ? 1 : o->k.n;
+    if (ck_method_row(o)->takes == CK_TAKES_CLUSTERS)
+        o->loader.view.recipe = CK_RECIPE_CIFAR_WEAK_STRONG;
+    shrink(&o->encoder.projector);
+    shrink(&o->encoder.predictor);
+    if (o->encoder.projector.n > 0 || ck_method_row(o)->classes)
+        o->encoder.dim = 0;
     return 1;
 }
 
@@ -79,6 +94,8 @@ static void run(const struct ck_train_options *o, int64_t until)
     struct ck_position at = {.epoch = until / 3, .step = until % 3, .images = until % 3 * 12};
     assert_ok(ck_session_init(&a, data, o));
     assert_int_equal(a.steps, 3);
+    if (a.method->takes == CK_TAKES_BACKBONE)
+        assert_ok(a.method->begin_run(&a, NULL));
     for (int64_t i = 0; i < until; i++)
         step(&a);
     assert_ok(ck_checkpoint_write(path, &a, &at));
@@ -137,7 +154,7 @@ static void options_of_other_methods_are_refused(void **state)
     o.accumulate = 2;
     assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "labels of this step");
     assert_true(options_of(1, &o));
-    o.encoder.predictor = 1;
+    o.encoder.predictor.word = 1;
     assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "predictor: method secu has none");
     assert_true(options_of(1, &o));
     o.loader.view.recipe = CK_RECIPE_CIFAR_SINGLE;
@@ -164,7 +181,7 @@ static void methods_refuse_what_they_cannot_compare(void **state)
         o.loader.batch = 1;
         assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "use at least 2");
         options_by_name(names[i], &o);
-        o.encoder.predictor = 1;
+        o.encoder.predictor.word = 1;
         assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "has none; set no-predictor");
         options_by_name(names[i], &o);
         o.accumulate = 2;

@@ -186,7 +186,7 @@ static void every_mode_resumes_with_the_same_bytes(void **state)
     assert_resumes("accumulate", &o);
     o = tiny();
     o.kmeans.update = CK_UPDATE_EPOCH;
-    o.encoder.predictor = 0;
+    o.encoder.predictor.word = 0;
     o.loss.beta = 0;
     assert_resumes("plain", &o);
 }

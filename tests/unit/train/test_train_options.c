@@ -39,14 +39,14 @@ static void cifar_presets_differ_in_what_the_paper_leaves_open(void **state)
     (void)state;
     struct ck_train_options later = ck_train_options_default(), literal = later;
     assert_ok(ck_train_preset(&later, "cifar10"));
-    assert_int_equal(later.encoder.projector, CK_PROJECTOR_MLP2BN);
-    assert_int_equal(later.encoder.predictor, 0);
+    assert_int_equal(later.encoder.projector.word, CK_PROJECTOR_MLP2BN);
+    assert_int_equal(later.encoder.predictor.word, 0);
     assert_close(later.optimizer.weight_decay, 1e-4, 0);
     assert_close(later.loss.beta, 0, 0);
     assert_int_equal(later.warmup, 10);
     assert_ok(ck_train_preset(&literal, "cifar10-literal"));
-    assert_int_equal(literal.encoder.projector, CK_PROJECTOR_MLP3);
-    assert_int_equal(literal.encoder.predictor, 1);
+    assert_int_equal(literal.encoder.projector.word, CK_PROJECTOR_MLP3);
+    assert_int_equal(literal.encoder.predictor.word, 1);
     assert_close(literal.optimizer.weight_decay, 1e-6, 0);
     assert_close(literal.loss.beta, 0.5, 0);
     literal.encoder = later.encoder;
@@ -82,7 +82,7 @@ static void contradictions_are_refused_in_words(void **state)
     o.labels = CK_COUPLING_CURRENT;
     refuse(o, "accumulate");
     o = small();
-    o.encoder.predictor = 0;
+    o.encoder.predictor.word = 0;
     refuse(o, "beta 0.5 weighs the predictor");
     o = small();
     o.loss.beta = 0;

@@ -1,0 +1,196 @@
+/* method_selflabel.c - self-labelling: where a weak view is confident of its cluster, a strong view
+ * learns it. The clusters are those of a finished run. */
+#include "core/callbacks.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "nn/class_loss.h"
+#include "train/batch_loss.h"
+#include "train/class_heads.h"
+#include "train/clusters.h"
+#include "train/from_run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* l->extra. Scores of a cluster are the cosine to its center over the temperature; where the
+ * centers are the axes (runs of scan, iic, supervised), the projections themselves. */
+struct own {
+    int64_t k;
+    int axes;       /* changes with the centers */
+    float *centers; /* [k][dim] */
+    double *scores; /* [2][max_batch][k] weak, then strong */
+    double *grad;   /* [max_batch][k] of the strong scores */
+    double *p;      /* [max_batch][k] scratch */
+    double *weight; /* [k] */
+    int32_t *label; /* [max_batch] */
+};
+
+static int check(const struct ck_train_options *o)
+{
+    int32_t recipe = o->loader.view.recipe;
+    if (recipe != CK_RECIPE_WEAK_STRONG && recipe != CK_RECIPE_CIFAR_WEAK_STRONG)
+        return ck_fail(COKE_EUSAGE,
+                       "recipe: method selflabel compares a weak with a strong view; "
+                       "use weak-strong or cifar-weak-strong");
+    return COKE_OK;
+}
+
+/* ---- making ---- */
+
+static struct own *own_of(const struct ck_session *s)
+{
+    const struct ck_batch_loss *l = s->own;
+    return l->extra;
+}
+
+static void release(struct ck_session *s)
+{
+    struct own *w = s->own ? own_of(s) : NULL;
+    if (w) {
+        ck_free(w->centers);
+        ck_free(w->scores);
+        ck_free(w->grad);
+        ck_free(w->p);
+        ck_free(w->weight);
+        ck_free(w->label);
+    }
+    ck_free(w);
+    ck_batch_loss_release(s);
+}
+
+static int loaded(struct ck_session *s)
+{
+    struct own *w = own_of(s);
+    w->axes = w->k == s->dim;
+    for (int64_t i = 0; i < w->k * s->dim; i++)
+        w->axes &= w->centers[i] == (float)(i / s->dim == i % s->dim);
+    return COKE_OK;
+}
+
+/* Labels come from the first view, the weak one. */
+static int init(struct ck_session *s)
+{
+    s->large = 1;
+    if (s->o.k.n < 1)
+        return ck_fail(COKE_EUSAGE, "from: method selflabel continues a run; name its folder");
+    CK_RETURN_IF(ck_batch_loss_init(s, 0));
+    struct ck_batch_loss *l = s->own;
+    struct own *w = l->extra = ck_calloc_array(1, sizeof *w);
+    if (!w)
+        return COKE_ENOMEM;
+    w->k = s->o.k.v[0];
+    size_t scores = (size_t)(s->max_batch * w->k);
+    w->centers = ck_calloc_array((size_t)(w->k * s->dim), sizeof *w->centers);
+    w->scores = ck_alloc_array(2 * scores, sizeof *w->scores);
+    w->grad = ck_alloc_array(scores, sizeof *w->grad);
+    w->p = ck_alloc_array(scores, sizeof *w->p);
+    w->weight = ck_alloc_array((size_t)w->k, sizeof *w->weight);
+    w->label = ck_alloc_array((size_t)s->max_batch, sizeof *w->label);
+    if (!w->centers || !w->scores || !w->grad || !w->p || !w->weight || !w->label)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < w->k; i++) /* until begin_run or a checkpoint brings them */
+        w->centers[i * s->dim + i % s->dim] = 1;
+    CK_RETURN_IF(ck_class_heads_init(s, w->centers));
+    return loaded(s);
+}
+
+static int state(const struct ck_session *s, struct ck_state *out)
+{
+    const struct own *w = own_of(s);
+    int64_t shape[2] = {w->k, s->dim};
+    return ck_state_add(out, "centers", CK_F32, 2, shape, w->centers);
+}
+
+static int begin_run(struct ck_session *s, const struct coke_callbacks *messages)
+{
+    struct own *w = own_of(s);
+    CK_RETURN_IF(ck_from_run_centers(&s->o, w->k, s->dim, w->centers));
+    ck_kmeans_set_centers(s->heads.head[0], w->centers);
+    ck_say(messages, "selflabel: %lld clusters of head %lld of %s", (long long)w->k,
+           (long long)s->o.own.from_head, s->o.from);
+    return loaded(s);
+}
+
+/* ---- a step ---- */
+
+static double length(const double *x, int dim)
+{
+    double square = 0;
+    for (int j = 0; j < dim; j++)
+        square += x[j] * x[j];
+    return fmax(sqrt(square), 1e-12);
+}
+
+/* Scores [k] of a projection x [dim]. */
+static void score(const struct ck_session *s, const struct own *w, const double *x, double *out)
+{
+    double size = w->axes ? 1 : length(x, s->dim) * s->o.loss.temperature;
+    for (int64_t c = 0; c < w->k; c++) {
+        out[c] = 0;
+        for (int j = 0; j < s->dim; j++)
+            out[c] += x[j] * (double)w->centers[c * s->dim + j] / size;
+    }
+}
+
+/* From the gradient g [k] of its scores to that of the projection. */
+static void unscore(const struct ck_session *s, const struct own *w, const double *x,
+                    const double *g, double *out)
+{
+    double size = w->axes ? 1 : length(x, s->dim), along = 0;
+    double scale = w->axes ? 1 : 1 / (size * s->o.loss.temperature);
+    for (int j = 0; j < s->dim; j++) {
+        out[j] = 0;
+        for (int64_t c = 0; c < w->k; c++)
+            out[j] += scale * g[c] * (double)w->centers[c * s->dim + j];
+        along += out[j] * x[j] / size;
+    }
+    for (int j = 0; j < s->dim && !w->axes; j++)
+        out[j] -= along * x[j] / size;
+}
+
+static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part part,
+                double *sums)
+{
+    struct ck_batch_loss *l = s->own;
+    struct own *w = l->extra;
+    int64_t n = s->ranks.total, half = n * s->dim;
+    double *strong = w->scores + n * w->k;
+    (void)b;
+    CK_RETURN_IF(ck_batch_loss_gather(s, part));
+    for (int64_t i = 0; i < 2 * n; i++)
+        score(s, w, l->proj + i * s->dim, w->scores + i * w->k);
+    int64_t kept =
+        ck_confident_labels(w->scores, n, (int)w->k, s->o.own.threshold, w->p, w->label);
+    ck_balance_classes(w->label, n, (int)w->k, w->weight);
+    double value = ck_label_cross_entropy(strong, n, (int)w->k, w->label, w->weight, w->grad);
+    memset(l->grad, 0, (size_t)half * sizeof *l->grad);
+    for (int64_t i = 0; i < n; i++)
+        unscore(s, w, l->proj + half + i * s->dim, w->grad + i * w->k,
+                l->grad + half + i * s->dim);
+    ck_class_heads_add(part, value, (double)kept / (double)n, sums);
+    return ck_batch_loss_take(s, part, value, 0, sums);
+}
+
+static const char *const options[] = {"k",         "from",        "from-head",
+                                      "threshold", "temperature", NULL};
+
+const struct ck_method ck_method_selflabel = {
+    .name = "selflabel",
+    .about = "second stage of a run with clusters (--from RUN): learn its confident labels",
+    .options = options,
+    .views = 2,
+    .predictor = CK_PREDICTOR_NONE,
+    .any_length = 1,
+    .takes = CK_TAKES_CLUSTERS,
+    .check = check,
+    .whole_batch = ck_batch_loss_whole,
+    .init = init,
+    .release = release,
+    .state = state,
+    .loaded = loaded,
+    .begin_run = begin_run,
+    .scan = ck_class_heads_scan,
+    .loss = loss,
+    .end_step = ck_class_heads_end_step,
+    .end_epoch = ck_clusters_end_epoch,
+};
