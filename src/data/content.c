@@ -31,10 +31,11 @@ int ck_content_hash(struct ck_dataset *d, uint64_t *out)
     struct ck_item item = {0};
     int rc = COKE_OK;
     int64_t n = ck_content_count(d);
-    for (int64_t i = 0; i < n && rc != COKE_ENOMEM; i++) {
+    for (int64_t i = 0; i < n && !rc; i++) {
         rc = ck_dataset_read(d, ck_content_image(d, i), &item);
         out[i] = rc ? 0 : hash_item(&item);
+        rc = rc == COKE_EFORMAT ? COKE_OK : rc;
     }
     ck_item_release(&item);
-    return rc == COKE_ENOMEM ? rc : COKE_OK;
+    return rc;
 }

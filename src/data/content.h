@@ -14,7 +14,8 @@ int64_t ck_content_count(const struct ck_dataset *d);
 int64_t ck_content_image(const struct ck_dataset *d, int64_t i);
 
 /* Hashes of the samples, out [ck_content_count]: of the bytes of the file, or of the pixels where
- * the images are not files. An image that cannot be read has hash 0. Fails only for memory. */
+ * the images are not files. A damaged image has hash 0. Fails where the loader would, by a failing disk or memory:
+ * a hash of 0 that a checkpoint kept would make every later start differ. */
 int ck_content_hash(struct ck_dataset *d, uint64_t *out);
 
 #endif
