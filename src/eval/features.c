@@ -28,6 +28,7 @@ struct ck_features {
     const int64_t *index;
     uint8_t *bad; /* NULL = unreadable images are errors */
     struct ck_first_error error;
+    struct ck_first_error excused; /* of the first bad image of all batches */
 };
 
 /* Up to this side nothing is cropped: small images show their object from edge to edge. */
@@ -119,6 +120,11 @@ void ck_features_excuse_files(struct ck_features *f)
     f->excuse_files = 1;
 }
 
+const char *ck_features_excused(const struct ck_features *f)
+{
+    return f->excused.sentence;
+}
+
 int ck_features_dim(const struct ck_features *f)
 {
     return f->dim;
@@ -134,6 +140,7 @@ static int excuse(struct ck_features *f, int64_t i, int status)
 {
     if (!f->bad || (status != COKE_EFORMAT && !(f->excuse_files && status == COKE_EIO)))
         return 0;
+    ck_first_error_keep(&f->excused, status);
     f->bad[i] = 1;
     memset(f->x + i * f->pixels, 0, (size_t)f->pixels * sizeof *f->x);
     return 1;

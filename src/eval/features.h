@@ -31,6 +31,8 @@ int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, floa
 
 /* From now on images whose files are missing or cannot be opened are bad, too, not errors. */
 void ck_features_excuse_files(struct ck_features *f);
+/* Why one of the bad images until now is bad; "" if there was none. */
+const char *ck_features_excused(const struct ck_features *f);
 
 /* Side of the grid that ck_features_pixels averages larger views to. */
 enum { CK_PIXELS_SIDE = 16 };

@@ -226,8 +226,8 @@ static int fill_projections(struct ck_report *r, const struct ck_report_request 
         return ck_fail(COKE_EIO, "%s: none of %lld images can be read", r->images,
                        (long long)bad);
     if (bad)
-        ck_warn(q->callbacks, "%lld of %lld images could not be read", (long long)bad,
-                (long long)r->sample.n);
+        ck_warn(q->callbacks, "%lld of %lld images could not be read, such as %s",
+                (long long)bad, (long long)r->sample.n, ck_features_excused(f));
     return COKE_OK;
 }
 

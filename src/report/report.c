@@ -413,8 +413,9 @@ static int make_pictures(struct ck_report *r, const struct ck_report_request *q,
                 "stay gray; set images to %s to show them",
                 (long long)r->sheets.outside, (long long)r->sheets.n, r->root, r->images);
     if (r->sheets.bad)
-        ck_warn(q->callbacks, "%lld of %lld pictures could not be read and are grey",
-                (long long)r->sheets.bad, (long long)r->sheets.n);
+        ck_warn(q->callbacks,
+                "%lld of %lld pictures could not be read and are gray, such as %s",
+                (long long)r->sheets.bad, (long long)r->sheets.n, r->sheets.why);
     return COKE_OK;
 }
 

@@ -31,7 +31,8 @@ struct maker {
     int workers;
     const char *root; /* as in struct ck_sheets */
     _Atomic int64_t bad, outside;
-    struct ck_first_error error; /* out of memory only; other failures count in bad */
+    struct ck_first_error error;  /* out of memory only; other failures count in bad */
+    struct ck_first_error unread; /* the first of these */
 };
 
 void ck_sheets_release(struct ck_sheets *s)
@@ -146,8 +147,10 @@ static void make_tile(void *arg, int64_t tile, int worker)
         paste(m, &w->small, tile);
     else if (rc == COKE_ENOMEM)
         ck_first_error_keep(&m->error, rc);
-    else
+    else {
+        ck_first_error_keep(&m->unread, rc);
         m->bad++;
+    }
 }
 
 /* ---- sheets ---- */
@@ -209,6 +212,7 @@ int ck_sheets_make(struct ck_sheets *s, struct coke_dataset *d,
         s->bytes += (int64_t)sheet->size;
     }
     s->bad = m.bad;
+    memcpy(s->why, m.unread.sentence, sizeof s->why);
     s->outside = m.outside;
 done:
     maker_release(&m);

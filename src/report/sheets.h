@@ -5,7 +5,7 @@
 #ifndef CK_SHEETS_H
 #define CK_SHEETS_H
 
-#include "coke/types.h"
+#include "core/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,8 +26,9 @@ struct ck_sheets {
     int64_t places; /* images of the data set */
     int64_t sheets;
     struct ck_sheet *sheet;
-    int64_t bytes; /* sum over all sheets */
-    int64_t bad;   /* unreadable images, shown in gray */
+    int64_t bytes;         /* sum over all sheets */
+    int64_t bad;           /* unreadable images, shown in gray */
+    char why[CK_SENTENCE]; /* one of them is unreadable */
     /* Files outside of this folder (borrowed, without links in it) stay gray, wherever links
      * lead; NULL = all are shown. */
     const char *root;
