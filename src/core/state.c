@@ -112,10 +112,12 @@ int64_t ck_tensor_elements(const struct ck_tensor *t)
     return n;
 }
 
-int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
-                  const int64_t *shape, void *out)
+/* *bytes of *t, which is tensor `name` and has this dtype and shape. */
+static int find_checked(const struct ck_state *s, const char *name, enum ck_dtype dtype,
+                        int ndim, const int64_t *shape, const struct ck_tensor **out,
+                        size_t *bytes)
 {
-    const struct ck_tensor *t = ck_state_find(s, name);
+    const struct ck_tensor *t = *out = ck_state_find(s, name);
     if (!t)
         return ck_fail(COKE_EFORMAT, "tensor '%s' is missing", name);
     if (t->dtype != dtype)
@@ -128,9 +130,33 @@ int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtyp
         if (t->shape[i] != shape[i])
             return ck_fail(COKE_EFORMAT, "tensor '%s': dimension %d is %lld, not %lld", name, i,
                            (long long)t->shape[i], (long long)shape[i]);
-    size_t bytes = (size_t)ck_tensor_elements(t) * ck_dtype_size(dtype);
+    *bytes = (size_t)ck_tensor_elements(t) * ck_dtype_size(dtype);
+    return COKE_OK;
+}
+
+int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
+                  const int64_t *shape, void *out)
+{
+    const struct ck_tensor *t;
+    size_t bytes;
+    CK_RETURN_IF(find_checked(s, name, dtype, ndim, shape, &t, &bytes));
     if (bytes)
         memcpy(out, t->data, bytes);
+    return COKE_OK;
+}
+
+int ck_state_copy_new(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
+                      const int64_t *shape, void **out)
+{
+    const struct ck_tensor *t;
+    size_t bytes;
+    *out = NULL;
+    CK_RETURN_IF(find_checked(s, name, dtype, ndim, shape, &t, &bytes));
+    *out = ck_alloc_array(bytes ? bytes : 1, 1);
+    if (!*out)
+        return COKE_ENOMEM;
+    if (bytes)
+        memcpy(*out, t->data, bytes);
     return COKE_OK;
 }
 

@@ -71,6 +71,10 @@ int64_t ck_tensor_elements(const struct ck_tensor *t);
 /* Copies tensor `name` to out after checking dtype and shape; a mismatch is COKE_EFORMAT. */
 int ck_state_copy(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
                   const int64_t *shape, void *out);
+/* The same to memory of its own, which the caller frees with ck_free; NULL on failure. For files
+ * that are not trusted: memory is taken only for what is there. */
+int ck_state_copy_new(const struct ck_state *s, const char *name, enum ck_dtype dtype, int ndim,
+                      const int64_t *shape, void **out);
 /* Adds tensors (borrowed) and texts of `part` with prefixed names, which are truncated at 127
  * characters. */
 int ck_state_add_part(struct ck_state *s, const char *prefix, const struct ck_state *part);

@@ -6,7 +6,6 @@
 #include "io/record.h"
 #include "io/safetensors.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +56,8 @@ static int take_summary(void *arg, struct ck_record doc)
     for (int h = 0; h < c->heads; h++)
         CK_RETURN_IF(take_head(c, h, ck_record_item(doc, "heads", h)));
     struct ck_record timing = ck_record_object(doc, "timing");
-    c->epochs = (int64_t)fmax(ck_record_number(ck_record_item(doc, "heads", 0), "epochs"), -1);
+    double epochs = ck_record_number(ck_record_item(doc, "heads", 0), "epochs");
+    c->epochs = epochs >= 0 && epochs < 1e15 ? (int64_t)epochs : -1;
     c->seconds = ck_record_number(timing, "total_seconds");
     c->speed = ck_record_number(timing, "vectors_per_second");
     struct ck_record options = ck_record_object(doc, "options");
@@ -118,29 +118,22 @@ static int read_model(struct ck_clustering *c, int h)
     struct ck_state s = {0};
     struct ck_clustering_head *head = &c->head[h];
     int64_t shape[2] = {head->k, c->dim};
-    size_t k = (size_t)head->k;
-    int rc = COKE_OK;
+    void *part[4] = {NULL};
     name_file(c, h, "model", "safetensors", path);
-    CK_TRY(ck_safetensors_read(path, &s));
-    int has_max = ck_state_find(&s, "max_sizes") != NULL;
-    head->center = ck_alloc_array(k, (size_t)c->dim * sizeof *head->center);
-    head->price = ck_alloc_array(k, sizeof *head->price);
-    head->min_size = ck_alloc_array(k, sizeof *head->min_size);
-    head->max_size = has_max ? ck_alloc_array(k, sizeof *head->max_size) : NULL;
-    if (!head->center || !head->price || !head->min_size || (has_max && !head->max_size))
-        CK_LEAVE(COKE_ENOMEM);
-    rc = ck_state_copy(&s, "centers", CK_F32, 2, shape, head->center);
+    CK_RETURN_IF(ck_safetensors_read(path, &s));
+    int rc = ck_state_copy_new(&s, "centers", CK_F32, 2, shape, &part[0]);
     if (!rc)
-        rc = ck_state_copy(&s, "duals", CK_F32, 1, shape, head->price);
+        rc = ck_state_copy_new(&s, "duals", CK_F32, 1, shape, &part[1]);
     if (!rc)
-        rc = ck_state_copy(&s, "min_sizes", CK_I64, 1, shape, head->min_size);
-    if (!rc && has_max)
-        rc = ck_state_copy(&s, "max_sizes", CK_I64, 1, shape, head->max_size);
-    if (rc)
-        ck_fail_prefix(rc, "%s: ", path);
-done:
+        rc = ck_state_copy_new(&s, "min_sizes", CK_I64, 1, shape, &part[2]);
+    if (!rc && ck_state_find(&s, "max_sizes"))
+        rc = ck_state_copy_new(&s, "max_sizes", CK_I64, 1, shape, &part[3]);
+    head->center = part[0];
+    head->price = part[1];
+    head->min_size = part[2];
+    head->max_size = part[3];
     ck_state_release(&s);
-    return rc;
+    return rc == COKE_EFORMAT ? ck_fail_prefix(rc, "%s: ", path) : rc;
 }
 
 int ck_clustering_read(struct ck_clustering *c, const char *folder, int models)

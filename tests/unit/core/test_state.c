@@ -26,6 +26,16 @@ static void tensors_are_found_by_name_and_checked(void **state)
                  "2 dimensions, not 1");
     assert_fails(ck_state_copy(&s, "t7", CK_F32, 2, other, out), COKE_EFORMAT,
                  "dimension 0 is 2, not 3");
+    void *own;
+    assert_ok(ck_state_copy_new(&s, "t7", CK_F32, 2, shape, &own));
+    assert_memory_equal(x, own, sizeof x);
+    ck_free(own);
+    ck_mem_reset_peak();
+    int64_t peak = ck_mem_stats().peak_bytes, many[2] = {1 << 24, 65536};
+    assert_fails(ck_state_copy_new(&s, "t7", CK_F32, 2, many, &own), COKE_EFORMAT,
+                 "dimension 0 is 2, not 16777216");
+    assert_null(own);
+    assert_int_equal(ck_mem_stats().peak_bytes, peak);
     ck_state_release(&s);
     assert_int_equal(s.ntensors, 0);
 }
