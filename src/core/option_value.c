@@ -74,8 +74,11 @@ static int check_integer(const struct ck_option *o, int64_t x)
 {
     int above = o->max < 0x1p63 && x > (int64_t)o->max;
     int below = o->min > -0x1p63 && x < (int64_t)o->min;
-    if ((!above && !below) || has_default_word(o))
+    if (!above && !below)
         return check_bounds(o, (double)x);
+    if (has_default_word(o))
+        return ck_fail(COKE_EUSAGE, "%s: %lld is neither '%s' nor within %.16g..%.16g", o->name,
+                       (long long)x, o->choices, o->min, o->max);
     return ck_fail(COKE_EUSAGE, "%s: %lld is not within %.16g..%.16g", o->name, (long long)x,
                    o->min, o->max);
 }
@@ -164,8 +167,10 @@ static int parse_int(const struct ck_option *o, const char *value, int64_t *out)
     char *end;
     errno = 0;
     long long x = strtoll(value, &end, 10);
-    if (end == value || *end || errno)
+    if (end == value || *end)
         return ck_fail(COKE_EUSAGE, "%s: '%s' is not an integer", o->name, value);
+    if (errno)
+        return ck_fail(COKE_EUSAGE, "%s: '%s' is beyond 64 bits", o->name, value);
     CK_RETURN_IF(check_integer(o, x));
     *out = x;
     return COKE_OK;

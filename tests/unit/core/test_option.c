@@ -8,7 +8,7 @@
 #include "train/train_options.h"
 
 struct options {
-    int64_t count;
+    int64_t count, images;
     double share;
     int32_t fast;
     int32_t colour;
@@ -29,6 +29,7 @@ static const struct ck_option rows[] = {
     ROW(CK_OPT_INTS, k, "k", 0, 1, 1000, NULL),
     ROW(CK_OPT_INT, epochs, "epochs", 0, 1, 50, "auto"),
     ROW(CK_OPT_FLOAT, step, "step", 0, 0, 9, "auto"),
+    ROW(CK_OPT_INT, images, "images", 0, 1, 0x1p53, "auto"),
     {.name = "paint",
      .type = CK_OPT_NUMBERS,
      .offset = offsetof(struct options, paint),
@@ -82,8 +83,9 @@ static void values_outside_are_refused_and_change_nothing(void **state)
         {"count", "1.5", "'1.5' is not an integer"},
         {"count", "", "is not an integer"},
         {"count", "12x", "is not an integer"},
-        {"count", "99999999999999999999", "is not an integer"},
+        {"count", "99999999999999999999", "is beyond 64 bits"},
         {"count", "auto", "is not an integer"},
+        {"images", "9007199254740993", "neither 'auto' nor within 1..9007199254740992"},
         {"share", "1.01", "not within 0..1"},
         {"share", "-0.1", "not within"},
         {"share", "nan", "is not a number"},
