@@ -359,6 +359,8 @@ static int build_session(struct ck_training *t, struct coke_dataset *data,
     struct ck_train_options o = *options;
     CK_RETURN_IF(ck_from_run_adopt(&o));
     CK_RETURN_IF(ck_batch_resolve(&o, data, t->control->fresh ? NULL : t->run, t->messages));
+    t->batch = o.loader.batch;
+    t->accumulate = o.accumulate;
     return ck_session_init(&t->s, data, &o);
 }
 
@@ -366,10 +368,12 @@ static int build_session(struct ck_training *t, struct coke_dataset *data,
 static int advise_memory(const struct ck_training *t)
 {
     char sentence[CK_SENTENCE];
+    if (!t->batch)
+        return COKE_ENOMEM;
     snprintf(sentence, sizeof sentence, "%s", ck_last_error());
     return ck_fail(COKE_ENOMEM,
                    "%.512s; set a smaller batch (now %lld) or a larger accumulate (now %lld)",
-                   sentence, (long long)t->s.o.loader.batch, (long long)t->s.o.accumulate);
+                   sentence, (long long)t->batch, (long long)t->accumulate);
 }
 
 int ck_train_run(struct coke_dataset *data, const struct ck_train_options *options,

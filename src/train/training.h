@@ -18,6 +18,7 @@ struct ck_training {
     struct coke_train_summary *out;
     int writer;
     struct ck_session s;
+    int64_t batch, accumulate; /* as chosen; 0 = not yet */
     struct ck_position at;
     struct ck_run_names names; /* files that the run wrote (writer) */
     struct ck_saver saver;
