@@ -21,7 +21,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from jobs import JOBS, Bench
+from jobs import JOBS, TRAININGS, Bench
 
 KILLS, RANKS, FUZZ_SECONDS, FLIPS = 1000, 100, 7200, 2000
 # COKE_LOST_SECONDS; ten times as long while MPI starts (docs/distributed.md).
@@ -40,7 +40,24 @@ FLIPPED = [("c/model.safetensors", "assign"), ("c/model.safetensors", "continue"
            ("run/centers-h0-k3.npy", "start-images"), ("s-000000.tar", "shards"),
            ("s-000000.tar", "shards-info"), ("s-000000.tar.cokeidx", "shards"),
            ("s-classes.txt", "shards-info"), ("s-classes.txt.xxh3", "shards-info")]
-KINDS = ("read", "write", "fsync", "rename", "mmap", "alloc", "open")
+# The order of fault.c.
+KINDS = ("read", "write", "fsync", "rename", "mmap", "alloc", "open", "stat", "folder", "thread")
+# Calls that fail in practice; fault.c must know every name under which coke imports them.
+FAILING = re.compile("(p?read|p?write|readv|writev|f?truncate|f(data)?sync|rename(at2?)?|link(at)?|"
+                     "symlink(at)?|mmap|mremap|[mc]alloc|realloc|aligned_alloc|posix_memalign|"
+                     "strn?dup|open_memstream|v?asprintf|getline|open(at)?|creat|f(d)?open|"
+                     "mkos?temp|[fl]?stat|fstatat|f?access|faccessat|realpath|mkdir(at)?|"
+                     "f?opendir|readdir|scandir|glob|pthread_create)(64)?")
+# Commands that leave something out and succeed, and how they must say so.
+LEFT_OUT = {"report": re.compile("warning: ([0-9]+ of [0-9]+ (images|pictures) could not be read|"
+                                 "no pictures: ).*(/photos/|photos: )")}
+
+
+def symbols(path, which):
+    """Names of dynamic symbols: -u imported, -U exported."""
+    lines = subprocess.run(["nm", "-D", path], stdout=subprocess.PIPE, check=True).stdout
+    found = [line.decode().split() for line in lines.splitlines()]
+    return {f[-1].split("@")[0] for f in found if (f[-2] == "U") == (which == "-u")}
 
 
 class Part:
@@ -112,7 +129,7 @@ class Campaign:
     def kill_once(self, name, rng):
         b = self.bench
         b.expect(name)
-        out, times = b.fresh(name), rng.randint(1, 4) if name == "train" else 1
+        out, times = b.fresh(name), rng.randint(1, 4) if name in TRAININGS else 1
         for _ in range(times):
             p = b.start(name, out)
             time.sleep(b.seconds[name] * rng.uniform(0, 1.1))
@@ -127,7 +144,7 @@ class Campaign:
         # A training continues; other commands replace what they had completed, but for folders of
         # sorted images, which have to be new.
         shutil.rmtree(out + "/sorted", ignore_errors=True)
-        code, text = b.run(name, out, () if name == "train" else ("--force",))
+        code, text = b.run(name, out, () if name in TRAININGS else ("--force",))
         if code:
             return "%s: exit code %d after SIGKILL: %s" % (name, code, text)
         differs = b.differs(name, out)
@@ -137,6 +154,7 @@ class Campaign:
 
     def faults(self):
         part = Part(self, "faults")
+        self.check_reach()
         state = part.count.setdefault("next", {})
         for name in sorted(JOBS):
             counts = self.count_calls(name)
@@ -147,6 +165,12 @@ class Campaign:
                     state[key] = state.get(key, 0) + 1
                     part.add(failure)
         return part.end("failing calls")
+
+    def check_reach(self):
+        library = os.path.dirname(os.path.abspath(self.args.coke)) + "/libcoke.so"
+        wanted = symbols(self.args.coke, "-u") | symbols(library, "-u")
+        missed = {w for w in wanted if FAILING.fullmatch(w)} - symbols(self.args.fault, "-U")
+        assert not missed, "fault.c does not reach " + ", ".join(sorted(missed))
 
     def choose_calls(self, name, kind, count):
         """Which calls fail: all of them, or a sample with a few of every kind."""
@@ -165,21 +189,37 @@ class Campaign:
 
     def fault_once(self, name, kind, n):
         b, what = self.bench, "%s, %s call %d fails" % (name, kind, n)
-        out = b.fresh(name)
-        try:
-            code, text = b.run(name, out, env={"LD_PRELOAD": self.args.fault,
-                                               "COKE_FAULT": "%s:%d" % (kind, n)}, timeout=120)
-        except subprocess.TimeoutExpired:
-            return what + ": hangs"
+        for last in (False, True):  # once more, because the machine may have paused it
+            out = b.fresh(name)
+            try:
+                code, text = b.run(name, out, env={"LD_PRELOAD": self.args.fault,
+                                                   "COKE_FAULT": "%s:%d" % (kind, n)},
+                                   timeout=120)
+                break
+            except subprocess.TimeoutExpired:
+                if last:
+                    return what + ": hangs"
         if code < 0 or code > 7 and code != 75:
             return "%s: exit code %d: %s" % (what, code, text[-300:])
         if code == 0:
-            differs = b.differs(name, out)
-            return "%s: succeeds with other outputs: %s" % (what, differs) if differs else None
+            return self.judge_success(name, out, what, text)
         if not text.strip():
             return what + ": exit code %d without a message" % code
         wrong = b.wrong_files(name, out)
-        return "%s: neither whole nor absent: %s" % (what, wrong) if wrong else None
+        if wrong:
+            return "%s: neither whole nor absent: %s" % (what, wrong)
+        if name not in TRAININGS:
+            return None
+        code, text = b.run(name, out)  # continues, or begins anew
+        if code:
+            return "%s: then exit code %d: %s" % (what, code, text[-300:])
+        return self.judge_success(name, out, what + ", continued", text)
+
+    def judge_success(self, name, out, what, text):
+        differs = self.bench.differs(name, out)
+        if not differs or name in LEFT_OUT and LEFT_OUT[name].search(text):
+            return None
+        return "%s: succeeds with other outputs: %s: %s" % (what, differs, text[-300:])
 
     # ---- flipped bits ----
 
@@ -194,9 +234,8 @@ class Campaign:
     def flip_files(self):
         """(file below the inputs, the command that reads it): all files that coke writes and reads,
         but event files, whose records have a CRC, and empty ones."""
-        self.bench.stop_training()
         half = self.bench.inputs + "/half/"
-        return FLIPPED + [("half/" + n, "train") for n in sorted(os.listdir(half))
+        return FLIPPED + [("half/" + n, "resume") for n in sorted(os.listdir(half))
                           if os.path.getsize(half + n) and not n.startswith("events.")]
 
     def flip_once(self, target, rng):
@@ -204,8 +243,7 @@ class Campaign:
         b = self.bench
         b.expect(job)
         out = b.fresh(job)
-        if job == "train":  # which continues from the damaged file
-            shutil.copytree(b.inputs + "/half", out + "/run")
+        if job == "resume":
             return self.read_flipped(out + "/run" + path[4:], job, out, rng)
         saved = b.work + "/saved"
         shutil.copy2(b.inputs + "/" + path, saved)

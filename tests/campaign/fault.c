@@ -1,14 +1,18 @@
-/* fault.c - makes the n-th system call or allocation of libcoke fail, for the campaign.
+/* fault.c - makes the n-th system call or allocation of libcoke fail, for the campaign, which
+ * checks that none of them is imported under a name that is missing here.
  *
  * Loaded with LD_PRELOAD. COKE_FAULT=write:17 makes the 17th write of the process fail; `count`
  * makes none fail. COKE_FAULT_COUNTS names a file that holds the counts, one 64-bit integer per
  * kind in the order below. Only calls from libcoke and the program count: the C library, OpenMP and
  * oneDNN are not under test. A program that loads libcoke later calls coke_fault_again. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -17,13 +21,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-enum kind { READ, WRITE, FSYNC, RENAME, MMAP, ALLOC, OPEN, KINDS };
-static const char *const names[KINDS] = {"read", "write", "fsync", "rename",
-                                         "mmap", "alloc", "open"};
-static const int errors[KINDS] = {EIO, ENOSPC, EIO, EIO, ENOMEM, ENOMEM, EMFILE};
+enum kind { READ, WRITE, FSYNC, RENAME, MMAP, ALLOC, OPEN, STAT, FOLDER, THREAD, KINDS };
+static const char *const names[KINDS] = {"read",  "write", "fsync", "rename", "mmap",
+                                         "alloc", "open",  "stat",  "folder", "thread"};
+static const int errors[KINDS] = {EIO,    ENOSPC, EIO, EIO, ENOMEM,
+                                  ENOMEM, EMFILE, EIO, EIO, EAGAIN};
 
 static atomic_long own_calls[KINDS];
 static atomic_long *calls = own_calls; /* or in the file of counts */
@@ -124,22 +130,10 @@ ssize_t read(int fd, void *to, size_t n)
     return fails(READ, CALLER) ? -1 : next_(fd, to, n);
 }
 
-ssize_t pread(int fd, void *to, size_t n, off_t at)
-{
-    NEXT(pread);
-    return fails(READ, CALLER) ? -1 : next_(fd, to, n, at);
-}
-
 ssize_t write(int fd, const void *from, size_t n)
 {
     NEXT(write);
     return fd > 2 && fails(WRITE, CALLER) ? -1 : next_(fd, from, n);
-}
-
-ssize_t pwrite(int fd, const void *from, size_t n, off_t at)
-{
-    NEXT(pwrite);
-    return fails(WRITE, CALLER) ? -1 : next_(fd, from, n, at);
 }
 
 int fsync(int fd)
@@ -166,37 +160,137 @@ int linkat(int a, const char *from, int b, const char *to, int flags)
     return fails(RENAME, CALLER) ? -1 : next_(a, from, b, to, flags);
 }
 
-void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+int link(const char *from, const char *to)
 {
-    NEXT(mmap);
-    return fails(MMAP, CALLER) ? MAP_FAILED : next_(at, n, protection, flags, fd, offset);
+    NEXT(link);
+    return fails(RENAME, CALLER) ? -1 : next_(from, to);
 }
 
-int open(const char *path, int flags, ...)
+int symlink(const char *from, const char *to)
 {
-    NEXT(open);
-    va_list args;
-    va_start(args, flags);
-    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;
-    va_end(args);
-    return fails(OPEN, CALLER) ? -1 : next_(path, flags, mode);
+    NEXT(symlink);
+    return fails(RENAME, CALLER) ? -1 : next_(from, to);
 }
 
-int openat(int dir, const char *path, int flags, ...)
+int access(const char *path, int how)
 {
-    NEXT(openat);
-    va_list args;
-    va_start(args, flags);
-    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;
-    va_end(args);
-    return fails(OPEN, CALLER) ? -1 : next_(dir, path, flags, mode);
+    NEXT(access);
+    return fails(STAT, CALLER) ? -1 : next_(path, how);
 }
 
-FILE *fopen(const char *path, const char *mode)
+int mkdir(const char *path, mode_t mode)
 {
-    NEXT(fopen);
-    return fails(OPEN, CALLER) ? NULL : next_(path, mode);
+    NEXT(mkdir);
+    return fails(FOLDER, CALLER) ? -1 : next_(path, mode);
 }
+
+DIR *opendir(const char *path)
+{
+    NEXT(opendir);
+    return fails(FOLDER, CALLER) ? NULL : next_(path);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*fn)(void *), void *arg)
+{
+    NEXT(pthread_create);
+    return fails(THREAD, CALLER) ? errors[THREAD] : next_(thread, how, fn, arg);
+}
+
+/* The third argument of open(), if there is one. */
+#define MODE(flags, mode)                                                                      \
+    int mode = 0;                                                                              \
+    if ((flags) & (O_CREAT | O_TMPFILE)) {                                                     \
+        va_list args;                                                                          \
+        va_start(args, flags);                                                                 \
+        mode = va_arg(args, int);                                                              \
+        va_end(args);                                                                          \
+    }
+
+/* Calls with an offset or a file size have a second name, which programs built with
+ * _FILE_OFFSET_BITS=64 use. */
+#define WITH_OFFSETS(end)                                                                      \
+    ssize_t pread##end(int fd, void *to, size_t n, off##end##_t at)                            \
+    {                                                                                          \
+        NEXT(pread##end);                                                                      \
+        return fails(READ, CALLER) ? -1 : next_(fd, to, n, at);                                \
+    }                                                                                          \
+    ssize_t pwrite##end(int fd, const void *from, size_t n, off##end##_t at)                   \
+    {                                                                                          \
+        NEXT(pwrite##end);                                                                     \
+        return fails(WRITE, CALLER) ? -1 : next_(fd, from, n, at);                             \
+    }                                                                                          \
+    int ftruncate##end(int fd, off##end##_t n)                                                 \
+    {                                                                                          \
+        NEXT(ftruncate##end);                                                                  \
+        return fails(WRITE, CALLER) ? -1 : next_(fd, n);                                       \
+    }                                                                                          \
+    void *mmap##end(void *at, size_t n, int protection, int flags, int fd, off##end##_t from)  \
+    {                                                                                          \
+        NEXT(mmap##end);                                                                       \
+        return fails(MMAP, CALLER) ? MAP_FAILED : next_(at, n, protection, flags, fd, from);   \
+    }                                                                                          \
+    int open##end(const char *path, int flags, ...)                                            \
+    {                                                                                          \
+        NEXT(open##end);                                                                       \
+        MODE(flags, mode)                                                                      \
+        return fails(OPEN, CALLER) ? -1 : next_(path, flags, mode);                            \
+    }                                                                                          \
+    int openat##end(int dir, const char *path, int flags, ...)                                 \
+    {                                                                                          \
+        NEXT(openat##end);                                                                     \
+        MODE(flags, mode)                                                                      \
+        return fails(OPEN, CALLER) ? -1 : next_(dir, path, flags, mode);                       \
+    }                                                                                          \
+    FILE *fopen##end(const char *path, const char *mode)                                       \
+    {                                                                                          \
+        NEXT(fopen##end);                                                                      \
+        return fails(OPEN, CALLER) ? NULL : next_(path, mode);                                 \
+    }                                                                                          \
+    int mkostemp##end(char *path, int flags)                                                   \
+    {                                                                                          \
+        NEXT(mkostemp##end);                                                                   \
+        return fails(OPEN, CALLER) ? -1 : next_(path, flags);                                  \
+    }                                                                                          \
+    int stat##end(const char *path, struct stat##end *st)                                      \
+    {                                                                                          \
+        NEXT(stat##end);                                                                       \
+        return fails(STAT, CALLER) ? -1 : next_(path, st);                                     \
+    }                                                                                          \
+    int lstat##end(const char *path, struct stat##end *st)                                     \
+    {                                                                                          \
+        NEXT(lstat##end);                                                                      \
+        return fails(STAT, CALLER) ? -1 : next_(path, st);                                     \
+    }                                                                                          \
+    int fstat##end(int fd, struct stat##end *st)                                               \
+    {                                                                                          \
+        NEXT(fstat##end);                                                                      \
+        return fails(STAT, CALLER) ? -1 : next_(fd, st);                                       \
+    }                                                                                          \
+    int fstatat##end(int dir, const char *path, struct stat##end *st, int flags)               \
+    {                                                                                          \
+        NEXT(fstatat##end);                                                                    \
+        return fails(STAT, CALLER) ? -1 : next_(dir, path, st, flags);                         \
+    }                                                                                          \
+    struct dirent##end *readdir##end(DIR *dir)                                                 \
+    {                                                                                          \
+        NEXT(readdir##end);                                                                    \
+        return fails(FOLDER, CALLER) ? NULL : next_(dir);                                      \
+    }                                                                                          \
+    int scandir##end(const char *path, struct dirent##end ***out,                              \
+                     int (*filter)(const struct dirent##end *),                                \
+                     int (*compare)(const struct dirent##end **, const struct dirent##end **)) \
+    {                                                                                          \
+        NEXT(scandir##end);                                                                    \
+        return fails(FOLDER, CALLER) ? -1 : next_(path, out, filter, compare);                 \
+    }                                                                                          \
+    int glob##end(const char *pattern, int flags, int (*on_error)(const char *, int),          \
+                  glob##end##_t *out)                                                          \
+    {                                                                                          \
+        NEXT(glob##end);                                                                       \
+        return fails(FOLDER, CALLER) ? GLOB_NOSPACE : next_(pattern, flags, on_error, out);    \
+    }
+WITH_OFFSETS()
+WITH_OFFSETS(64)
 
 /* glibc's own entry points: dlsym allocates, so the next definition must be known beforehand. */
 extern void *__libc_malloc(size_t n);
@@ -228,4 +322,22 @@ int posix_memalign(void **out, size_t alignment, size_t n)
 {
     *out = fails(ALLOC, CALLER) ? NULL : __libc_memalign(alignment, n);
     return *out ? 0 : ENOMEM;
+}
+
+char *strdup(const char *s)
+{
+    NEXT(strdup);
+    return fails(ALLOC, CALLER) ? NULL : next_(s);
+}
+
+char *realpath(const char *path, char *out)
+{
+    NEXT(realpath);
+    return fails(STAT, CALLER) ? NULL : next_(path, out);
+}
+
+FILE *open_memstream(char **out, size_t *n)
+{
+    NEXT(open_memstream);
+    return fails(ALLOC, CALLER) ? NULL : next_(out, n);
 }

@@ -20,6 +20,7 @@ JOBS = {
     "assign": ["assign", "{in}/c", "{in}/x.npy", "-o", "{out}/labels.npy", "--threads", "1",
                "-q"],
     "train": TRAIN + ["-o", "{out}/run"],
+    "resume": TRAIN + ["-o", "{out}/run"],  # of {in}/half, which is copied there
     "embed": ["embed", "{in}/run", "{in}/photos", "-o", "{out}/e.npy", "--threads", "1", "-q"],
     "sort": ["assign", "{in}/run", "{in}/photos", "--copy-to", "{out}/sorted", "-o",
              "{out}/t.csv", "--threads", "1", "-q"],
@@ -31,6 +32,8 @@ JOBS = {
     "pack": ["data", "pack", "{in}/photos", "-o", "{out}/s", "-q"],
     "preview": ["data", "preview", "{in}/photos", "-o", "{out}/p.png", "-q"],
 }
+
+TRAININGS = ("train", "resume")
 
 # Commands that read what others wrote, for flipped bits; what they print counts as an output.
 READS = {
@@ -77,7 +80,7 @@ class Bench:
     """Inputs and reference outputs below `work`, made once."""
 
     def __init__(self, coke, work):
-        self.coke, self.inputs = os.path.abspath(coke), work + "/in"
+        self.coke, self.work, self.inputs = os.path.abspath(coke), work, work + "/in"
         self.env = dict(os.environ, OMP_WAIT_POLICY="passive", OMP_NUM_THREADS="1",
                         LC_ALL="C.UTF-8")
         self.env.pop("COKE_FAULT", None)
@@ -87,7 +90,6 @@ class Bench:
             self.make_inputs()
             open(work + "/ready", "w").close()
         self.reference, self.volatile, self.seconds = {}, {}, {}
-        self.work = work
 
     def make_inputs(self):
         write_npy(self.inputs + "/x.npy", 2000, 16)
@@ -98,6 +100,7 @@ class Bench:
         self.must_run(["cluster", "{in}/e.npy", "-k", "3", "--restarts", "1", "-o", "{in}/ce",
                        "--threads", "1", "-q"])
         self.must_run(READS["shards-info"])  # makes the index
+        self.stop_training()
 
     def must_run(self, words):
         p = subprocess.run(self.fill(words, self.inputs), env=self.env, stdout=subprocess.PIPE,
@@ -108,7 +111,7 @@ class Bench:
         """Makes {in}/half, a training that was stopped with its checkpoints."""
         half = self.inputs + "/half"
         while not os.path.isdir(half):
-            out = self.fresh("half")
+            out = self.fresh("train")
             p = self.start("train", out)
             while p.poll() is None and not os.path.exists(out + "/run/last.safetensors"):
                 time.sleep(0.01)
@@ -139,10 +142,13 @@ class Bench:
     def expect(self, name):
         """Reference outputs of a job: {path: bytes}; files that differ from run to run (times)
         are volatile and only have to exist."""
+        if name == "resume":
+            self.reference[name], self.volatile[name] = self.expect("train"), self.volatile["train"]
+            self.seconds[name] = self.seconds["train"]
         if name not in self.reference:
             found = []
             for i in range(2):
-                out = self.fresh("reference")
+                out = self.fresh(name)
                 begun = time.time()
                 code, text = self.run(name, out)
                 self.seconds[name] = time.time() - begun
@@ -157,11 +163,14 @@ class Bench:
             self.volatile[name] = {p for p in found[0] if found[0][p] != found[1][p]}
         return self.reference[name]
 
-    def fresh(self, label):
-        # The same path in every run, because some outputs name it.
+    def fresh(self, name):
+        """The folder for the outputs of a job, with what it continues. The same path in every run,
+        because some outputs name it."""
         out = self.work + "/out"
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
+        if name == "resume":
+            shutil.copytree(self.inputs + "/half", out + "/run")
         return out
 
     def wrong_files(self, name, out):
@@ -170,7 +179,7 @@ class Bench:
         for path, data in read_tree(out).items():
             if path in want and (path in self.volatile[name] or data == want[path]):
                 continue
-            if name == "train" and self.is_legal_in_run(out, path):
+            if name in TRAININGS and self.is_legal_in_run(out, path):
                 continue
             wrong.append(path)
         return wrong

@@ -11,7 +11,8 @@ from python_case import Case, main, np, rows
 import coke
 
 library = ctypes.CDLL(None)
-KINDS = ("read", "write", "fsync", "rename", "mmap", "alloc", "open")  # the order of fault.c
+# The order of fault.c.
+KINDS = ("read", "write", "fsync", "rename", "mmap", "alloc", "open", "stat", "folder", "thread")
 FEW = 40  # calls of each kind that are tried
 
 
