@@ -39,7 +39,10 @@ static void die(void)
 static void bench_new(struct bench *b)
 {
     struct ck_resnet_options r = {b->arch, CK_STEM_IMAGENET, 1, 3};
-    struct ck_optimizer_options o = {b->lars ? CK_LARS : CK_SGD, 0.9, 1e-4, 1e-3};
+    struct ck_optimizer_options o = {.kind = b->lars ? CK_LARS : CK_SGD,
+                                     .momentum = 0.9,
+                                     .weight_decay = 1e-4,
+                                     .trust = 1e-3};
     if (ck_resnet_build(&b->net, &r) < 0)
         die();
     ck_net_init(&b->net, 1);

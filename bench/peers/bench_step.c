@@ -90,7 +90,8 @@ static int set_up(struct run *r, const struct config *c, int bf16)
     const struct ck_option_table *t = ck_encoder_option_table();
     struct ck_encoder_options o = ck_encoder_options_default();
     struct ck_plan_request q = ck_plan_request_default();
-    struct ck_optimizer_options sgd = {CK_SGD, 0.9, 1e-4, 1};
+    struct ck_optimizer_options sgd = {
+        .kind = CK_SGD, .momentum = 0.9, .weight_decay = 1e-4, .trust = 1};
     r->n = atoi(c->batch);
     r->size = atoi(c->size);
     if (ck_options_set(t, &o, "arch", c->arch) || ck_options_set(t, &o, "stem", c->stem) ||
