@@ -227,6 +227,8 @@ static void set_images(struct ck_tiles_conv *c)
     c->dw = forward ? s->ow : s->iw;
     c->stride = forward ? 1 : s->stride;
     c->stem = forward && s->ic <= CK_STEM_CHANNELS && s->kernel > 1;
+    c->pairs = !c->stem && (forward ? s->ic : s->oc) <= 16 ? 8 : 16;
+    c->halves = (forward ? s->oc : s->ic) <= 16 ? 1 : 2;
 }
 
 int ck_tiles_init(struct ck_tiles_conv *c, const struct ck_tiles_shape *s,
@@ -426,7 +428,9 @@ static void run_band(const struct run *r, const struct band *b)
                                   .tiles = tiles,
                                   .pixel = c->stem ? 2 * CK_STEM_CHANNELS * p->step : PIXEL,
                                   .at = b->at,
-                                  .steps = p->steps};
+                                  .steps = p->steps,
+                                  .pairs = c->pairs,
+                                  .halves = c->halves};
     for (int64_t block = 0; block < c->dc; block++) {
         panel.b = r->packed + p->b + block * p->steps * 1024;
         panel.out = c->stride > 1 ? 0 : block * c->dh * c->dw * CK_TILE_CHANNELS;

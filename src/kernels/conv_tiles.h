@@ -64,7 +64,8 @@ struct ck_tiles_conv {
     int64_t dc, dh, dw;    /* destination */
     int64_t stride;        /* between the outputs of a part, in the destination */
     int64_t group, chunks; /* images per chunk */
-    int stem; /* few channels: a step is one row of the kernel, 4 channels a pixel */
+    int stem;          /* few channels: a step is one row of the kernel, 4 channels a pixel */
+    int pairs, halves; /* in use with few channels: of the sources' 16, of the outputs' 2 */
     int parts;
     struct ck_tiles_part part[CK_TILES_PARTS];
     size_t packed;  /* bytes of packed weights */

@@ -17,22 +17,25 @@ INLINE __m512bh pair(const unsigned char *p)
     return (__m512bh)_mm512_set1_epi32(v);
 }
 
-/* sum [ROWS][32] = the products of ROWS pixels from `a`. */
-INLINE void multiply_rows(const struct ck_tile_panel *p, const unsigned char *a, float *sum)
+/* sum [ROWS][32] = the products of ROWS pixels from `a`. pairs and halves are constants in each
+ * copy: with 16 channels or less the rest of a block is zeros. */
+INLINE void multiply_rows(const struct ck_tile_panel *p, const unsigned char *a, int pairs,
+                          int halves, float *sum)
 {
     __m512 s[ROWS][2];
     for (int r = 0; r < ROWS; r++)
         s[r][0] = s[r][1] = _mm512_setzero_ps();
     const uint16_t *b = p->b;
     for (int64_t k = 0; k < p->steps; k++, b += 1024)
-        for (int i = 0; i < 16; i++) {
+        for (int i = 0; i < pairs; i++) {
             __m512bh b0 = (__m512bh)_mm512_load_si512(b + 32 * i);
             __m512bh b1 = (__m512bh)_mm512_load_si512(b + 512 + 32 * i);
 #pragma GCC unroll 8
             for (int r = 0; r < ROWS; r++) {
                 __m512bh x = pair(a + p->at[k] + r * p->pixel + 4 * i);
                 s[r][0] = _mm512_dpbf16_ps(s[r][0], x, b0);
-                s[r][1] = _mm512_dpbf16_ps(s[r][1], x, b1);
+                if (halves == 2)
+                    s[r][1] = _mm512_dpbf16_ps(s[r][1], x, b1);
             }
         }
     for (int r = 0; r < ROWS; r++) {
@@ -41,15 +44,27 @@ INLINE void multiply_rows(const struct ck_tile_panel *p, const unsigned char *a,
     }
 }
 
-static void panel(const struct ck_tile_panel *p)
+INLINE void run_tiles(const struct ck_tile_panel *p, int pairs, int halves)
 {
     _Alignas(64) float sum[16 * CK_TILE_CHANNELS];
     for (int64_t i = 0; i < p->tiles; i++) {
         for (int r = 0; r < 16; r += ROWS)
-            multiply_rows(p, p->tile[i].a + r * p->pixel, sum + 32 * r);
+            multiply_rows(p, p->tile[i].a + r * p->pixel, pairs, halves, sum + 32 * r);
         for (int r = p->tile[i].from; r < p->tile[i].to; r++)
             finish(p->tile[i].out + p->out + 32 * r, sum + 32 * r, p->moments);
     }
+}
+
+static void panel(const struct ck_tile_panel *p)
+{
+    if (p->pairs == 16 && p->halves == 2)
+        run_tiles(p, 16, 2);
+    else if (p->pairs == 16)
+        run_tiles(p, 16, 1);
+    else if (p->halves == 2)
+        run_tiles(p, 8, 2);
+    else
+        run_tiles(p, 8, 1);
 }
 
 const struct ck_tile_kernels ck_tile_kernels_bf16 = {"avx512_bf16", nothing, nothing,

@@ -22,11 +22,12 @@ struct ck_tile_moments {
 struct ck_tile_panel {
     const struct ck_tile *tile;
     int64_t tiles;
-    int64_t pixel;                   /* bytes from one pixel to the next in `a` */
-    const int64_t *at;               /* [steps] bytes from tile.a to the pixels of a step */
-    int64_t steps;                   /* >= 1 */
-    const uint16_t *b;               /* [steps][2][16][16][2] */
-    int64_t out;                     /* elements to add to tile.out */
+    int64_t pixel;     /* bytes from one pixel to the next in `a` */
+    const int64_t *at; /* [steps] bytes from tile.a to the pixels of a step */
+    int64_t steps;     /* >= 1 */
+    const uint16_t *b; /* [steps][2][16][16][2] */
+    int pairs, halves; /* in use: of 16 pairs of sources, of 2 halves of outputs */
+    int64_t out;       /* elements to add to tile.out */
     struct ck_tile_moments *moments; /* NULL = not wanted */
 };
 
