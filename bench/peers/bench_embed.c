@@ -121,14 +121,13 @@ static double ours(const struct config *c, const char *precision)
 
 static double theirs(const struct config *c, const char *layout)
 {
-    char command[2048], folder[1024];
-    snprintf(folder, sizeof folder, "%s", __FILE__);
-    *strrchr(folder, '/') = 0;
-    snprintf(command, sizeof command,
-             "GOMP_SPINCOUNT=20000 '%s' '%s/torch_step.py' --inference --arch %s --stem %s "
-             "--width %s --size %s --batch %s --layout %s --threads %d --steps %d --repeat %d",
-             args.python, folder, c->arch, c->stem, c->width, c->size, c->batch, layout,
-             args.threads, args.steps, args.repeat);
+    char command[2048];
+    snprintf(
+        command, sizeof command,
+        "GOMP_SPINCOUNT=20000 '%s' bench/peers/torch_step.py --inference --arch %s --stem %s "
+        "--width %s --size %s --batch %s --layout %s --threads %d --steps %d --repeat %d",
+        args.python, c->arch, c->stem, c->width, c->size, c->batch, layout, args.threads,
+        args.steps, args.repeat);
     return run_command(command);
 }
 
