@@ -86,3 +86,11 @@ double ck_cosine_loss(const double *pred, const double *target, int64_t n, int d
     }
     return scale * sum;
 }
+
+double ck_byol_loss(const double *pred, const double *target, int64_t n, int dim, double *grad)
+{
+    double half = ck_cosine_loss(pred, target, n, dim, grad);
+    for (int64_t i = 0; i < 2 * n * dim; i++)
+        grad[i] *= 4;
+    return 4 + 4 * half;
+}

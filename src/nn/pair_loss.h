@@ -13,10 +13,13 @@
 double ck_simclr_loss(const double *x, int64_t n, int dim, double temperature, double *scratch,
                       double *grad);
 
-/* BYOL, SimSiam: pred and target [2][n][dim] unit vectors, target constant. The loss is -1/2 of the
+/* SimSiam: pred and target [2][n][dim] unit vectors, target constant. The loss is -1/2 of the
  * sum over both views of the mean cosine between the prediction of a view and the target of the
  * other. grad [2][n][dim] is with respect to pred. */
 double ck_cosine_loss(const double *pred, const double *target, int64_t n, int dim,
                       double *grad);
+/* BYOL: the mean square distance between prediction and target, summed over both views, which is 4
+ * plus four times the loss above. */
+double ck_byol_loss(const double *pred, const double *target, int64_t n, int dim, double *grad);
 
 #endif

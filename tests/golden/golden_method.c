@@ -299,13 +299,22 @@ static int check_emp(struct replay *p)
 static const struct {
     const char *name;
     int (*check)(struct replay *p);
-} methods[] = {{"simclr", check_simclr}, {"simsiam", check_simsiam},
-               {"barlow", check_barlow}, {"vicreg", check_vicreg},
-               {"emp", check_emp},       {"ema", golden_replay_average}};
+} methods[] = {{"simclr", check_simclr},
+               {"simsiam", check_simsiam},
+               {"barlow", check_barlow},
+               {"vicreg", check_vicreg},
+               {"emp", check_emp},
+               {"ema", golden_replay_average},
+               {"byol", golden_replay_byol},
+               {"mocov2", golden_replay_mocov2},
+               {"nnclr", golden_replay_nnclr},
+               {"swav", golden_replay_swav},
+               {"dino", golden_replay_dino},
+               {"msn", golden_replay_msn}};
 
 int golden_check_method(const struct golden_case *c, struct golden_report *r)
 {
-    const json_t *cases = json_object_get(c->hyper, "cases"), *one;
+    const json_t *cases = json_object_get(c->hyper, "cases");
     struct replay p = {.c = c,
                        .r = r,
                        .n = (int64_t)golden_number(c, "batch", 0),
@@ -313,9 +322,8 @@ int golden_check_method(const struct golden_case *c, struct golden_report *r)
                        .views = (int)golden_number(c, "views", 0)};
     size_t i;
     memset(r, 0, sizeof *r);
-    json_array_foreach((json_t *)(uintptr_t)cases, i, one)
-    {
-        p.name = json_string_value(one);
+    for (i = 0; i < (cases ? json_array_size(cases) : 1); i++) {
+        p.name = cases ? json_string_value(json_array_get(cases, i)) : "";
         for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
             if (strcmp(methods[m].name, golden_word(c, "method")) == 0 && methods[m].check(&p))
                 return -1;

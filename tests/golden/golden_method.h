@@ -35,5 +35,11 @@ void replay_through_length(const double *raw, int64_t rows, int dim, double *g);
 
 /* The methods of other files. */
 int golden_replay_average(struct replay *p);
+int golden_replay_byol(struct replay *p);
+int golden_replay_mocov2(struct replay *p);
+int golden_replay_nnclr(struct replay *p);
+int golden_replay_swav(struct replay *p);
+int golden_replay_dino(struct replay *p);
+int golden_replay_msn(struct replay *p);
 
 #endif

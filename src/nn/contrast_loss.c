@@ -1,0 +1,147 @@
+/* contrast_loss.c - losses that find the right vector among many.
+ *
+ * Rows are taken in blocks, so that scratch does not grow with the batch. */
+#include "nn/contrast_loss.h"
+#include "core/workers.h"
+#include "kernels/matrix.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 64 }; /* rows at a time */
+
+int64_t ck_contrast_scratch(int64_t m)
+{
+    return BLOCK * (m + 2);
+}
+
+static struct ck_operand rows_of(const double *x, int64_t dim)
+{
+    return (struct ck_operand){x, dim, 1};
+}
+
+static struct ck_operand transposed(const double *x, int64_t dim)
+{
+    return (struct ck_operand){x, 1, dim};
+}
+
+/* A block of rows: scores [rows][m], of the right one extra [rows] or, without, within the scores
+ * at right + i. */
+struct block {
+    const struct ck_contrast *c;
+    double *score, *extra, *loss; /* loss [rows] */
+    int64_t right;
+    double scale; /* of gradients */
+};
+
+/* Turns the scores of row i into the gradient of the loss by them, times scale. */
+static void soften(void *arg, int64_t i, int worker)
+{
+    const struct block *b = arg;
+    double *p = b->score + i * b->c->m, t = b->c->temperature, sum = 0;
+    double *right = b->extra ? b->extra + i : p + b->right + i, top = *right, own = *right;
+    (void)worker;
+    for (int64_t j = 0; j < b->c->m; j++)
+        top = p[j] > top ? p[j] : top;
+    for (int64_t j = 0; j < b->c->m; j++)
+        sum += p[j] = exp((p[j] - top) / t);
+    if (b->extra)
+        sum += *right = exp((*right - top) / t);
+    for (int64_t j = 0; j < b->c->m; j++)
+        p[j] *= b->scale / sum;
+    *right = b->extra ? *right * b->scale / sum - b->scale : *right - b->scale;
+    b->loss[i] = (top - own) / t + log(sum);
+}
+
+/* score [rows][m]: of rows from `from` on with all columns. */
+static void score(const struct ck_contrast *c, int64_t from, int64_t rows, double *to)
+{
+    ck_matrix_product(rows, c->m, c->dim, rows_of(c->row + from * c->dim, c->dim),
+                      transposed(c->column, c->dim), 0, to, c->m);
+}
+
+static int64_t rows_at(const struct ck_contrast *c, int64_t from)
+{
+    return c->n - from < BLOCK ? c->n - from : BLOCK;
+}
+
+/* Scores and softmax of `rows` rows from `from` on; adds the sum of their losses. */
+static void run_block(struct block *b, int64_t from, int64_t rows, double *loss)
+{
+    score(b->c, from, rows, b->score);
+    ck_parallel(rows, soften, b);
+    for (int64_t i = 0; i < rows; i++)
+        *loss += b->loss[i];
+}
+
+static double dot(const double *a, const double *b, int dim)
+{
+    double sum = 0;
+    for (int j = 0; j < dim; j++)
+        sum += a[j] * b[j];
+    return sum;
+}
+
+static struct block begin(const struct ck_contrast *c, double *scratch)
+{
+    double scale = c->n > 0 ? 1 / (c->temperature * (double)c->n) : 0;
+    return (struct block){
+        .c = c, .score = scratch + 2 * BLOCK, .loss = scratch, .scale = scale};
+}
+
+double ck_queue_loss(const struct ck_contrast *c, const double *key, double *scratch,
+                     double *grad)
+{
+    struct block b = begin(c, scratch);
+    double loss = 0;
+    b.extra = scratch + BLOCK;
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        int64_t rows = rows_at(c, from);
+        const double *k = key + from * c->dim;
+        double *g = grad + from * c->dim;
+        for (int64_t i = 0; i < rows; i++)
+            b.extra[i] = dot(c->row + (from + i) * c->dim, k + i * c->dim, c->dim);
+        run_block(&b, from, rows, &loss);
+        ck_matrix_product(rows, c->dim, c->m, rows_of(b.score, c->m),
+                          rows_of(c->column, c->dim), 0, g, c->dim);
+        for (int64_t i = 0; i < rows * c->dim; i++)
+            g[i] += b.extra[i / c->dim] * k[i];
+    }
+    return c->n > 0 ? loss / (double)c->n : 0;
+}
+
+double ck_match_loss(const struct ck_contrast *c, int64_t first, double *scratch,
+                     double *grad_row, double *grad_column)
+{
+    struct block b = begin(c, scratch);
+    double loss = 0;
+    if (grad_column)
+        memset(grad_column, 0, (size_t)(c->m * c->dim) * sizeof *grad_column);
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        int64_t rows = rows_at(c, from);
+        b.right = first + from;
+        run_block(&b, from, rows, &loss);
+        if (grad_row)
+            ck_matrix_product(rows, c->dim, c->m, rows_of(b.score, c->m),
+                              rows_of(c->column, c->dim), 0, grad_row + from * c->dim, c->dim);
+        if (grad_column)
+            ck_matrix_product(c->m, c->dim, rows, transposed(b.score, c->m),
+                              rows_of(c->row + from * c->dim, c->dim), 1, grad_column, c->dim);
+    }
+    return c->n > 0 ? loss / (double)c->n : 0;
+}
+
+void ck_nearest_column(const struct ck_contrast *c, double *scratch, int64_t *index)
+{
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        int64_t rows = rows_at(c, from);
+        score(c, from, rows, scratch);
+        for (int64_t i = 0; i < rows; i++) {
+            const double *s = scratch + i * c->m;
+            int64_t best = 0;
+            for (int64_t j = 1; j < c->m; j++)
+                best = s[j] > s[best] ? j : best;
+            index[from + i] = best;
+        }
+    }
+}
