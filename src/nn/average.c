@@ -24,9 +24,10 @@ static void move_piece(void *arg, int64_t chunk, int worker)
     const struct task *t = arg;
     int64_t end = (chunk + 1) * CHUNK < t->n ? (chunk + 1) * CHUNK : t->n;
     (void)worker;
-    for (int64_t i = chunk * CHUNK; i < end; i++)
-        t->average[i] =
-            (float)ck_average_of((double)t->average[i], (double)t->online[i], t->tau);
+    for (int64_t i = chunk * CHUNK; i < end; i++) { /* 0 times what was not set may be NaN */
+        double before = t->tau > 0 ? (double)t->average[i] : 0;
+        t->average[i] = (float)ck_average_of(before, (double)t->online[i], t->tau);
+    }
 }
 
 void ck_average_params(struct ck_param *average, const struct ck_param *online, int n,
