@@ -16,16 +16,16 @@ TRAIN = ["synthetic:n=800", "--recipe", "cifar-small", "--stem", "cifar", "--wid
 METHODS = {"simclr": (7, "128-relu-64", 0.2), "simsiam": (25, "128-bn-relu-128-bn-relu-64-bn0", 0.2),
            "barlow": (15, "128-bn-relu-128-bn-relu-128-bn", 0.05),
            "vicreg": (10, "128-bn-relu-128", 0.05), "emp": (5, "128-bn-relu-64", 0.2),
-           "deepclusterv2": (12, "128-bn-relu-64", 0.2), "iic": (15, "linear", 0.05),
+           "deepclusterv2": (12, "128-bn-relu-64", 0.2), "iic": (20, "linear", 0.002),
            "supervised": (6, "linear", 0.1)}
 MORE = {"simsiam": ["--predictor", "128-bn-relu-64"], "deepclusterv2": ["-k", "50,50,50"],
-        "iic": ["-k", "10"]}
+        "iic": ["-k", "10", "--optimizer", "adam"]}
 VIEWS = {"emp": ["--views", "4"]}
 GAIN = 0.05
 
 
 # Second stages: the run that they continue, and by how much they must raise ACC over epoch 0.
-BASE = ["--method", "simclr", "--projector", "128-relu-64", "--rate", "0.2", "--epochs", "13"]
+BASE = ["--method", "simclr", "--projector", "128-relu-64", "--rate", "0.2", "--epochs", "21"]
 STAGES = {"scan": (BASE, ["-k", "10", "--epochs", "16", "--rate", "0.001", "--batch", "64"], 0.1),
           "selflabel": (["--method", "secu", "--projector", "128-bn-relu-64", "-k", "10", "--rate",
                          "0.2", "--epochs", "21"],

@@ -405,7 +405,7 @@ def unfit(programs, state):
     refuse(programs, saved(state | {"bn9.weight": torch.ones(1)}), "bn9.weight")
     refuse(programs, saved(state | {"bn1.bias": torch.ones(7)}), "bn1.bias")
     refuse(programs, saved(state | {"bn1.bias": state["bn1.bias"] / 0}), "bn1.bias")
-    refuse(programs, saved(state | {"fc.0.weight": torch.ones(9, 9)}), "fc.0.weight has shape 9 x 9")
+    refuse(programs, saved(state | {"fc.0.weight": torch.ones(9, 9)}), "layer fc.0 maps 9 values to 9")
     refuse(programs, saved(models.vgg11(num_classes=2).features.state_dict()), "nor a torchvision ResNet")
     refuse(programs, saved({"x": torch.ones(1).expand(1 << 40)}), "than its storage")
     expand = state | {"conv1.weight": torch.ones(1).expand(16, 3, 7, 7)}
