@@ -34,8 +34,8 @@ static void take(const char *path)
     coke_rows_free(rows);
     if (!null)
         null = fopen("/dev/null", "w");
-    ck_info_print(path, 0, null);
-    ck_info_print(path, 1, null);
+    ck_info_print(path, NULL, 0, null);
+    ck_info_print(path, NULL, 1, null);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

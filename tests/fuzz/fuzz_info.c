@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!to)
         return 0;
     int rc = ck_info_print(fuzz_path(data + 1, size - 1, names[data[0] / 2 % NAMES]),
-                           data[0] & 1, to);
+                           NULL, data[0] & 1, to);
     fclose(to);
     if (rc && rc != COKE_EFORMAT && rc != COKE_ENOMEM && rc != COKE_EFAIL)
         abort();

@@ -1,5 +1,6 @@
 /* fuzz_layers.c - layers as text (--projector 2048-bn-relu-256): what is accepted comes back. */
 #include "core/layers_text.h"
+#include "fuzz_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include "fuzz_file.h"
 #include "io/rows_part.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char text[256];
