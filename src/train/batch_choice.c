@@ -150,9 +150,16 @@ static struct ck_plan_request request_of(const struct model *m,
 static int measure_plans(struct model *m, const struct ck_train_options *o, int64_t n,
                          int64_t *sum)
 {
-    for (int v = 0; v < m->recipe.views; v++) {
+    const struct ck_method *method = ck_method_row(o);
+    size_t bytes;
+    for (int v = method->skip ? method->skip(o) : 0; v < m->recipe.views; v++) {
         struct ck_plan_request r = request_of(m, o, v, n);
-        size_t bytes;
+        CK_RETURN_IF(ck_plan_measure(&m->encoder.net, &r, &bytes));
+        *sum += (int64_t)bytes;
+    }
+    if (method->teacher) { /* one plan for all of its views, without gradients */
+        struct ck_plan_request r = request_of(m, o, 0, n);
+        r.backward = r.ngrad = 0;
         CK_RETURN_IF(ck_plan_measure(&m->encoder.net, &r, &bytes));
         *sum += (int64_t)bytes;
     }
@@ -195,7 +202,7 @@ static int add_sizes(int64_t all, int64_t parts, int processes, int64_t *size, i
 
 /* Everything that grows with the batch: the plans that the session keeps, full batches and the
  * last one, and the monitor's; the loader's batches; weights with gradients, momentum and the
- * two layouts that convolutions copy them to. */
+ * two layouts that convolutions copy them to; a teacher has no momentum. */
 static int measure(void *arg, const struct ck_train_options *o, int64_t *bytes)
 {
     struct model *m = arg;
@@ -212,8 +219,9 @@ static int measure(void *arg, const struct ck_train_options *o, int64_t *bytes)
         pixels += (int64_t)m->recipe.view[v].width * m->recipe.view[v].height;
     *bytes += (o->loader.prefetch + 1) * (batch / m->processes + 1) * pixels *
               m->recipe.channels * (int64_t)sizeof(float);
+    int copies = ck_method_row(o)->teacher ? 5 + 4 : 5;
     for (int i = 0; i < m->encoder.net.nparams; i++)
-        *bytes += 5 * m->encoder.net.param[i].size * (int64_t)sizeof(float);
+        *bytes += copies * m->encoder.net.param[i].size * (int64_t)sizeof(float);
     return COKE_OK;
 }
 

@@ -1,4 +1,4 @@
-/* batch_loss.c - what methods share whose loss compares all images of the batch of all ranks. */
+/* batch_loss.c - from the outputs of a step to a loss in double, and its gradients back. */
 #include "train/batch_loss.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -6,12 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-int ck_batch_loss_init(struct ck_session *s, int64_t scratch)
+int ck_batch_loss_make(struct ck_batch_loss *l, const struct ck_session *s, int64_t scratch)
 {
     size_t all = (size_t)s->views * (size_t)(s->max_batch * s->dim);
-    struct ck_batch_loss *l = s->own = ck_calloc_array(1, sizeof *l);
-    if (!l)
-        return COKE_ENOMEM;
     l->proj = ck_alloc_array(all, sizeof *l->proj);
     l->pred = s->pred ? ck_alloc_array(all, sizeof *l->pred) : NULL;
     l->grad = ck_alloc_array(all, sizeof *l->grad);
@@ -23,17 +20,26 @@ int ck_batch_loss_init(struct ck_session *s, int64_t scratch)
                : COKE_ENOMEM;
 }
 
-void ck_batch_loss_release(struct ck_session *s)
+void ck_batch_loss_drop(struct ck_batch_loss *l)
 {
-    struct ck_batch_loss *l = s->own;
-    if (!l)
-        return;
     ck_free(l->proj);
     ck_free(l->pred);
     ck_free(l->grad);
     ck_free(l->scratch);
     ck_free(l->gathered);
-    ck_free(l);
+}
+
+int ck_batch_loss_init(struct ck_session *s, int64_t scratch)
+{
+    s->own = ck_calloc_array(1, sizeof(struct ck_batch_loss));
+    return s->own ? ck_batch_loss_make(s->own, s, scratch) : COKE_ENOMEM;
+}
+
+void ck_batch_loss_release(struct ck_session *s)
+{
+    if (s->own)
+        ck_batch_loss_drop(s->own);
+    ck_free(s->own);
     s->own = NULL;
 }
 
@@ -73,13 +79,15 @@ int ck_batch_loss_gather(struct ck_session *s, struct ck_part part)
     return s->pred ? gather(s, part, s->pred, l->pred) : COKE_OK;
 }
 
-int ck_batch_loss_take(struct ck_session *s, struct ck_part part, double loss, int of_pred,
-                       double *sums)
+/* ---- back ---- */
+
+/* grad: [views][stride][dim], of which the part's images are the first; times scale. */
+static int take(struct ck_session *s, struct ck_part part, double loss, const double *grad,
+                int64_t stride, double scale, int of_pred, double *sums)
 {
-    const struct ck_batch_loss *l = s->own;
     float *to = of_pred ? s->grad_pred : s->grad_proj;
     float *none = of_pred ? s->grad_proj : s->grad_pred;
-    int64_t mine = part.n * s->dim, all = s->ranks.total * s->dim;
+    int64_t mine = part.n * s->dim;
     if (!isfinite(loss))
         return ck_fail(COKE_ENUMERIC, "the loss is not finite");
     sums[0] += loss * (double)part.n;
@@ -87,6 +95,27 @@ int ck_batch_loss_take(struct ck_session *s, struct ck_part part, double loss, i
         memset(none, 0, (size_t)(s->views * mine) * sizeof *none);
     for (int v = 0; v < s->views; v++)
         for (int64_t i = 0; i < mine; i++)
-            to[v * mine + i] = (float)l->grad[v * all + s->ranks.first * s->dim + i];
+            to[v * mine + i] = (float)(scale * grad[v * stride * s->dim + i]);
     return COKE_OK;
+}
+
+int ck_batch_loss_take(struct ck_session *s, struct ck_part part, double loss, int of_pred,
+                       double *sums)
+{
+    const struct ck_batch_loss *l = s->own;
+    return take(s, part, loss, l->grad + s->ranks.first * s->dim, s->ranks.total, 1, of_pred,
+                sums);
+}
+
+int ck_part_loss_take(struct ck_session *s, struct ck_part part, double loss,
+                      const double *grad, int of_pred, double *sums)
+{
+    double scale = (double)part.n / (double)s->ranks.total;
+    return take(s, part, part.n ? loss : 0, grad, part.n, scale, of_pred, sums);
+}
+
+void ck_part_loss_widen(const float *from, int64_t n, double *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (double)from[i];
 }

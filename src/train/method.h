@@ -36,6 +36,9 @@ struct ck_method {
     int any_length;     /* its loss takes projections before they are brought to length 1 */
     int learns_at_once; /* epoch 0 is trained like the others, at rate 0 */
     int takes;          /* enum ck_takes: of the run of option from */
+    int teacher;        /* it has a second encoder (teacher.h), which needs memory, too */
+    /* How many of the first views only the teacher sees; NULL = none. */
+    int (*skip)(const struct ck_train_options *o);
     int (*check)(const struct ck_train_options *o);
     /* The dimension of the projections and the number of clusters of the one head, where both are
      * the same and the method prescribes them. */

@@ -8,6 +8,9 @@
 enum ck_constraint { CK_CONSTRAINT_SIZE, CK_CONSTRAINT_ENTROPY };
 enum ck_center_schedule { CK_CENTERS_CONSTANT, CK_CENTERS_RISING };
 
+/* Prototypes of any length that are divided by it, or kept at length 1. */
+enum ck_prototype_norm { CK_PROTOTYPES_WEIGHT, CK_PROTOTYPES_SPHERE };
+
 struct ck_method_options {
     int32_t constraint;                   /* enum ck_constraint */
     double entropy_weight;                /* 0 = chosen from the images */
@@ -20,8 +23,20 @@ struct ck_method_options {
     int64_t kmeans_epochs;                                        /* DeepCluster-v2 */
     int64_t neighbours;                                           /* SCAN, as the next */
     double balance_weight;
-    double threshold;  /* self-labelling: probability of a confident label */
-    int64_t from_head; /* self-labelling: head of the run */
+    double threshold;                    /* self-labelling: probability of a confident label */
+    int64_t from_head;                   /* self-labelling: head of the run */
+    double momentum_start, momentum_end; /* of a teacher */
+    int64_t queue;                       /* rows */
+    int64_t queue_from;                  /* epoch */
+    int32_t symmetric;                   /* MoCo-v2: both directions */
+    int64_t prototypes, freeze_prototypes;
+    int32_t prototype_norm; /* enum ck_prototype_norm */
+    double sinkhorn_eps;
+    int64_t sinkhorn_rounds;
+    double teacher_temperature, teacher_temperature_start; /* DINO */
+    int64_t teacher_warmup;
+    double center_momentum;
+    double sharpen, mean_entropy_weight; /* MSN */
 };
 
 const struct ck_option_table *ck_method_option_table(void);

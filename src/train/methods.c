@@ -12,12 +12,15 @@
 extern const struct ck_method ck_method_coke, ck_method_secu, ck_method_simclr,
     ck_method_simsiam, ck_method_barlow, ck_method_vicreg, ck_method_emp,
     ck_method_deepclusterv2, ck_method_scan, ck_method_selflabel, ck_method_iic,
-    ck_method_supervised;
+    ck_method_supervised, ck_method_byol, ck_method_mocov2, ck_method_mocov3, ck_method_nnclr,
+    ck_method_swav, ck_method_dino, ck_method_msn;
 
 static const struct ck_method *const methods[] = {
     &ck_method_coke,   &ck_method_secu,      &ck_method_simclr, &ck_method_simsiam,
     &ck_method_barlow, &ck_method_vicreg,    &ck_method_emp,    &ck_method_deepclusterv2,
     &ck_method_scan,   &ck_method_selflabel, &ck_method_iic,    &ck_method_supervised,
+    &ck_method_byol,   &ck_method_mocov2,    &ck_method_mocov3, &ck_method_nnclr,
+    &ck_method_swav,   &ck_method_dino,      &ck_method_msn,
 };
 
 enum { METHODS = sizeof methods / sizeof methods[0] };

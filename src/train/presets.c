@@ -28,6 +28,24 @@
 #define SIMSIAM_HEADS                                                                          \
     " projector=2048-bn-relu-2048-bn-relu-2048-bn0 predictor=512-bn-relu-2048 "                \
     "predictor-rate=constant"
+/* Heads and settings of methods, for any images: solo-learn's, of MoCo-v3 and MSN the authors'. */
+#define BYOL                                                                                   \
+    "method=byol projector=4096-bn-relu-256 predictor=4096-bn-relu-256 momentum-start=0.99 "   \
+    "momentum-end=1 weight-decay=1e-5"
+#define MOCOV2                                                                                 \
+    "method=mocov2 projector=2048-relu-256 predictor=off temperature=0.2 "                     \
+    "momentum-start=0.99 momentum-end=0.999 optimizer=sgd weight-decay=1e-4"
+#define MOCOV3                                                                                 \
+    "method=mocov3 projector=4096-bn-relu-4096-bn-relu-256-bn0 predictor=4096-bn-relu-256 "    \
+    "temperature=1 momentum-start=0.99 momentum-end=1 weight-decay=1.5e-6"
+#define NNCLR                                                                                  \
+    "method=nnclr projector=2048-bn-relu-2048-bn-relu-256-bn predictor=4096-bn-relu-256 "      \
+    "temperature=0.2 weight-decay=1e-5"
+#define SWAV                                                                                   \
+    "method=swav projector=2048-bn-relu-128 predictor=off temperature=0.1 weight-decay=1e-6"
+#define DINO                                                                                   \
+    "method=dino projector=2048-gelu-2048-gelu-256 predictor=off temperature=0.1 "             \
+    "momentum-start=0.9995 momentum-end=1 weight-decay=1e-6"
 #define TENS "k=10,20,30,40,50,60,70,80,90,100"
 #define TWENTIES "k=20,40,60,80,100,120,140,160,180,200"
 
@@ -75,6 +93,41 @@ static const struct {
     {"simsiam", "SimSiam, for any images",
      "method=simsiam predictor-rate=constant projector=2048-bn-relu-2048-bn-relu-2048-bn0 "
      "predictor=512-bn-relu-2048"},
+    {"byol", "BYOL, for any images", BYOL},
+    {"mocov2", "MoCo-v2 with both directions and a queue per view, for any images", MOCOV2},
+    {"mocov3", "MoCo-v3, for any images", MOCOV3},
+    {"nnclr", "NNCLR, for any images", NNCLR},
+    {"swav", "SwAV, for any images", SWAV " queue=3840"},
+    {"dino", "DINO, for any images", DINO " prototypes=4096"},
+    {"msn", "MSN without masks, for any images",
+     "method=msn projector=2048-bn-relu-2048-bn-relu-256 predictor=off temperature=0.1 "
+     "prototypes=1024 momentum-start=0.996 momentum-end=1 weight-decay=1e-6"},
+    {"cifar10-byol", "BYOL as in solo-learn", BYOL SOLO_LARS " min-scale=0.08 rate=1"},
+    {"cifar10-mocov2", "MoCo-v2+ as in solo-learn",
+     MOCOV2 SOLO " min-scale=0.08 queue=32768 rate=0.3"},
+    {"cifar10-nnclr", "NNCLR as in solo-learn",
+     NNCLR SOLO_LARS " min-scale=0.08 queue=65536 rate=0.4"},
+    {"cifar10-swav", "SwAV as in solo-learn",
+     SWAV SOLO_LARS " min-scale=0.08 queue=3840 queue-from=51 freeze-prototypes=2 rate=0.6"},
+    {"cifar10-dino", "DINO as in solo-learn",
+     DINO SOLO_LARS " min-scale=0.08 prototypes=4096 rate=0.3"},
+    {"imagenet-byol", "BYOL as published",
+     BYOL " momentum-start=0.996 rate=3.2 weight-decay=1.5e-6 epochs=1001 batch=4096" RESNET50},
+    {"imagenet-mocov2", "MoCo-v2 as published: one direction",
+     MOCOV2 " projector=2048-relu-128 symmetric=off queue=65536 momentum-start=0.999 rate=0.03 "
+            "epochs=201 batch=256" RESNET50},
+    {"imagenet-mocov3", "MoCo-v3 as published, 300 epochs",
+     MOCOV3 " rate=4.8 epochs=301 batch=4096" RESNET50},
+    {"imagenet-nnclr", "NNCLR as published",
+     NNCLR " temperature=0.1 queue=98304 rate=4.8 weight-decay=1e-6 epochs=1001 "
+           "batch=4096" RESNET50},
+    {"imagenet-swav", "SwAV as published: two large and six small views",
+     SWAV " prototype-norm=sphere queue=0 rate=4.8 epochs=801 batch=4096" RESNET50
+          " recipe=multi small-views=6"},
+    {"imagenet-dino", "DINO as published for ResNet-50: two large and eight small views",
+     DINO " optimizer=sgd rate=0.03 weight-decay=1e-4 prototypes=65536 momentum-start=0.996 "
+          "teacher-temperature=0.04 epochs=101 batch=256" RESNET50 " recipe=multi "
+          "small-views=8"},
     {"barlow", "Barlow Twins, for any images",
      "method=barlow projector=2048-bn-relu-2048-bn-relu-2048 predictor=off weight-decay=1e-4"},
     {"vicreg", "VICReg, for any images",

@@ -122,8 +122,9 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     s->max_local = (s->max_batch + s->ranks.size - 1) / s->ranks.size;
     CK_RETURN_IF(ck_loader_new(&s->loader, data, &s->o.loader));
     s->steps = ck_loader_steps(s->loader);
-    s->views = ck_loader_recipe(s->loader)->views;
-    s->large = ck_loader_recipe(s->loader)->large;
+    s->skip = s->method->skip ? s->method->skip(o) : 0;
+    s->views = ck_loader_recipe(s->loader)->views - s->skip;
+    s->large = ck_loader_recipe(s->loader)->large - s->skip;
     CK_RETURN_IF(
         ck_schedule_init(&s->schedule, ck_train_rate(o), o->epochs, o->warmup, s->steps));
     CK_RETURN_IF(make_encoder(s));
@@ -137,9 +138,7 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
 void ck_session_release(struct ck_session *s)
 {
     ck_loader_free(s->loader);
-    for (int p = 0; p < CK_PLAN_SETS; p++)
-        for (int v = 0; v < COKE_MAX_VIEWS; v++)
-            ck_plan_free(s->plans[p].plan[v]);
+    ck_plan_cache_release(&s->plans);
     if (s->method && s->method->release)
         s->method->release(s);
     ck_loss_free(s->loss);
@@ -185,14 +184,10 @@ int ck_session_hash(const struct ck_session *s, uint64_t *out)
 
 /* ---- plans ---- */
 
-/* Compiles the encoder for view v of n images. */
-static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, int64_t n,
-                     struct ck_plan **out)
+int ck_session_plans(struct ck_session *s, const struct coke_batch *b, int64_t n,
+                     struct ck_plans **out)
 {
     struct ck_plan_request r = ck_plan_request_default();
-    r.n = n;
-    r.h = b->height[v];
-    r.w = b->width[v];
     r.dtype = ck_precision_dtype((enum ck_precision)s->o.precision);
     r.train = r.backward = 1;
     r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[s->output];
@@ -200,34 +195,12 @@ static int make_plan(struct ck_session *s, const struct coke_batch *b, int v, in
         r.want[r.nwant++] = s->encoder.node[COKE_OUTPUT_PROJ];
     if (s->pred)
         r.want[r.nwant++] = r.grad[r.ngrad++] = s->encoder.node[COKE_OUTPUT_PRED];
-    return ck_plan_new(out, &s->encoder.net, &r);
+    return ck_plan_cache_get(&s->plans, &s->encoder.net, &r, b, s->skip, s->views, n, out);
 }
 
-/* Batch sizes are few: the full batch, the last one, and with accumulation or several ranks one
- * size more of each. A failed compilation leaves the set empty. */
-int ck_session_plans(struct ck_session *s, const struct coke_batch *b, int64_t n,
-                     struct ck_plans **out)
+const float *ck_session_view(const struct ck_session *s, const struct coke_batch *b,
+                             struct ck_part part, int v)
 {
-    struct ck_plans *oldest = &s->plans[0];
-    s->plan_clock++;
-    for (int p = 0; p < CK_PLAN_SETS; p++) {
-        struct ck_plans *at = &s->plans[p];
-        if (at->n == n) {
-            at->used = s->plan_clock;
-            *out = at;
-            return COKE_OK;
-        }
-        oldest = at->used < oldest->used ? at : oldest;
-    }
-    for (int v = 0; v < s->views; v++) {
-        ck_plan_free(oldest->plan[v]);
-        oldest->plan[v] = NULL;
-    }
-    oldest->n = 0;
-    for (int v = 0; v < s->views; v++)
-        CK_RETURN_IF(make_plan(s, b, v, n, &oldest->plan[v]));
-    oldest->n = n;
-    oldest->used = s->plan_clock;
-    *out = oldest;
-    return COKE_OK;
+    int64_t floats = (int64_t)b->channels * b->width[v] * b->height[v];
+    return part.n > 0 ? b->x[v] + part.from * floats : s->blank;
 }

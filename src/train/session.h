@@ -10,23 +10,11 @@
 #include "nn/encoder.h"
 #include "nn/loss.h"
 #include "nn/optimizer.h"
-#include "nn/plan.h"
 #include "nn/schedule.h"
 #include "train/heads.h"
 #include "train/method.h"
+#include "train/plan_cache.h"
 #include "train/ranks.h"
-
-/* The encoder compiled for n images: one plan per view, because all views of a part are in
- * flight between their forward and backward passes. */
-struct ck_plans {
-    int64_t n;    /* 0 = none compiled */
-    int64_t used; /* ck_session.plan_clock at the last use */
-    struct ck_plan *plan[COKE_MAX_VIEWS];
-};
-
-/* Sizes in use: a full batch and the last one of an epoch, and with accumulation or several
- * ranks one size more of each. */
-enum { CK_PLAN_SETS = 4 };
 
 struct ck_session {
     struct ck_train_options o;
@@ -42,13 +30,13 @@ struct ck_session {
     void *own;               /* state of the method; its row releases it */
     struct ck_heads heads;   /* of methods with clusters, else empty */
     struct ck_loss *loss;    /* of methods with clusters, else NULL */
-    int views, large;        /* large: the first ones, whose projections are clustered */
+    int skip;         /* first views, which the encoder does not run: for a teacher alone */
+    int views, large; /* that it runs; large: the first ones, whose projections are clustered */
     int dim;
     int64_t max_batch; /* images of a batch of all ranks, at most */
     int64_t max_local; /* images of this process's part of a batch, at most */
     int64_t steps;     /* per epoch */
-    struct ck_plans plans[CK_PLAN_SETS];
-    int64_t plan_clock; /* counts uses of plans */
+    struct ck_plan_cache plans;
     /* Buffers of a step. */
     float *proj, *pred;           /* [views][part][dim]; pred NULL = no predictor */
     float *grad_proj, *grad_pred; /* the same shapes */
@@ -74,14 +62,23 @@ void ck_session_release(struct ck_session *s);
 /* Reads samples of the images into s->content, unless it has. */
 int ck_session_read_content(struct ck_session *s);
 
-/* The plans for n images of the sizes of b, compiled unless cached; the least recently used set
- * makes room. *out belongs to the session and is valid until the next call. */
+/* The encoder's plans for n images of the sizes of b: ck_plan_cache_get. */
 int ck_session_plans(struct ck_session *s, const struct coke_batch *b, int64_t n,
                      struct ck_plans **out);
 
 /* Hash of the weights, running statistics, clusterings and the method's state, which must agree
  * on all ranks. */
 int ck_session_hash(const struct ck_session *s, uint64_t *out);
+
+/* Images that the encoder runs for a part: a rank without images runs a blank one. */
+static inline int64_t ck_part_images(struct ck_part part)
+{
+    return part.n > 0 ? part.n : 1;
+}
+
+/* View v of all, for the part's images, or the blank image. */
+const float *ck_session_view(const struct ck_session *s, const struct coke_batch *b,
+                             struct ck_part part, int v);
 
 /* step.c: runs one batch of the loader. Collective: every rank passes its part of the batch,
  * which may have no images. After a failure the session can only be released. */

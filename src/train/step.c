@@ -24,16 +24,6 @@ static struct ck_part part_of(int64_t n, int64_t parts, int64_t i)
     return (struct ck_part){from, to - from, NULL};
 }
 
-static int64_t images_run(struct ck_part part)
-{
-    return part.n > 0 ? part.n : 1;
-}
-
-static int64_t image_floats(const struct coke_batch *b, int v)
-{
-    return (int64_t)b->channels * b->width[v] * b->height[v];
-}
-
 /* One projection per image: the mean of the unit vectors of the large views, not normalized
  * again. */
 static void take_projections(struct ck_session *s, struct ck_part part)
@@ -56,12 +46,11 @@ static int encode(struct ck_session *s, const struct coke_batch *b, struct ck_pa
 {
     size_t bytes = (size_t)(part->n * s->dim) * sizeof(float);
     struct ck_reduce reduce = ck_ranks_reduce(&s->ranks, part->n == 0);
-    CK_RETURN_IF(ck_session_plans(s, b, images_run(*part), &part->plans));
+    CK_RETURN_IF(ck_session_plans(s, b, ck_part_images(*part), &part->plans));
     for (int v = 0; v < s->views; v++) {
         struct ck_plan *plan = part->plans->plan[v];
-        const float *x = part->n ? b->x[v] + part->from * image_floats(b, v) : s->blank;
         ck_plan_synchronise(plan, s->ranks.size > 1 ? &reduce : NULL);
-        CK_RETURN_IF(ck_plan_forward(plan, x));
+        CK_RETURN_IF(ck_plan_forward(plan, ck_session_view(s, b, *part, s->skip + v)));
         int64_t at = v * part->n * s->dim;
         memcpy(s->proj + at, ck_plan_vector(plan, s->encoder.node[s->output]), bytes);
         if (s->pred)
@@ -123,7 +112,7 @@ static int propagate(struct ck_session *s, struct ck_part part, int last)
         clear_gradients(s);
     for (int v = 0; v < s->views; v++) {
         struct ck_plan *plan = part.plans->plan[v];
-        int64_t at = v * images_run(part) * s->dim;
+        int64_t at = v * ck_part_images(part) * s->dim;
         int completes = last && v == s->views - 1 && s->ranks.size > 1;
         ck_plan_watch(plan, completes ? &s->ranks.hook : NULL);
         const float *seed[2] = {s->grad_proj + at, s->pred ? s->grad_pred + at : NULL};

@@ -122,7 +122,7 @@ static const struct ck_option_override of_encoder[] = {
 /* The choices are the rows of the table of methods; completed by join. */
 static struct ck_option_override of_own[] = {{"method", CK_NEW_BOUNDS(0, 0)}, {.name = NULL}};
 
-enum { PARTS = 10, ROWS = 128 };
+enum { PARTS = 10, ROWS = 160 };
 
 static struct ck_option_part parts[PARTS];
 static struct ck_option rows[ROWS];

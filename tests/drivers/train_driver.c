@@ -3,8 +3,9 @@
  *     train_driver FOLDER EPOCHS OPTION=VALUE...
  *
  * FOLDER/views.f32 [views][n][channels][size][size], FOLDER/order.i64 [epochs][n]. Writes
- * first.safetensors, centers0.f32 and so on, last.safetensors, and for every step to steps.f64:
- * the loss and for each head the labels [batch] and the duals [k]. */
+ * first.safetensors, the method's state as method.safetensors, centers0.f32 and so on,
+ * last.safetensors, and for every step to steps.f64: the loss and for each head the labels [batch]
+ * and the duals [k]. */
 #include "core/mem.h"
 #include "coke.h"
 #include "data/images.h"
@@ -44,6 +45,16 @@ static void save(const struct ck_session *s, const char *folder, const char *nam
     struct ck_state state = {0};
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (ck_encoder_save(&s->encoder, &state) || ck_safetensors_write(path, &state, 1))
+        stop(path);
+    ck_state_release(&state);
+}
+
+static void save_method(const struct ck_session *s, const char *folder)
+{
+    char path[512];
+    struct ck_state state = {0};
+    snprintf(path, sizeof path, "%s/method.safetensors", folder);
+    if (ck_method_save(s, &state) || ck_safetensors_write(path, &state, 1))
         stop(path);
     ck_state_release(&state);
 }
@@ -111,6 +122,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/steps.f64", argv[1]);
     FILE *out = fopen(path, "wb");
     save(&s, argv[1], "first.safetensors");
+    save_method(&s, argv[1]);
     save_centers(&s, argv[1]);
     for (int64_t e = 0; e < atoi(argv[2]); e++) {
         for (int64_t t = 0; t < s.steps; t++) {
@@ -120,21 +132,21 @@ int main(int argc, char **argv)
                                    .steps = s.steps,
                                    .n = batch,
                                    .total = batch,
-                                   .views = s.views,
+                                   .views = s.skip + s.views,
                                    .channels = 3};
             struct ck_step step;
             b.index = order + e * n + t * batch;
-            for (int v = 0; v < s.views; v++) {
+            for (int v = 0; v < b.views; v++) {
                 b.width[v] = b.height[v] = side;
                 b.x[v] = gather(views + (size_t)v * (size_t)n * floats, b.index, batch, floats);
             }
             if (ck_session_step(&s, &b, &step))
                 stop("step");
             record(&s, &step, out);
-            for (int v = 0; v < s.views; v++)
+            for (int v = 0; v < b.views; v++)
                 free((void *)(uintptr_t)b.x[v]);
         }
-        if (ck_heads_epoch_end(&s.heads))
+        if (s.heads.n > 0 && ck_heads_epoch_end(&s.heads))
             stop("epoch");
     }
     save(&s, argv[1], "last.safetensors");

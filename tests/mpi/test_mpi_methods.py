@@ -14,13 +14,21 @@ TRAIN = ["synthetic:n=48,size=16", "--stem", "cifar", "--width", "0.125", "--rec
          "cifar", "--size", "16", "--batch", "16", "--epochs", "3", "--warmup", "1", "--optimizer",
          "sgd", "--rate", "0.002", "--monitor", "0", "--threads", "1"]
 HEAD = ["--projector", "64-bn-relu-16"]
+BOTH = HEAD + ["--predictor", "64-bn-relu-16"]
+PROTOTYPES = ["--prototypes", "20", "--freeze-prototypes", "0"]
 CLUSTERS = ["-k", "5,10", "--eta", "0.1"]
 METHODS = [("secu", CLUSTERS), ("secu", CLUSTERS[:2] + ["--constraint", "entropy"]),
-           ("simclr", HEAD), ("simsiam", HEAD + ["--predictor", "64-bn-relu-16"]), ("barlow", HEAD),
+           ("simclr", HEAD), ("simsiam", BOTH), ("barlow", HEAD),
            ("vicreg", HEAD), ("emp", HEAD + ["--views", "3"]),
            ("deepclusterv2", HEAD + ["-k", "5,10"]), ("iic", ["-k", "5"]), ("supervised", []),
            ("scan", ["-k", "5", "--near", "3", "--from", "BASE"]),
-           ("selflabel", ["--from", "BASE", "--recipe", "cifar-weak-strong", "--threshold", "0.1"])]
+           ("selflabel", ["--from", "BASE", "--recipe", "cifar-weak-strong", "--threshold", "0.1"]),
+           ("byol", BOTH), ("mocov2", HEAD + ["--queue", "40"]),
+           ("mocov2", HEAD + ["--queue", "40", "--no-symmetric"]), ("mocov3", BOTH),
+           ("nnclr", BOTH + ["--queue", "40"]),
+           ("swav", HEAD + PROTOTYPES + ["--queue", "24", "--queue-from", "1"]),
+           ("swav", HEAD + PROTOTYPES + ["--recipe", "multi", "--small-views", "2"]),
+           ("dino", HEAD + PROTOTYPES), ("msn", HEAD + PROTOTYPES)]
 
 
 def losses(run):

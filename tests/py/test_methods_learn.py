@@ -17,9 +17,10 @@ METHODS = {"simclr": (7, "128-relu-64", 0.2), "simsiam": (25, "128-bn-relu-128-b
            "barlow": (15, "128-bn-relu-128-bn-relu-128-bn", 0.05),
            "vicreg": (10, "128-bn-relu-128", 0.05), "emp": (5, "128-bn-relu-64", 0.2),
            "deepclusterv2": (12, "128-bn-relu-64", 0.2), "iic": (20, "linear", 0.002),
-           "supervised": (6, "linear", 0.1)}
+           "supervised": (6, "linear", 0.1), "byol": (25, "128-bn-relu-64", 0.2)}
 MORE = {"simsiam": ["--predictor", "128-bn-relu-64"], "deepclusterv2": ["-k", "50,50,50"],
-        "iic": ["-k", "10", "--optimizer", "adam"]}
+        "iic": ["-k", "10", "--optimizer", "adam"],
+        "byol": ["--predictor", "128-bn-relu-64", "--momentum-start", "0.9"]}
 VIEWS = {"emp": ["--views", "4"]}
 GAIN = 0.05
 

@@ -212,6 +212,79 @@ static void many_views_resume_to_the_same_bytes(void **state)
     run(&o, 4);
 }
 
+/* Small views, a queue that is used, one direction: what the table above leaves out. */
+static void variants_resume_to_the_same_bytes(void **state)
+{
+    static const char *const many[] = {"swav", "dino", "msn"};
+    struct ck_train_options o;
+    (void)state;
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+        options_by_name(many[i], &o);
+        o.loader.view.recipe = CK_RECIPE_MULTI;
+        o.loader.view.small_views = 2;
+        o.own.prototypes = 20;
+        o.own.queue = i == 0 ? 24 : o.own.queue;
+        o.own.queue_from = i == 0 ? 1 : o.own.queue_from;
+        run(&o, 4);
+        run(&o, 5);
+    }
+    options_by_name("swav", &o);
+    o.own.prototype_norm = CK_PROTOTYPES_SPHERE;
+    o.own.freeze_prototypes = 0;
+    run(&o, 4);
+    options_by_name("mocov2", &o);
+    o.own.symmetric = 0;
+    o.own.queue = 30;
+    run(&o, 4);
+}
+
+static void methods_with_a_mean_over_images_split_batches(void **state)
+{
+    static const char *const names[] = {"byol", "mocov2", "dino"};
+    struct ck_train_options o;
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        options_by_name(names[i], &o);
+        o.accumulate = 2;
+        assert_ok(ck_train_options_check(&o));
+        print_message("             %s\n", names[i]);
+        run(&o, 4);
+    }
+}
+
+static void methods_with_a_teacher_or_queue_refuse(void **state)
+{
+    static const struct {
+        const char *method, *why;
+    } whole[] = {{"mocov3", "compares all images of a batch"},
+                 {"nnclr", "compares all images of a batch"},
+                 {"swav", "codes of a batch are computed together"},
+                 {"msn", "targets of a batch are computed together"}};
+    static const char *const queued[] = {"mocov2", "nnclr"};
+    static const char *const views[] = {"swav", "dino", "msn"};
+    struct ck_train_options o;
+    (void)state;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        options_by_name(whole[i].method, &o);
+        o.accumulate = 2;
+        assert_fails(ck_train_options_check(&o), COKE_EUSAGE, whole[i].why);
+    }
+    for (size_t i = 0; i < sizeof queued / sizeof *queued; i++) {
+        options_by_name(queued[i], &o);
+        o.own.queue = 0;
+        assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "needs one; use 4096");
+    }
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        options_by_name(views[i], &o);
+        o.loader.view.recipe = CK_RECIPE_CIFAR_SINGLE;
+        assert_fails(ck_train_options_check(&o), COKE_EUSAGE, "compares views; use at least 2");
+    }
+    options_by_name("byol", &o);
+    o.own.queue = 128;
+    assert_fails(ck_train_options_check(&o), COKE_EUSAGE,
+                 "queue: method byol does not have this option");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +292,9 @@ int main(void)
         cmocka_unit_test(entropy_resumes_to_the_same_bytes),
         cmocka_unit_test(options_of_other_methods_are_refused),
         cmocka_unit_test(many_views_resume_to_the_same_bytes),
+        cmocka_unit_test(variants_resume_to_the_same_bytes),
+        cmocka_unit_test(methods_with_a_mean_over_images_split_batches),
+        cmocka_unit_test(methods_with_a_teacher_or_queue_refuse),
         cmocka_unit_test(methods_refuse_what_they_cannot_compare),
     };
     return cmocka_run_group_tests(tests, enter, leave);

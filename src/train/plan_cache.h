@@ -1,0 +1,34 @@
+/* plan_cache.h - a network compiled for the batch sizes of a training. */
+#ifndef CK_PLAN_CACHE_H
+#define CK_PLAN_CACHE_H
+
+#include "data/fetch.h"
+#include "nn/plan.h"
+
+/* A network compiled for n images: one plan per view, because all views of a part are in
+ * flight between their forward and backward passes. */
+struct ck_plans {
+    int64_t n;    /* 0 = none compiled */
+    int64_t used; /* ck_plan_cache.clock at the last use */
+    struct ck_plan *plan[COKE_MAX_VIEWS];
+};
+
+/* Sizes in use: a full batch and the last one of an epoch, and with accumulation or several
+ * ranks one size more of each. */
+enum { CK_PLAN_SETS = 4 };
+
+struct ck_plan_cache {
+    struct ck_plans set[CK_PLAN_SETS];
+    int64_t clock; /* counts uses */
+};
+
+/* The plans of `views` views of b from view `first` on for n images, compiled unless cached; the least
+ * recently used set makes room. `like` is completed by the sizes. *out belongs to the cache and is
+ * valid until the next call. A failed compilation leaves the set empty. */
+int ck_plan_cache_get(struct ck_plan_cache *c, struct ck_net *net,
+                      const struct ck_plan_request *like, const struct coke_batch *b, int first,
+                      int views, int64_t n, struct ck_plans **out);
+/* Call it before the network is released. */
+void ck_plan_cache_release(struct ck_plan_cache *c);
+
+#endif
