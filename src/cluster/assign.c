@@ -202,6 +202,11 @@ float ck_assigner_score(const struct ck_assigner *a, const float *x, int64_t k)
     return a->kn->dot(x, a->center + k * a->ld, a->ld);
 }
 
+const float *ck_assigner_center(const struct ck_assigner *a, int64_t k)
+{
+    return a->center + k * a->ld;
+}
+
 static void score_now(struct block *b, int row, int64_t k)
 {
     offer(b, row, k, ck_assigner_score(b->a, b->x + (int64_t)row * b->a->ld, k));

@@ -59,6 +59,9 @@ void ck_assign_block(struct ck_assigner *a, const float *x, int n, int32_t *labe
 /* The score x.c_k as assignments compute it; x [ld]. Any thread. */
 float ck_assigner_score(const struct ck_assigner *a, const float *x, int64_t k);
 
+/* Center k [ld]. */
+const float *ck_assigner_center(const struct ck_assigner *a, int64_t k);
+
 /* One center within `margin` of the best of a row. */
 struct ck_near {
     int32_t row; /* within the block */

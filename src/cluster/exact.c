@@ -84,7 +84,7 @@ static int64_t room_above(const struct ck_exact *e, int64_t k)
 
 /* The price at which a size between min_size and max_size is neither gain nor loss: 0, or the
  * edge of the box nearest to 0. */
-static double rest_price(const struct ck_exact *e, int64_t k)
+double ck_exact_rest(const struct ck_exact *e, int64_t k)
 {
     return e->low[k] > 0 ? e->low[k] : e->high[k] < 0 ? e->high[k] : 0;
 }
@@ -103,7 +103,7 @@ static struct exchange sell(const struct ck_exact *e, int64_t k)
     if (e->fake[k] > 0)
         return (struct exchange){e->high[k], &e->fake[k], e->fake[k]};
     if (e->above[k] < room_above(e, k))
-        return (struct exchange){rest_price(e, k), &e->above[k],
+        return (struct exchange){ck_exact_rest(e, k), &e->above[k],
                                  room_above(e, k) - e->above[k]};
     return (struct exchange){e->low[k], &e->over[k], PLENTY};
 }
@@ -113,7 +113,7 @@ static struct exchange buy(const struct ck_exact *e, int64_t k)
     if (e->over[k] > 0)
         return (struct exchange){e->low[k], &e->over[k], e->over[k]};
     if (e->above[k] > 0)
-        return (struct exchange){rest_price(e, k), &e->above[k], e->above[k]};
+        return (struct exchange){ck_exact_rest(e, k), &e->above[k], e->above[k]};
     return (struct exchange){e->high[k], &e->fake[k], PLENTY};
 }
 
@@ -131,9 +131,9 @@ static void balance(struct ck_exact *e)
         lowest += e->min_size[k];
         e->node_price[k] = e->price[k];
         e->over[k] = e->fake[k] = 0;
-        if (e->price[k] > rest_price(e, k))
+        if (e->price[k] > ck_exact_rest(e, k))
             e->above[k] = 0;
-        else if (e->price[k] < rest_price(e, k))
+        else if (e->price[k] < ck_exact_rest(e, k))
             e->above[k] = room;
         else
             e->above[k] = over < 0 ? 0 : over > room ? room : over;
@@ -427,7 +427,7 @@ static double right_price(const struct ck_exact *e, int64_t k, const struct lead
 {
     int64_t n = e->start[k + 1] - e->start[k];
     int64_t low = e->min_size[k] - e->base[k], high = low + room_above(e, k);
-    double rest = rest_price(e, k), price = rest;
+    double rest = ck_exact_rest(e, k), price = rest;
     if (low <= 0 && high >= n)
         return rest; /* the size is feasible for any subset of the points */
     for (int64_t a = 0; a < n; a++) {
@@ -493,7 +493,7 @@ static int64_t neediest_choice(const struct ck_exact *e, int64_t i, int64_t at)
 
 /* In double, unlike the leaders: ck_exact_solve needs labels that are best at these prices.
  * First the points with one best label, then those with a tie. */
-static void take_best_labels(struct ck_exact *e)
+void ck_exact_take_labels(struct ck_exact *e)
 {
     memcpy(e->size, e->base, (size_t)e->k * sizeof *e->size);
     for (int round = 0; round < 2; round++)
@@ -574,7 +574,7 @@ int ck_exact_approach(struct ck_exact *e, int sweeps)
         }
     }
     memset(e->state, UNSEEN, (size_t)e->k);
-    take_best_labels(e);
+    ck_exact_take_labels(e);
     rc = COKE_OK;
 done:
     ck_free(asked);
@@ -619,8 +619,8 @@ int ck_exact_solve(struct ck_exact *e, int *inside)
     publish_prices(e);
     *inside = 1;
     for (int64_t k = 0; k < e->k; k++)
-        if (e->fake[k] || e->over[k] || (rest_price(e, k) > 0 && e->above[k] > 0) ||
-            (rest_price(e, k) < 0 && e->above[k] < room_above(e, k)))
+        if (e->fake[k] || e->over[k] || (ck_exact_rest(e, k) > 0 && e->above[k] > 0) ||
+            (ck_exact_rest(e, k) < 0 && e->above[k] < room_above(e, k)))
             *inside = 0;
     return rc;
 }

@@ -74,6 +74,11 @@ void ck_exact_release(struct ck_exact *e);
  * over the clusters, or when no price moves; usually close to the optimum after a few. Points
  * whose best values are within e->tie of each other go where points are missing. */
 int ck_exact_approach(struct ck_exact *e, int sweeps);
+/* Gives every point its best label at the present prices, as ck_exact_approach does at its end. */
+void ck_exact_take_labels(struct ck_exact *e);
+/* The price at which a size between min_size and max_size is neither gain nor loss: 0, or the
+ * edge of the box nearest to 0. */
+double ck_exact_rest(const struct ck_exact *e, int64_t k);
 /* Is the price of k at the upper (1) or lower (-1) edge of the box? */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
 /* Is any price at an edge? */

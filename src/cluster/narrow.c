@@ -152,16 +152,13 @@ static void take_solution(struct ck_exact *wide, const struct narrow *s)
     }
 }
 
-int ck_exact_solve_narrow(struct ck_exact *wide, double width, int sweeps, int *inside)
+int ck_exact_solve_narrow(struct ck_exact *wide, double width, int *inside)
 {
     struct narrow s = {0};
     int rc;
     *inside = 0;
     CK_TRY(build(&s, wide, width));
-    CK_TRY(ck_exact_approach(&s.e, sweeps));
-    *inside = !ck_exact_at_edges(&s.e);
-    if (*inside)
-        CK_TRY(ck_exact_solve(&s.e, inside));
+    CK_TRY(ck_exact_solve(&s.e, inside));
     if (*inside)
         take_solution(wide, &s);
 done:

@@ -9,6 +9,8 @@
 #include "cluster/repair_scan.h"
 #include "cluster/exact.h"
 #include "cluster/narrow.h"
+#include "cluster/newton.h"
+#include "cluster/repair_twins.h"
 #include "core/error.h"
 #include "core/mem.h"
 
@@ -16,11 +18,11 @@
 #include <string.h>
 
 enum {
-    FEW_SWEEPS = 3,
-    SWEEPS = 12,
-    NARROW = 16, /* the first exact attempt uses a box of margin / NARROW */
+    NARROW = 32, /* the first exact attempt uses a box of margin / NARROW */
+    LISTED = 8,  /* centers per row in most scans */
+    TRUST = 6,   /* margins by which prices move between scans */
     ENOUGH_ARCS = 1 << 25,
-    PATIENCE = 6, /* scans that may end without an exact solution */
+    PATIENCE = 12, /* scans that may end without an exact solution */
     MAX_PASSES = 100,
 };
 
@@ -31,9 +33,24 @@ double ck_repair_total(const struct ck_repair *r)
     return fabs(r->primal);
 }
 
+int ck_repair_is_tight(const struct ck_repair *r)
+{
+    int64_t all = 0;
+    for (int64_t k = 0; k < r->k; k++)
+        all += r->min_size[k];
+    return r->max_size || (double)all > 0.9 * (double)r->scan->rows->n;
+}
+
 /* f32 rounds a score, a bias and their sum to 2^-24 of the longest row each; the box is
  * narrower by this much. */
 static const double ROUNDING = 1e-6;
+
+/* Distances of centers that coincide: of means of equal rows, and as a part of the tolerance. Inner
+ * centers have lengths of about 1. */
+static const double TWINS = 2.5e-7, TWIN_PART = 0.05;
+
+/* The last scale of Newton's method, relative to the longest row. */
+static const double SMALLEST = 1e-7;
 
 /* A center outside the list of a row labelled k is behind by more than margin + fall[k] at the
  * prices of the scan; it stays behind as long as no price rises by more than the margin and
@@ -155,27 +172,37 @@ void ck_repair_load_solver(struct ck_repair_scan *p, struct ck_exact *e)
     set_box(p, e);
 }
 
-/* First one price at a time (ck_exact_approach), which is fast but may stall where many rows
- * tie; then the exact solver. If a price is at an edge, it will move further: skip the exact
- * solution. After PATIENCE scans solve exactly in any case. */
+/* Newton's method brings the prices so near that few rows have a choice around them: the exact
+ * solver needs only these. If that fails and a price is at an edge, the price will move further:
+ * no exact solution then, unless PATIENCE scans have passed. */
 static int find_optimum(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
-    int rc;
-    *inside = 1;
-    if (p->full_scans <= PATIENCE) {
-        CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
-        *inside = 0;
-        if (!ck_exact_at_edges(e))
-            CK_TRY(ck_exact_solve_narrow(e, (double)p->margin / NARROW, SWEEPS, inside));
-        if (*inside)
-            return COKE_OK;
-        CK_TRY(ck_exact_approach(e, SWEEPS));
-        *inside = !ck_exact_at_edges(e);
-    }
-    if (*inside)
-        CK_TRY(ck_exact_solve(e, inside));
-done:
-    return rc;
+    const double few =
+        0.02; /* missing rows, as a fraction, with which an attempt is worth it */
+    double margin = (double)p->margin;
+    CK_RETURN_IF(ck_newton_run(e, margin / 16, SMALLEST * p->r->scan->longest, margin / 2));
+    *inside = 0;
+    struct ck_repair_misfit m = ck_repair_misfit(p->r, e->size);
+    if ((double)(m.missing + m.surplus) > few * (double)p->r->total &&
+        p->full_scans <= PATIENCE)
+        return COKE_OK;
+    for (double width = margin / NARROW; width < margin && !*inside; width *= 4)
+        CK_RETURN_IF(ck_exact_solve_narrow(e, width, inside));
+    if (!*inside && (p->full_scans > PATIENCE || !ck_exact_at_edges(e)))
+        CK_RETURN_IF(ck_exact_solve(e, inside));
+    return COKE_OK;
+}
+
+/* The next prices: as far as the lists are trusted, or, if that leads nowhere, by doubled steps
+ * where an edge limits a price. */
+static int move_on(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    p->trust = TRUST * (double)p->margin;
+    if (p->full_scans <= PATIENCE)
+        CK_RETURN_IF(ck_repair_free_prices(p, e, SMALLEST * p->r->scan->longest));
+    if (p->full_scans > PATIENCE || ck_repair_price_change(p) < (double)p->margin / NARROW)
+        ck_repair_move_box(p, e);
+    return COKE_OK;
 }
 
 /* *inside = 1: the solution is final. Else the next prices are in r->price. */
@@ -188,10 +215,8 @@ static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
     CK_TRY(find_optimum(p, e, inside));
-    if (!*inside) {
-        ck_repair_move_box(p, e);
-        goto done;
-    }
+    if (!*inside)
+        return move_on(p, e);
     for (int64_t i = 0; i < p->n; i++)
         after += (double)p->score[i];
     r->primal += after - before;
@@ -201,18 +226,6 @@ static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
     ck_repair_keep_solution(p, e);
 done:
     return rc;
-}
-
-/* Bounds for a sample of `rows` rows, rounded so that they stay feasible. */
-static void scale_bounds(struct ck_repair_scan *p, int64_t rows)
-{
-    struct ck_repair *r = p->r;
-    double usable = (double)(r->scan->rows->n - r->scan->nbad);
-    for (int64_t k = 0; k < r->k; k++) {
-        p->min_size[k] = (int64_t)floor((double)r->min_size[k] * (double)rows / usable);
-        p->max_size[k] =
-            r->max_size ? (int64_t)ceil((double)r->max_size[k] * (double)rows / usable) : 0;
-    }
 }
 
 /* Clusters well above their minimum need no price, and will not need one when neighbouring
@@ -227,41 +240,24 @@ static void find_calm(struct ck_repair_scan *p, const int64_t *size, const int64
     }
 }
 
-/* Initial prices from a sample of the rows (128 per cluster, at most 30 %); they need not be
- * exact. Too few rows per cluster make a sample useless. */
+/* Initial prices from a sample of 128 rows per cluster; they need not be exact. Sizes in a smaller
+ * sample vary too much. */
 static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
-    const double per_cluster = 128, few = 100;
-    enum { CHOICES = 4, ROUNDS = 4 };
+    const double per_cluster = 128, most = 0.3;
     struct ck_repair *r = p->r;
     double each = (double)r->scan->rows->n / (double)r->k;
-    double fraction = fmin(per_cluster / each, 0.3);
-    int inside = 0, rc = COKE_OK;
-    if (each < few) {
+    if (ck_repair_is_tight(r))
+        return COKE_OK;
+    if (each * most < per_cluster) {
         if (r->expected)
             find_calm(p, r->expected, r->min_size, 2);
         return COKE_OK;
     }
-    p->fraction = fraction;
-    e->min_size = p->min_size;
-    e->max_size = r->max_size ? p->max_size : NULL;
-    for (int round = 0; round < ROUNDS && !inside; round++) {
-        CK_TRY(ck_repair_scan_choose_margin(p, CHOICES));
-        CK_TRY(ck_repair_scan_run(p));
-        scale_bounds(p, r->total);
-        ck_repair_load_solver(p, e);
-        CK_TRY(ck_exact_approach(e, FEW_SWEEPS));
-        inside = !ck_exact_at_edges(e);
-        ck_repair_move_box(p, e);
-    }
-    find_calm(p, e->size, e->min_size, 1.25);
-    memset(p->push, 0, (size_t)r->k * sizeof *p->push);
+    CK_RETURN_IF(ck_repair_sample_prices(p, e, per_cluster / each, 4));
+    find_calm(p, e->size, p->min_size, 1.25);
     p->reach = 1; /* the prices are nearly right: shorter lists suffice */
-done:
-    p->fraction = 1;
-    e->min_size = r->min_size;
-    e->max_size = r->max_size;
-    return rc;
+    return COKE_OK;
 }
 
 static int any_calm(const struct ck_repair_scan *p)
@@ -281,13 +277,13 @@ static int find_exactly(struct ck_repair_scan *p, struct ck_exact *e)
     int inside = 0;
     CK_RETURN_IF(sample_prices(p, e));
     double most_choices = fmax(64, ENOUGH_ARCS / (double)r->scan->rows->n);
-    double choices = any_calm(p) ? 2 : 3;
+    double choices = any_calm(p) ? 2 : LISTED;
     for (int pass = 0; !inside; pass++) {
         if (pass == 1) {
             memset(p->calm, 0, (size_t)r->k);
-            choices = 3;
+            choices = LISTED;
         }
-        if (pass > 1 && choices < most_choices)
+        if (pass > PATIENCE && choices < most_choices)
             choices *= 2;
         if (pass == MAX_PASSES)
             return ck_fail(COKE_EFAIL, "repair: no proven optimum after %d scans", MAX_PASSES);
@@ -308,7 +304,7 @@ static int poll_callbacks(void *arg)
     return ck_repair_scan_report(r, "repair", 0, 0);
 }
 
-int ck_repair_run(struct ck_repair *r)
+static int run_all(struct ck_repair *r)
 {
     int rc = COKE_OK;
     struct ck_repair_scan p;
@@ -331,5 +327,18 @@ done:
     ck_assigner_widen(r->assigner, NULL, NULL, NULL);
     ck_exact_release(&e);
     ck_repair_scan_release(&p);
+    return rc;
+}
+
+/* Centers nearer to each other than rounding, or a part of the tolerance, count as one, if these
+ * are many. */
+int ck_repair_run(struct ck_repair *r)
+{
+    struct ck_twins t = {0};
+    double limit = fmax(TWINS, TWIN_PART * r->tolerance);
+    int rc = r->exact ? ck_twins_find(&t, r, limit) : COKE_OK;
+    if (!rc)
+        rc = r->exact && 4 * t.groups < 3 * r->k ? ck_twins_run(&t, r, run_all) : run_all(r);
+    ck_twins_release(&t);
     return rc;
 }

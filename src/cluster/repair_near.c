@@ -1,10 +1,14 @@
-/* repair_near.c - labels within all size bounds, near the optimum, at the cost of about two scans.
+/* repair_near.c - labels within all size bounds, near the optimum.
  *
- * Prices are refined online if the last epoch left many rows missing, then one scan lists the
- * rows with a choice. The solver moves prices and rows on these lists, within a limit of work.
- * Clusters whose lists are too short get the cheapest rows of all others (repair_fill.c). The
- * dual at the last prices bounds the optimum, whatever was cut short: the gap is rigorous. */
+ * A scan lists the rows with a choice at the present prices. If many rows are missing, Newton's
+ * method on these lists leads to the prices of the next scan; if few are, the exact solver ends
+ * on what is left of the lists in a narrow box. Where rows are copies of each other, prices come
+ * from batches of rows, and an auction within a limit of work takes the place of both. Clusters
+ * whose lists are too short get the cheapest rows of all others (repair_fill.c). The dual at any
+ * prices bounds the optimum, whatever was cut short: the gap is rigorous. */
 #include "cluster/auction.h"
+#include "cluster/narrow.h"
+#include "cluster/newton.h"
 #include "cluster/repair_scan.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -14,6 +18,7 @@
 
 enum {
     SWEEPS = 3,
+    ROUNDS = 10,            /* scans, if the bounds leave no slack */
     LEAST_WORK = 1 << 23,   /* arcs that the auction may scan, */
     PER_ARC = 2000,         /* and one more for so many products of a scan */
     ROW_BYTES = 16,         /* memory for lists per row, */
@@ -21,40 +26,21 @@ enum {
     ARC_BYTES = 40,         /* of an entry with its part of the row's data */
 };
 
-/* The fraction of the rows that the online labels of the last epoch lack; 1 = not known. */
-static double missing(const struct ck_repair *r)
+/* Rows that are copies of each other reach a border of two clusters all at once, which no step of
+ * Newton's method foresees. Then prices come from batches of rows, spread over centers that tie at
+ * random. Of such centers the one with the highest dual gets all rows of a batch in the epochs,
+ * and their duals are far apart: prices start from 0. */
+static int start_prices(struct ck_repair_scan *p)
 {
-    int64_t all = 0;
-    if (!r->expected)
-        return 1;
-    struct ck_repair_misfit m = ck_repair_misfit(r, r->expected);
-    for (int64_t k = 0; k < r->k; k++)
-        all += r->min_size[k];
-    return (double)(m.missing + m.surplus) / fmax(1, (double)all);
-}
-
-/* No slack: sizes are bounded on both sides, or the minimum sizes leave few rows free. */
-static int is_tight(const struct ck_repair *r)
-{
-    int64_t all = 0;
-    for (int64_t k = 0; k < r->k; k++)
-        all += r->min_size[k];
-    return r->max_size || (double)all > 0.9 * (double)r->scan->rows->n;
-}
-
-/* The averaged duals are good prices where few rows were missing and few tie. Of centers that
- * tie the one with the highest dual gets all rows of a batch, and their duals are far apart:
- * then prices start from 0. */
-static int start_prices(struct ck_repair_scan *p, int *ties)
-{
-    const double few = 0.02, many = 0.1;
     struct ck_repair *r = p->r;
-    double part = missing(r), lead;
-    CK_RETURN_IF(ck_repair_scan_lead(p, &lead, ties));
-    if (*ties)
-        memset(r->price, 0, (size_t)r->k * sizeof *r->price);
-    if (lead > 0 && (part >= few || *ties))
-        CK_RETURN_IF(ck_repair_refine_prices(p, part < many && !*ties ? 0.5 : 1, lead, *ties));
+    double lead;
+    CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
+    if (!p->copies)
+        return COKE_OK;
+    CK_RETURN_IF(ck_repair_scan_lead(p, &lead));
+    memset(r->price, 0, (size_t)r->k * sizeof *r->price);
+    if (lead > 0)
+        CK_RETURN_IF(ck_repair_refine_prices(p, lead));
     ck_repair_make_prices_valid(r);
     return COKE_OK;
 }
@@ -104,6 +90,27 @@ static double dual_of_scan(const struct ck_repair *r)
     return dual;
 }
 
+/* Rows by which the labels of e are off their bounds. */
+static int64_t misfit(const struct ck_repair *r, const struct ck_exact *e)
+{
+    struct ck_repair_misfit m = ck_repair_misfit(r, e->size);
+    return m.missing + m.surplus;
+}
+
+/* From labels that are nearly right to the exact solution on the lists, in boxes that become wider
+ * until it lies inside; if many rows are missing, an auction within a limit of work. */
+static int finish(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    const double few = 0.02, margin = (double)p->margin;
+    struct ck_repair *r = p->r;
+    int inside = 0, try = !p->copies && (double)misfit(r, e) <= few * (double)r->total;
+    for (double width = margin / 32; try && width < margin && !inside; width *= 4)
+        CK_RETURN_IF(ck_exact_solve_narrow(e, width, &inside));
+    if (inside)
+        return COKE_OK;
+    return ck_auction_run(e, e->tie, LEAST_WORK + (int64_t)(scan_cost(r) / PER_ARC));
+}
+
 /* Solves on the lists of the last scan and keeps the labels. A list that was cut does not bound
  * its row: such rows are scanned again. */
 static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proof *best)
@@ -114,8 +121,10 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proo
     ck_repair_load_solver(p, e);
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
-    CK_RETURN_IF(ck_exact_approach(e, SWEEPS));
-    CK_RETURN_IF(ck_auction_run(e, e->tie, LEAST_WORK + (int64_t)(scan_cost(r) / PER_ARC)));
+    CK_RETURN_IF(p->copies ? ck_exact_approach(e, SWEEPS)
+                           : ck_newton_run(e, (double)p->margin / 16, 2 * e->tie,
+                                           (double)p->margin / 2));
+    CK_RETURN_IF(finish(p, e));
     for (int64_t i = 0; i < p->n; i++)
         after += (double)p->score[i];
     r->primal += after - before;
@@ -128,21 +137,46 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proo
     return COKE_OK;
 }
 
-/* Scans with lists: one, two if the bounds leave no slack, and more where a scan takes
- * little time. */
-static int most_rounds(const struct ck_repair *r, int ties)
+/* Scans with lists at most: they end when the gap is reached. */
+static int most_rounds(const struct ck_repair_scan *p)
 {
+    const struct ck_repair *r = p->r;
     const double cheap = 4e9; /* multiplications */
-    return (is_tight(r) ? 2 : 1) + (ties ? 0 : (int)fmin(10, floor(cheap / scan_cost(r))));
+    if (p->copies)
+        return ck_repair_is_tight(r) ? 2 : 1;
+    return (ck_repair_is_tight(r) ? ROUNDS : 2) + (int)fmin(10, floor(cheap / scan_cost(r)));
+}
+
+/* How far prices may move on the lists of a scan, which bound them only near by. */
+struct trust {
+    double off;   /* rows off their bounds in the last scan */
+    double reach; /* in margins */
+};
+
+/* Farther while that helps, not as far after a step that went too far. */
+static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trust *t)
+{
+    const double more = 1.4, less = 0.6, worse = 1.5;
+    double off = (double)violations(p->r);
+    if (p->copies) {
+        ck_repair_move_box(p, e);
+        return COKE_OK;
+    }
+    if (t->off < INFINITY)
+        t->reach *= off > worse * t->off ? less : more;
+    t->off = off;
+    p->trust = t->reach * (double)p->margin;
+    return ck_repair_free_prices(p, e, 2 * e->tie);
 }
 
 static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof *best)
 {
     struct ck_repair *r = p->r;
-    double wanted = is_tight(r) ? 12 : 6;
-    int ties;
-    CK_RETURN_IF(start_prices(p, &ties));
-    int rounds = most_rounds(r, ties);
+    double wanted = ck_repair_is_tight(r) ? 12 : 6;
+    const double near = 0.0125; /* fraction of rows off their bounds: solve from there on */
+    struct trust trust = {INFINITY, 6};
+    CK_RETURN_IF(start_prices(p));
+    int rounds = most_rounds(p);
     p->tie = (float)(0.1 * r->tolerance * r->scan->longest);
     for (int round = 0; round < rounds; round++) {
         CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices(r, wanted)));
@@ -152,11 +186,17 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
         /* a row may lose a quarter of what the tolerance allows it on average */
         e->tie = 0.25 * r->tolerance * ck_repair_total(r) / fmax(1, (double)r->total);
         p->tie = (float)e->tie;
-        CK_RETURN_IF(solve_lists(p, e, best));
-        int reached = best->dual - r->primal <= r->tolerance * ck_repair_total(r);
-        if (round == rounds - 1 || (reached && !violations(r)))
-            break;
-        ck_repair_move_box(p, e);
+        int last = round == rounds - 1;
+        if (!last && !p->copies && (double)violations(r) > near * (double)r->total) {
+            keep_lower(r, best, dual_of_scan(r));
+            ck_repair_load_solver(p, e);
+        } else {
+            CK_RETURN_IF(solve_lists(p, e, best));
+            int reached = best->dual - r->primal <= r->tolerance * ck_repair_total(r);
+            if (last || (reached && !violations(r)))
+                break;
+        }
+        CK_RETURN_IF(next_prices(p, e, &trust));
     }
     return violations(r) ? ck_repair_fill(p) : COKE_OK;
 }

@@ -1,14 +1,16 @@
-/* repair_prices.c - approaches the prices of the size bounds with the centers fixed: batches of
- * rows in random order, where every row lowers the price of the cluster that it joins.
+/* repair_prices.c - prices of the size bounds where many rows are copies: batches of rows in random
+ * order, where every row lowers the price of the cluster that it joins.
  *
  * A price follows the difference between the rows that a cluster should receive and those that
  * it does. The step falls as 1/t (Robbins and Monro), so that the prices come as close as the
- * rows seen so far allow. One batch is assigned at fixed prices on all threads; counts are
- * integers, so that prices depend neither on the team nor on the processes. */
+ * rows seen so far allow. Copies would all join the same cluster: values have a random part. One
+ * batch is assigned at fixed prices on all threads; counts are integers, so that prices depend
+ * neither on the team nor on the processes. */
 #include "cluster/repair_scan.h"
 #include "cluster/order.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/rng.h"
 #include "core/workers.h"
 
 #include <math.h>
@@ -24,7 +26,7 @@ struct pricing {
     int64_t *count;           /* [k + 1] rows per cluster, then usable rows */
     _Atomic int32_t *arrived; /* [k] the same, while threads count */
     _Atomic int64_t usable;
-    float jitter;          /* values that differ by less are in random order; 0 = exact */
+    float jitter;          /* values that differ by less are in random order */
     double *lower, *upper; /* [k] duals of the two bounds */
     double done;           /* rows so far */
 };
@@ -66,10 +68,8 @@ static void assign_block(void *arg, int64_t chunk, int worker)
         if (!ck_scan_is_bad(p->r->scan, id[i]))
             id[n++] = id[i];
     int rc = ck_scan_get(p->r->scan, id, n, w->x);
-    if (!rc && a->jitter > 0)
+    if (!rc)
         rc = assign_jittered(a, w, id, n, label);
-    else if (!rc)
-        ck_assign_block(p->r->assigner, w->x, n, label, NULL);
     if (rc) {
         ck_first_error_keep(&p->error, rc);
         return;
@@ -142,12 +142,12 @@ static int reserve(struct pricing *a, const struct ck_repair *r)
 /* With density rows per unit of price at the border of a cluster, a price is right when it has
  * moved by 1 / density per row that was missing: the step after t of all rows is 1/(density t),
  * at most 1/(density FIRST). */
-int ck_repair_refine_prices(struct ck_repair_scan *p, double fraction, double lead, int ties)
+int ck_repair_refine_prices(struct ck_repair_scan *p, double lead)
 {
     const double FIRST = 0.04;
     struct ck_repair *r = p->r;
-    struct pricing a = {.p = p, .jitter = ties ? (float)lead : 0};
-    int64_t n = r->scan->rows->n, rows = (int64_t)(fraction * (double)n);
+    struct pricing a = {.p = p, .jitter = (float)lead};
+    int64_t n = r->scan->rows->n;
     int rc = COKE_OK;
     double each = (double)n / (double)r->k;
     CK_TRY(reserve(&a, r));
@@ -157,15 +157,56 @@ int ck_repair_refine_prices(struct ck_repair_scan *p, double fraction, double le
     a.batch = r->k / 4 < LEAST_BATCH  ? LEAST_BATCH
               : r->k / 4 > MOST_BATCH ? MOST_BATCH
                                       : r->k / 4;
-    for (; a.first < rows; a.first += a.n) {
-        a.n = rows - a.first < a.batch ? rows - a.first : a.batch;
+    for (; a.first < n; a.first += a.n) {
+        a.n = n - a.first < a.batch ? n - a.first : a.batch;
         CK_TRY(count_batch(&a));
         a.done += (double)a.n;
         move_prices(&a, 8 * lead / each / fmax(a.done / (double)n, FIRST));
-        CK_TRY(ck_repair_scan_report(r, "prices", a.first + a.n, rows));
+        CK_TRY(ck_repair_scan_report(r, "prices", a.first + a.n, n));
     }
-    r->scans += fraction;
+    r->scans += 1;
 done:
     release(&a);
+    return rc;
+}
+
+/* Is row i of x [n][ld] within `limit` of another one? */
+static int has_twin(const float *x, int i, int n, int ld, double limit)
+{
+    for (int j = 0; j < n; j++) {
+        double sum = 0;
+        for (int c = 0; c < ld && sum <= limit * limit; c++)
+            sum += pow((double)x[i * (int64_t)ld + c] - (double)x[j * (int64_t)ld + c], 2);
+        if (j != i && sum <= limit * limit)
+            return 1;
+    }
+    return 0;
+}
+
+int ck_repair_has_copies(struct ck_repair_scan *p, int *copies)
+{
+    enum { ROWS = 256 };
+    const double near = 3e-4, many = 0.05;
+    const struct ck_scan *scan = p->r->scan;
+    int n = 0, found = 0, rc = COKE_ENOMEM;
+    int64_t id[ROWS];
+    float *x = ck_alloc_array(ROWS, (size_t)scan->ld * sizeof *x);
+    *copies = 0;
+    if (!x)
+        return rc;
+    for (int i = 0; i < ROWS; i++) {
+        id[n] = (int64_t)ck_rng_below((uint64_t)p->r->sample, CK_RNG_SAMPLE, (uint64_t)i, 1,
+                                      (uint64_t)scan->rows->n);
+        int known = ck_scan_is_bad(scan, id[n]);
+        for (int j = 0; j < n; j++)
+            known |= id[j] == id[n];
+        n += !known;
+    }
+    CK_TRY(ck_scan_get(scan, id, n, x));
+    for (int i = 0; i < n; i++)
+        found += has_twin(x, i, n, scan->ld, near * scan->heaviest);
+    *copies = found > many * n;
+done:
+    ck_free(x);
     return rc;
 }

@@ -149,7 +149,7 @@ static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
         if (row.mark != CK_ROW_FAR)
             part->nearest += (double)row.nearest;
         int64_t choices = at - first;
-        if (choices > LONGEST && r->tolerance > 0) {
+        if (choices > LONGEST && r->tolerance > 0 && p->fraction >= 1) {
             choices = cut_list(p, &row, &w->near.item[first], choices);
             row.mark |= CK_ROW_CUT;
         }
@@ -539,7 +539,7 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
         int64_t listed = end - at;
         uint8_t *tied = &p->tied[chunk * CK_ASSIGN_BLOCK + w->near.item[at].row];
         *tied = count->first ? listed > LONGEST : *tied;
-        count->near += *tied && r->tolerance > 0 ? 1 : listed;
+        count->near += *tied && r->tolerance > 0 && p->fraction >= 1 ? 1 : listed;
         count->choice += listed > 1;
     }
 }
@@ -560,7 +560,7 @@ static int count_near(struct ck_repair_scan *p, int first, double *near, double 
 
 /* Rows that tie within the first, tiny margin are counted apart: they say nothing about the scale
  * of the others. */
-int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead, int *ties)
+int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead)
 {
     float widest = 2 * (float)p->r->scan->longest, first = 0x1p-18f * widest;
     double near, choice, tied = 0, below = 0, last = 0, part = 0.25;
@@ -579,7 +579,6 @@ int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead, int *ties)
         below = choice;
         last = (double)margin;
     }
-    *ties = tied > 0.02;
     return COKE_OK;
 }
 

@@ -83,6 +83,8 @@ struct ck_repair_scan {
     float *push;           /* [k] last step of the box, signed */
     float lowest;          /* lowest of bias */
     int full_scans;
+    int copies;                   /* many rows are copies of others */
+    double trust;                 /* how far prices may move from one scan to the next */
     double fraction;              /* of the rows that are scanned; 1 = all */
     int64_t *min_size, *max_size; /* [k] bounds for that fraction */
     struct ck_first_error error;  /* of the team */
@@ -101,10 +103,9 @@ void ck_repair_scan_release(struct ck_repair_scan *p);
 /* Sets the widest margin (a power of two) at which rows list at most `limit` centers on average,
  * measured on a sample. */
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit);
-/* The lead of the nearest center over the second that a quarter of the rows stays below: the
- * scale on which prices act; 0 if all rows tie. *ties: some rows have centers within a rounding
- * error of each other. Both measured on a sample. */
-int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead, int *ties);
+/* The lead of the nearest center over the second that a quarter of the rows stays below, without
+ * those that tie: the scale on which prices act; 0 if all rows tie. Measured on a sample. */
+int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead);
 /* Labels the rows at r->price and merges the rows with a choice. Sets sizes and sums in r. */
 int ck_repair_scan_run(struct ck_repair_scan *p);
 /* After the last scan, when labels are final: completes r->nearest by the rows whose nearest
@@ -117,16 +118,33 @@ int ck_repair_scan_value(struct ck_repair_scan *p, double *sum);
 int ck_repair_scan_report(const struct ck_repair *r, const char *phase, int64_t done,
                           int64_t total);
 
+/* ---- repair_sample.c ---- */
+
+/* Moves r->price towards the optimum by up to `rounds` scans of this fraction of the rows. e->size
+ * then has the sizes in the sample, p->min_size and p->max_size its bounds. Collective. */
+int ck_repair_sample_prices(struct ck_repair_scan *p, struct ck_exact *e, double fraction,
+                            int rounds);
+/* Sets r->price to prices that suit the lists of the last scan, within p->trust of those of the
+ * scan, whether the lists still bound the rows there or not: for another scan. to: the last scale
+ * of ck_newton_run. */
+int ck_repair_free_prices(struct ck_repair_scan *p, struct ck_exact *e, double to);
+/* Root mean square by which r->price differs from the prices of the last scan. */
+double ck_repair_price_change(const struct ck_repair_scan *p);
+
 /* ---- repair_prices.c ---- */
 
-/* Moves r->price towards the optimum by one visit to this fraction of the rows. lead: as above.
- * ties: many rows tie, and are spread over centers within `lead` at random. Collective. */
-int ck_repair_refine_prices(struct ck_repair_scan *p, double fraction, double lead, int ties);
+/* Moves r->price towards the optimum by one visit to all rows, which are spread over centers within
+ * `lead` (as above) at random. Collective. */
+int ck_repair_refine_prices(struct ck_repair_scan *p, double lead);
+/* Are many rows, within about 1e-4, copies of others? Measured on a sample. */
+int ck_repair_has_copies(struct ck_repair_scan *p, int *copies);
 /* A number in [0, 1) for (row, center). */
 float ck_repair_random(const struct ck_repair *r, int64_t id, int32_t k);
 
 /* ---- between repair.c, repair_near.c and repair_fill.c ---- */
 
+/* No slack: sizes are bounded on both sides, or the minimum sizes leave few rows free. */
+int ck_repair_is_tight(const struct ck_repair *r);
 /* Keeps prices where labels do not depend on a common offset, and within the range of scores. */
 void ck_repair_make_prices_valid(struct ck_repair *r);
 /* Gives the lists of the last scan to the solver; the box is around the prices of the scan. */

@@ -97,8 +97,11 @@ def check(coke, name, x, k, ratio, max_ratio=0.0, weights=None, options=()):
             assert (d[np.arange(n), labels] <= d.min(axis=1) + 4e-7 * extent).all(), name
         if weights is None:
             again, score = assign(coke, folder, ["--constrained"] if ratio or max_ratio else [])
-            assert (again == labels).mean() > (0.99 if ratio or max_ratio else 0.9999), name
             own = d[np.arange(n), again]
+            if len(np.unique(x, axis=0)) < n / 2:  # equal rows are interchangeable
+                near(own.sum(), total, 1, f"{name}: labels of the model", slack)
+            else:
+                assert (again == labels).mean() > (0.99 if ratio or max_ratio else 0.9999), name
             assert np.allclose(score, own, rtol=1e-4, atol=4e-7 * extent), name
         print(f"{name}: n {n}, k {k}, ratio {ratio}: inertia {total:.6g}, gap {gap}")
 

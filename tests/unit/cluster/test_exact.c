@@ -104,7 +104,7 @@ static double solve(struct instance *t, int upper, double width, int *inside)
         assert_ok(ck_exact_approach(&e, 12));
     *inside = 0;
     if (narrow > 0 && !ck_exact_at_edges(&e))
-        assert_ok(ck_exact_solve_narrow(&e, narrow, 4, inside));
+        assert_ok(ck_exact_solve_narrow(&e, narrow, inside));
     narrow_helped += *inside;
     if (!*inside)
         assert_ok(ck_exact_solve(&e, inside));

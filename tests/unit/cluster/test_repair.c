@@ -10,6 +10,8 @@ struct problem {
     float *x, *c;                 /* [n][dim], [k][dim] */
     int64_t *min_size, *max_size; /* most NULL = none */
     const double *weight;
+    double tolerance;
+    const struct coke_callbacks *callbacks;
     const struct ck_kernels *kn;
     /* out */
     int32_t *label;
@@ -65,7 +67,9 @@ static int run(struct problem *p, int exact)
                               .min_size = p->min_size,
                               .max_size = p->max_size,
                               .exact = exact,
+                              .tolerance = p->tolerance,
                               .sample = 1,
+                              .callbacks = p->callbacks,
                               .price = p->price,
                               .labels = &labels,
                               .scores = p->score,
@@ -391,6 +395,97 @@ static void versions_and_threads_agree(void **state)
     drop(&first);
 }
 
+/* Sizes kept, a dual that its prices prove, and a gap within the tolerance. */
+static void check_near(const struct problem *p)
+{
+    double *s = all_scores(p), primal = 0, dual = 0, room = 1e-6 * (double)p->n;
+    int64_t *size = test_array((size_t)p->k, sizeof *size);
+    for (int64_t i = 0; i < p->n; i++) {
+        double best = -INFINITY;
+        size[p->label[i]]++;
+        assert_true((double)p->score[i] == s[i * p->k + p->label[i]]);
+        primal += (double)p->score[i];
+        for (int64_t l = 0; l < p->k; l++)
+            best = fmax(best, s[i * p->k + l] + (double)p->price[l]);
+        dual += best;
+    }
+    for (int64_t l = 0; l < p->k; l++) {
+        int64_t bound = p->price[l] >= 0 ? p->min_size[l] : p->max_size[l];
+        assert_int_equal(size[l], p->size[l]);
+        assert_true(size[l] >= p->min_size[l] && (!p->max_size || size[l] <= p->max_size[l]));
+        dual -= (double)p->price[l] * (double)bound;
+    }
+    free(s);
+    free(size);
+    assert_close(p->r.primal, primal, room);
+    assert_true(p->r.dual >= dual - room); /* never less than what the prices prove */
+    assert_true(p->r.dual - primal <= p->tolerance * fabs(primal) + room);
+}
+
+static void allow_at_most(struct problem *p, double ratio)
+{
+    p->max_size = test_array((size_t)p->k, sizeof *p->max_size);
+    for (int64_t l = 0; l < p->k; l++)
+        p->max_size[l] = (int64_t)ceil(ratio * (double)p->n / (double)p->k);
+}
+
+/* Loose, balanced and two-sided bounds, from prices of 0. */
+static void near_labels_keep_sizes_within_the_tolerance(void **state)
+{
+    (void)state;
+    const double ratio[] = {0.4, 0.9, 1, 0, 0.8, 1}, most[] = {0, 0, 0, 1.3, 1.2, 1};
+    for (int c = 0; c < 6; c++)
+        for (int dim = 2; dim <= 20; dim += 18) {
+            struct problem p = make(3000, 40, dim, (uint64_t)(c + 1)), twin;
+            set_ratio(&p, ratio[c]);
+            if (most[c] > 0)
+                allow_at_most(&p, most[c]);
+            p.tolerance = 1e-4;
+            twin = p;
+            assert_ok(run(&p, 1));
+            check_near(&p);
+            twin.label = test_array((size_t)p.n, sizeof *p.label);
+            twin.price = test_array((size_t)p.k, sizeof *p.price);
+            coke_set_threads(3);
+            assert_ok(run(&twin, 1));
+            coke_set_threads(1);
+            assert_memory_equal(p.label, twin.label, (size_t)p.n * sizeof *p.label);
+            assert_memory_equal(p.price, twin.price, (size_t)p.k * sizeof *p.price);
+            free(twin.label);
+            free(twin.price);
+            drop(&p);
+        }
+}
+
+/* All centers but a few are one, up to rounding, and so are most rows: the group is divided. */
+static void coinciding_centers_share_their_rows(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 4; c++) {
+        struct problem p = make(2000, 50, 8, 3);
+        for (int64_t i = 0; i < p.n; i++)
+            if (i % 10)
+                memcpy(p.x + i * p.dim, p.x, (size_t)p.dim * sizeof *p.x);
+        test_normalize(p.x, p.dim);
+        for (int64_t l = 4; l < p.k; l++) {
+            memcpy(p.c + l * p.dim, p.x, (size_t)p.dim * sizeof *p.c);
+            p.c[l * p.dim + l % p.dim] += 5e-8f * (float)l / (float)p.k;
+        }
+        set_ratio(&p, c % 2 ? 0.9 : 0.4);
+        if (c == 3)
+            allow_at_most(&p, 1.2);
+        p.tolerance = c < 2 ? 0 : 1e-4;
+        assert_ok(run(&p, 1));
+        for (int64_t l = 0; l < p.k; l++)
+            assert_true(p.size[l] >= p.min_size[l]);
+        if (c == 0 || c == 1) {
+            p.tolerance = 2e-6; /* what the distances of the centers may hide */
+            check_near(&p);
+        }
+        drop(&p);
+    }
+}
+
 static int stop(void *user, const struct coke_progress *p)
 {
     (void)p;
@@ -433,6 +528,39 @@ static void a_caller_can_stop_it(void **state)
     assert_int_equal(ck_mem_stats().live, live);
 }
 
+struct patience {
+    int calls, last;
+};
+
+static int stop_later(void *user, const struct coke_progress *p)
+{
+    (void)p;
+    struct patience *t = user;
+    return ++t->calls >= t->last;
+}
+
+/* Whichever report the caller stops at, in both modes; reports come from every phase. */
+static void it_stops_at_any_report(void **state)
+{
+    (void)state;
+    for (int mode = 0; mode < 2; mode++) {
+        int64_t live = ck_mem_stats().live;
+        for (int last = 1, rc = COKE_ESTOPPED; rc == COKE_ESTOPPED; last++) {
+            struct patience t = {.last = last};
+            const struct coke_callbacks callbacks = {
+                .size = sizeof callbacks, .user = &t, .progress = stop_later};
+            struct problem p = make(1500, 30, 6, 8);
+            set_ratio(&p, 1);
+            p.tolerance = mode ? 1e-4 : 0;
+            p.callbacks = &callbacks;
+            rc = run(&p, 1);
+            assert_true(rc == COKE_ESTOPPED || (rc == COKE_OK && last > 5));
+            drop(&p);
+        }
+        assert_int_equal(ck_mem_stats().live, live);
+    }
+}
+
 int main(void)
 {
     coke_set_threads(1); /* but where a test says otherwise: small jobs would only wait */
@@ -448,6 +576,9 @@ int main(void)
         cmocka_unit_test(weights_weigh_the_objective),
         cmocka_unit_test(frozen_pass_labels_with_its_prices),
         cmocka_unit_test(versions_and_threads_agree),
+        cmocka_unit_test(near_labels_keep_sizes_within_the_tolerance),
+        cmocka_unit_test(coinciding_centers_share_their_rows),
+        cmocka_unit_test(it_stops_at_any_report),
         cmocka_unit_test(a_caller_can_stop_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,361 @@
+/* repair_twins.c - centers that coincide count as one in the repair.
+ *
+ * Where many rows are equal, so are many centers, and all of these are equally near to every row:
+ * lists of near centers explode, and no prices can divide the rows. A group of such centers is one
+ * center here, whose bounds are the sums of theirs. Any division of its rows that keeps the bounds
+ * of the members is as good as another, up to |x| times the distance between the centers. */
+#include "cluster/repair_twins.h"
+#include "core/error.h"
+#include "core/first_error.h"
+#include "core/mem.h"
+#include "core/rng.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- groups ---- */
+
+struct place {
+    double at; /* along a random direction */
+    int32_t k;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : (x->k > y->k) - (x->k < y->k);
+}
+
+static double distance(const float *a, const float *b, int ld)
+{
+    double sum = 0;
+    for (int j = 0; j < ld; j++)
+        sum += ((double)a[j] - (double)b[j]) * ((double)a[j] - (double)b[j]);
+    return sqrt(sum);
+}
+
+/* Centers that are near to each other are near on any line: after sorting along one, each looks at
+ * its neighbors alone. Sets the group of all centers. */
+static void join(struct ck_twins *t, const struct ck_repair *r, const struct place *place,
+                 double limit)
+{
+    const int ld = r->scan->ld;
+    for (int64_t i = 0; i < t->k; i++) {
+        int32_t first = place[i].k;
+        if (t->group[first] >= 0)
+            continue;
+        t->group[first] = (int32_t)t->groups++;
+        for (int64_t j = i + 1; j < t->k && place[j].at - place[i].at <= limit; j++) {
+            int32_t k = place[j].k;
+            double d = t->group[k] >= 0 ? INFINITY
+                                        : distance(ck_assigner_center(r->assigner, first),
+                                                   ck_assigner_center(r->assigner, k), ld);
+            if (d > limit)
+                continue;
+            t->group[k] = t->group[first];
+            t->radius = fmax(t->radius, d);
+        }
+    }
+}
+
+/* Members by group, each group's in ascending order. The first of them need not be the one that the
+ * distances were measured from: then the radius doubles. */
+static void list_members(struct ck_twins *t)
+{
+    for (int64_t k = 0; k < t->k; k++)
+        t->start[t->group[k] + 2]++;
+    for (int64_t g = 0; g < t->groups; g++)
+        t->start[g + 2] += t->start[g + 1];
+    for (int64_t k = 0; k < t->k; k++)
+        t->member[t->start[t->group[k] + 1]++] = (int32_t)k;
+    t->radius *= 2;
+}
+
+static struct place *sort_places(const struct ck_repair *r)
+{
+    struct place *place = ck_alloc_array((size_t)r->k, sizeof *place);
+    double *line = ck_alloc_array((size_t)r->scan->ld, sizeof *line), length = 0;
+    for (int j = 0; line && j < r->scan->ld; j++) {
+        line[j] = (double)ck_rng_u32(1, CK_RNG_SAMPLE, (uint64_t)j, 0) - 0x1p31;
+        length += line[j] * line[j];
+    }
+    for (int64_t k = 0; line && place && k < r->k; k++) {
+        const float *c = ck_assigner_center(r->assigner, k);
+        place[k] = (struct place){0, (int32_t)k};
+        for (int j = 0; j < r->scan->ld; j++)
+            place[k].at += (double)c[j] * line[j] / sqrt(length);
+    }
+    if (!line || !place) {
+        ck_free(place);
+        place = NULL;
+    } else {
+        qsort(place, (size_t)r->k, sizeof *place, by_place);
+    }
+    ck_free(line);
+    return place;
+}
+
+int ck_twins_find(struct ck_twins *t, const struct ck_repair *r, double limit)
+{
+    int rc = COKE_ENOMEM;
+    *t = (struct ck_twins){.k = r->k};
+    struct place *place = sort_places(r);
+    t->group = ck_alloc_array((size_t)r->k, sizeof *t->group);
+    t->member = ck_alloc_array((size_t)r->k, sizeof *t->member);
+    t->start = ck_calloc_array((size_t)r->k + 2, sizeof *t->start);
+    if (!place || !t->group || !t->member || !t->start)
+        goto done;
+    for (int64_t k = 0; k < t->k; k++)
+        t->group[k] = -1;
+    join(t, r, place, limit);
+    list_members(t);
+    rc = COKE_OK;
+done:
+    ck_free(place);
+    return rc;
+}
+
+void ck_twins_release(struct ck_twins *t)
+{
+    ck_free(t->group);
+    ck_free(t->member);
+    ck_free(t->start);
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- from groups to members ---- */
+
+/* The problem of the groups. Owns what differs from the problem of the centers. */
+struct grouped {
+    const struct ck_twins *t;
+    struct ck_repair r;
+    float *center; /* [groups][ld] */
+    int32_t *first;
+    int64_t *min_size, *max_size, *size, *expected;
+    float *price;
+};
+
+static void release(struct grouped *g)
+{
+    ck_assigner_free(g->r.assigner);
+    ck_free(g->center);
+    ck_free(g->first);
+    ck_free(g->min_size);
+    ck_free(g->max_size);
+    ck_free(g->size);
+    ck_free(g->expected);
+    ck_free(g->price);
+}
+
+/* Sums the bounds and sizes of the members, and takes the mean of their prices. */
+static void add_members(struct grouped *g, const struct ck_repair *r)
+{
+    for (int64_t k = 0; k < r->k; k++) {
+        int32_t i = g->t->group[k];
+        double members = (double)(g->t->start[i + 1] - g->t->start[i]);
+        g->min_size[i] += r->min_size[k];
+        g->max_size[i] += r->max_size ? r->max_size[k] : 0;
+        g->expected[i] += r->expected ? r->expected[k] : 0;
+        g->price[i] += (float)((double)r->price[k] / members);
+    }
+}
+
+static int prepare(struct grouped *g, const struct ck_repair *r)
+{
+    size_t n = (size_t)g->t->groups;
+    g->r = *r;
+    g->r.assigner = NULL;
+    g->center = ck_alloc_array(n, (size_t)r->scan->ld * sizeof *g->center);
+    g->first = ck_alloc_array(n, sizeof *g->first);
+    g->min_size = ck_calloc_array(n, sizeof *g->min_size);
+    g->max_size = ck_calloc_array(n, sizeof *g->max_size);
+    g->size = ck_calloc_array(n, sizeof *g->size);
+    g->expected = ck_calloc_array(n, sizeof *g->expected);
+    g->price = ck_calloc_array(n, sizeof *g->price);
+    if (!g->center || !g->first || !g->min_size || !g->max_size || !g->size || !g->expected ||
+        !g->price)
+        return COKE_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        g->first[i] = g->t->member[g->t->start[i]];
+    CK_RETURN_IF(
+        ck_assigner_subset(&g->r.assigner, r->assigner, g->first, g->t->groups, g->center));
+    add_members(g, r);
+    g->r.k = g->t->groups;
+    g->r.min_size = g->min_size;
+    g->r.max_size = r->max_size ? g->max_size : NULL;
+    g->r.size = g->size;
+    g->r.expected = r->expected ? g->expected : NULL;
+    g->r.price = g->price;
+    return COKE_OK;
+}
+
+/* Sizes of the members of group g: their minima, then equal parts of the rest, as far as the
+ * maxima allow. */
+static void divide(const struct grouped *g, const struct ck_repair *r, int64_t i)
+{
+    const int32_t *member = g->t->member + g->t->start[i];
+    int64_t n = g->t->start[i + 1] - g->t->start[i], rest = g->size[i];
+    for (int64_t m = 0; m < n; m++) {
+        r->size[member[m]] = r->min_size[member[m]];
+        rest -= r->min_size[member[m]];
+    }
+    for (int64_t given = 1; rest > 0 && given > 0;) {
+        given = 0;
+        for (int64_t m = 0; m < n && rest > 0; m++) {
+            int64_t part = (rest + n - m - 1) / (n - m), *size = &r->size[member[m]];
+            int64_t room = r->max_size ? r->max_size[member[m]] - *size : part;
+            part = part < room ? part : room;
+            *size += part;
+            rest -= part;
+            given += part;
+        }
+    }
+}
+
+/* The rows of a group go to its members in turn; left [k]: scratch. */
+static void relabel(const struct grouped *g, const struct ck_repair *r, int64_t *left,
+                    int64_t *at)
+{
+    const struct ck_twins *t = g->t;
+    memcpy(left, r->size, (size_t)r->k * sizeof *left);
+    memcpy(at, t->start, (size_t)t->groups * sizeof *at);
+    for (int64_t i = 0; i < r->scan->rows->n; i++) {
+        int32_t label = ck_labels_get(r->labels, i);
+        if (label < 0)
+            continue;
+        while (left[t->member[at[label]]] == 0 && at[label] + 1 < t->start[label + 1])
+            at[label]++;
+        left[t->member[at[label]]]--;
+        ck_labels_set(r->labels, i, t->member[at[label]]);
+    }
+}
+
+/* ---- scores of the rows that moved from the first center of a group to another ---- */
+
+enum { CHUNK = 4096, BLOCK = 64 };
+
+struct pass {
+    const struct ck_twins *t;
+    const struct ck_repair *r;
+    int64_t first;
+    double *gain; /* [chunks] */
+    struct ck_first_error error;
+};
+
+static int32_t first_of(const struct pass *p, int32_t k)
+{
+    return p->t->member[p->t->start[p->t->group[k]]];
+}
+
+static int score_block(const struct pass *p, const int64_t *id, int n, float *x, double *gain)
+{
+    const struct ck_repair *r = p->r;
+    CK_RETURN_IF(ck_scan_get(r->scan, id, n, x));
+    for (int i = 0; i < n; i++, x += r->scan->ld) {
+        int32_t k = ck_labels_get(r->labels, id[i]);
+        float now = ck_assigner_score(r->assigner, x, k);
+        *gain += (double)now - (double)ck_assigner_score(r->assigner, x, first_of(p, k));
+        if (r->scores)
+            r->scores[id[i]] = now;
+    }
+    return COKE_OK;
+}
+
+static void score_chunk(void *arg, int64_t at, int worker)
+{
+    (void)worker;
+    struct pass *p = arg;
+    const struct ck_repair *r = p->r;
+    int64_t chunk = p->first + at, id[BLOCK], total = r->scan->rows->n;
+    int64_t end = (chunk + 1) * CHUNK < total ? (chunk + 1) * CHUNK : total;
+    float *x = ck_alloc_array(BLOCK, (size_t)r->scan->ld * sizeof *x);
+    int n = 0, rc = x ? COKE_OK : COKE_ENOMEM;
+    for (int64_t i = chunk * CHUNK; i < end && !rc; i++) {
+        int32_t k = ck_labels_get(r->labels, i);
+        if (k >= 0 && k != first_of(p, k))
+            id[n++] = i;
+        if (n == BLOCK || (i == end - 1 && n > 0)) {
+            rc = score_block(p, id, n, x, &p->gain[chunk]);
+            n = 0;
+        }
+    }
+    ck_free(x);
+    ck_first_error_keep(&p->error, rc);
+}
+
+/* Adds to r->primal what the members' scores differ from those of the first ones. With scores
+ * every process reads all rows. */
+static int score_members(const struct ck_twins *t, struct ck_repair *r)
+{
+    struct ck_share all = r->share && !r->scores ? *r->share : ck_share_alone();
+    struct pass p = {.t = t, .r = r};
+    int64_t chunks = (r->scan->rows->n + CHUNK - 1) / CHUNK;
+    int64_t *bytes = ck_alloc_array((size_t)all.size, sizeof *bytes);
+    int rc = COKE_ENOMEM;
+    p.gain = ck_calloc_array((size_t)chunks, sizeof *p.gain);
+    if (!p.gain || !bytes)
+        goto done;
+    p.first = ck_share_first(chunks, all.rank, all.size);
+    ck_parallel(ck_share_first(chunks, all.rank + 1, all.size) - p.first, score_chunk, &p);
+    CK_TRY(ck_first_error_raise(&p.error));
+    if (all.size > 1)
+        CK_TRY(ck_share_gather_items(&all, p.gain, chunks, sizeof *p.gain, bytes));
+    for (int64_t c = 0; c < chunks; c++)
+        r->primal += p.gain[c];
+done:
+    ck_free(p.gain);
+    ck_free(bytes);
+    return rc;
+}
+
+/* ---- the run ---- */
+
+/* The sum of the lengths of the rows, or more: by cosine that of the weights; else, with the last
+ * column, sum w sqrt(q + 1) <= sqrt(sum w * sum w (q + 1)). */
+static double lengths(const struct ck_repair *r)
+{
+    return r->scan->frame.metric == COKE_METRIC_EUCLIDEAN
+               ? sqrt(r->weight * (r->square + r->weight))
+               : r->weight;
+}
+
+/* Everything that the groups' run set and the members' does not need to change. */
+static void take_results(struct ck_repair *r, const struct ck_repair *of)
+{
+    struct ck_repair given = *r;
+    *r = *of;
+    r->assigner = given.assigner;
+    r->k = given.k;
+    r->min_size = given.min_size;
+    r->max_size = given.max_size;
+    r->size = given.size;
+    r->expected = given.expected;
+    r->price = given.price;
+}
+
+int ck_twins_run(const struct ck_twins *t, struct ck_repair *r, int (*run)(struct ck_repair *r))
+{
+    struct grouped g = {.t = t};
+    int64_t *left = ck_alloc_array((size_t)r->k, sizeof *left);
+    int64_t *at = ck_alloc_array((size_t)t->groups, sizeof *at);
+    int rc = left && at ? COKE_OK : COKE_ENOMEM;
+    if (rc)
+        goto done;
+    CK_TRY(prepare(&g, r));
+    CK_TRY(run(&g.r));
+    take_results(r, &g.r);
+    for (int64_t k = 0; k < r->k; k++)
+        r->price[k] = g.price[t->group[k]];
+    for (int64_t i = 0; i < t->groups; i++)
+        divide(&g, r, i);
+    relabel(&g, r, left, at);
+    CK_TRY(score_members(t, r));
+    r->dual = fmax(r->primal, r->dual + t->radius * lengths(r));
+done:
+    ck_free(left);
+    ck_free(at);
+    release(&g);
+    return rc;
+}
