@@ -16,6 +16,9 @@ static const struct arg args[] = {
     ARGS_ASSIGN_FILES,
     ARG_FLAG("constrained", 0,
              "vectors: satisfy the model's size bounds exactly, in proportion to the rows"),
+    ARG_CHOICE("repair", "near|exact", 1,
+               "--constrained: labels near the best possible ones, within 1e-4 of the total "
+               "similarity, or exactly the best, which may take longer"),
     ARG_INT("head", -1, -1, COKE_MAX_HEADS - 1, "auto",
             "images: which clustering; auto: the one with as many clusters as classes, or 0"),
     ARG_TEXT("copy-to", 0, "DIR",
@@ -105,6 +108,7 @@ static int assign(struct work *w, const struct args *a)
                                   .labels = w->out.labels,
                                   .scores = w->out.scores,
                                   .constrained = args_flag(a, "constrained"),
+                                  .gap = args_number(a, "repair") > 0 ? 0 : 1e-4,
                                   .bad = (enum coke_bad)args_number(a, "bad"),
                                   .callbacks = &callbacks,
                                   .second = w->out.second,
@@ -175,7 +179,9 @@ static int label_vectors(struct args *a, int n, const char *const *paths)
 /* An option that would have no effect is a mistake of the user: refuse it. */
 static int refuse_for_images(struct args *a, const char *run)
 {
-    const char *name = args_flag(a, "constrained") ? "constrained" : assign_files_given(a);
+    const char *name = args_flag(a, "constrained") ? "constrained"
+                       : args_given(a, "repair")   ? "repair"
+                                                   : assign_files_given(a);
     if (!name)
         return COKE_OK;
     return talk_fail(COKE_EUSAGE, "--%s needs a model of 'coke cluster'; %s is a training",
@@ -184,6 +190,9 @@ static int refuse_for_images(struct args *a, const char *run)
 
 static int refuse_for_vectors(struct args *a, const char *model)
 {
+    if (args_given(a, "repair") && !args_flag(a, "constrained"))
+        return talk_fail(COKE_EUSAGE, "--repair needs --constrained: without it every row gets "
+                                      "its nearest center");
     if (args_number(a, "head") < 0)
         return COKE_OK;
     return talk_fail(COKE_EUSAGE, "--head needs the run of a training; %s is not one", model);
@@ -220,6 +229,8 @@ const struct command cmd_assign = {
         "coke assign out new.npy -o labels.npy --sorted rows.npy --medoids medoids.npy\tand "
         "the typical rows of each cluster\n"
         "coke assign out new.npy -o labels.npy --constrained\tsizes as in the model\n"
+        "coke assign out new.npy -o labels.npy --constrained --repair exact\tand the best "
+        "such labels\n"
         "coke assign out/model-h1-k100.safetensors new.npy -o labels.npy\tone of several "
         "clusterings\n"
         "coke assign out x.npy -o labels.npy --symlink sorted\tthe images of 'coke embed -o "

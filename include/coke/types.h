@@ -248,7 +248,7 @@ struct coke_assign_job {
     int32_t *labels; /* [n] out, in row order; -1 = skipped */
     float *
         scores; /* [n] out: cosine, or squared distance, to the label's center, NaN = skipped; or NULL */
-    int constrained;   /* keep sizes in proportion to the model's bounds, exactly */
+    int constrained;   /* keep sizes in proportion to the model's bounds, exactly; see gap */
     enum coke_bad bad; /* error or skip */
     const struct coke_callbacks *callbacks; /* or NULL */
     /* Each of the following may be NULL. */
@@ -259,6 +259,8 @@ struct coke_assign_job {
     int64_t *sorted; /* [n] out: rows by cluster, in each by falling score; skipped rows last */
     int64_t *offsets; /* [k + 1] out: cluster c has sorted[offsets[c]] to
                        * sorted[offsets[c + 1] - 1], its medoid first */
+    double gap; /* constrained: accepted distance from the best possible labels, as a fraction of
+                 * the total similarity, which saves time; 0 = the best */
 };
 
 struct coke_agreement_scores {

@@ -203,6 +203,8 @@ static int check_job(const struct coke_model *m, const struct coke_assign_job *j
     if (job->bad != COKE_BAD_ERROR && job->bad != COKE_BAD_SKIP)
         return ck_fail(COKE_EUSAGE, "bad: rows are errors or skipped, not replaced (%d)",
                        (int)job->bad);
+    if (!(job->gap >= 0 && job->gap <= 1))
+        return ck_fail(COKE_EUSAGE, "gap: %g is not a fraction from 0 to 1", job->gap);
     if (rows->dim != m->dim)
         return ck_fail(COKE_EUSAGE, "%s has %d columns, the model %d", rows->name, rows->dim,
                        m->dim);
@@ -366,6 +368,7 @@ static int label_rows(const struct coke_model *m, const struct coke_assign_job *
                           .min_size = b.min_size,
                           .max_size = b.max_size,
                           .exact = job->constrained,
+                          .tolerance = job->gap,
                           .sample = 1,
                           .callbacks = job->callbacks,
                           .price = b.price,

@@ -18,7 +18,7 @@
 
 enum {
     SWEEPS = 3,
-    ROUNDS = 10,            /* scans, if the bounds leave no slack */
+    ROUNDS = 10,            /* scans with tight bounds */
     LEAST_WORK = 1 << 23,   /* arcs that the auction may scan, */
     PER_ARC = 2000,         /* and one more for so many products of a scan */
     ROW_BYTES = 16,         /* memory for lists per row, */
@@ -26,21 +26,36 @@ enum {
     ARC_BYTES = 40,         /* of an entry with its part of the row's data */
 };
 
+/* The fraction of the rows that the online labels of the last epoch lack; 1 = not known. */
+static double missing(const struct ck_repair *r)
+{
+    int64_t all = 0;
+    if (!r->expected)
+        return 1;
+    struct ck_repair_misfit m = ck_repair_misfit(r, r->expected);
+    for (int64_t k = 0; k < r->k; k++)
+        all += r->min_size[k];
+    return (double)(m.missing + m.surplus) / fmax(1, (double)all);
+}
+
 /* Rows that are copies of each other reach a border of two clusters all at once, which no step of
  * Newton's method foresees. Then prices come from batches of rows, spread over centers that tie at
  * random. Of such centers the one with the highest dual gets all rows of a batch in the epochs,
- * and their duals are far apart: prices start from 0. */
+ * and their duals are far apart: prices start from 0. Where bounds leave slack, batches are also
+ * the way from duals that left many rows missing. */
 static int start_prices(struct ck_repair_scan *p)
 {
+    const double few = 0.02;
     struct ck_repair *r = p->r;
     double lead;
     CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
-    if (!p->copies)
+    if (!p->copies && (ck_repair_is_tight(r) || missing(r) < few))
         return COKE_OK;
     CK_RETURN_IF(ck_repair_scan_lead(p, &lead));
-    memset(r->price, 0, (size_t)r->k * sizeof *r->price);
+    if (p->copies)
+        memset(r->price, 0, (size_t)r->k * sizeof *r->price);
     if (lead > 0)
-        CK_RETURN_IF(ck_repair_refine_prices(p, lead));
+        CK_RETURN_IF(ck_repair_refine_prices(p, lead, p->copies));
     ck_repair_make_prices_valid(r);
     return COKE_OK;
 }
@@ -97,15 +112,33 @@ static int64_t misfit(const struct ck_repair *r, const struct ck_exact *e)
     return m.missing + m.surplus;
 }
 
-/* From labels that are nearly right to the exact solution on the lists, in boxes that become wider
- * until it lies inside; if many rows are missing, an auction within a limit of work. */
-static int finish(struct ck_repair_scan *p, struct ck_exact *e)
+/* The exact solution on the lists from labels that are nearly right, in boxes that become wider
+ * until it lies inside. */
+static int solve_nearby(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     const double few = 0.02, margin = (double)p->margin;
-    struct ck_repair *r = p->r;
-    int inside = 0, try = !p->copies && (double)misfit(r, e) <= few * (double)r->total;
-    for (double width = margin / 32; try && width < margin && !inside; width *= 4)
-        CK_RETURN_IF(ck_exact_solve_narrow(e, width, &inside));
+    int try = (double)misfit(p->r, e) <= few * (double)p->r->total;
+    for (double width = margin / 32; try && width < margin && !*inside; width *= 4)
+        CK_RETURN_IF(ck_exact_solve_narrow(e, width, inside));
+    return COKE_OK;
+}
+
+/* Where bounds leave slack, few prices matter, and one at a time is faster. An auction within a
+ * limit of work takes over where nothing else succeeds. */
+static int find_labels(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    const struct ck_repair *r = p->r;
+    const double margin = (double)p->margin;
+    int inside = 0;
+    if (p->copies || !ck_repair_is_tight(r)) {
+        CK_RETURN_IF(ck_exact_approach(e, SWEEPS));
+        if (!p->copies)
+            CK_RETURN_IF(solve_nearby(p, e, &inside));
+    }
+    if (!p->copies && !inside) {
+        CK_RETURN_IF(ck_newton_run(e, margin / 16, 2 * e->tie, margin / 2));
+        CK_RETURN_IF(solve_nearby(p, e, &inside));
+    }
     if (inside)
         return COKE_OK;
     return ck_auction_run(e, e->tie, LEAST_WORK + (int64_t)(scan_cost(r) / PER_ARC));
@@ -121,10 +154,7 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proo
     ck_repair_load_solver(p, e);
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
-    CK_RETURN_IF(p->copies ? ck_exact_approach(e, SWEEPS)
-                           : ck_newton_run(e, (double)p->margin / 16, 2 * e->tie,
-                                           (double)p->margin / 2));
-    CK_RETURN_IF(finish(p, e));
+    CK_RETURN_IF(find_labels(p, e));
     for (int64_t i = 0; i < p->n; i++)
         after += (double)p->score[i];
     r->primal += after - before;
@@ -144,7 +174,7 @@ static int most_rounds(const struct ck_repair_scan *p)
     const double cheap = 4e9; /* multiplications */
     if (p->copies)
         return ck_repair_is_tight(r) ? 2 : 1;
-    return (ck_repair_is_tight(r) ? ROUNDS : 2) + (int)fmin(10, floor(cheap / scan_cost(r)));
+    return (ck_repair_is_tight(r) ? ROUNDS : 1) + (int)fmin(10, floor(cheap / scan_cost(r)));
 }
 
 /* How far prices may move on the lists of a scan, which bound them only near by. */
@@ -158,7 +188,7 @@ static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trus
 {
     const double more = 1.4, less = 0.6, worse = 1.5;
     double off = (double)violations(p->r);
-    if (p->copies) {
+    if (p->copies || !ck_repair_is_tight(p->r)) {
         ck_repair_move_box(p, e);
         return COKE_OK;
     }
@@ -176,7 +206,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
     const double near = 0.0125; /* fraction of rows off their bounds: solve from there on */
     struct trust trust = {INFINITY, 6};
     CK_RETURN_IF(start_prices(p));
-    int rounds = most_rounds(p);
+    int rounds = most_rounds(p), by_newton = !p->copies && ck_repair_is_tight(r);
     p->tie = (float)(0.1 * r->tolerance * r->scan->longest);
     for (int round = 0; round < rounds; round++) {
         CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices(r, wanted)));
@@ -187,7 +217,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
         e->tie = 0.25 * r->tolerance * ck_repair_total(r) / fmax(1, (double)r->total);
         p->tie = (float)e->tie;
         int last = round == rounds - 1;
-        if (!last && !p->copies && (double)violations(r) > near * (double)r->total) {
+        if (!last && by_newton && (double)violations(r) > near * (double)r->total) {
             keep_lower(r, best, dual_of_scan(r));
             ck_repair_load_solver(p, e);
         } else {

@@ -1,9 +1,9 @@
-/* repair_prices.c - prices of the size bounds where many rows are copies: batches of rows in random
- * order, where every row lowers the price of the cluster that it joins.
+/* repair_prices.c - prices of the size bounds from batches of rows in random order, where every row
+ * lowers the price of the cluster that it joins.
  *
  * A price follows the difference between the rows that a cluster should receive and those that
  * it does. The step falls as 1/t (Robbins and Monro), so that the prices come as close as the
- * rows seen so far allow. Copies would all join the same cluster: values have a random part. One
+ * rows seen so far allow. Copies would all join the same cluster: their values get a random part. One
  * batch is assigned at fixed prices on all threads; counts are integers, so that prices depend
  * neither on the team nor on the processes. */
 #include "cluster/repair_scan.h"
@@ -26,7 +26,7 @@ struct pricing {
     int64_t *count;           /* [k + 1] rows per cluster, then usable rows */
     _Atomic int32_t *arrived; /* [k] the same, while threads count */
     _Atomic int64_t usable;
-    float jitter;          /* values that differ by less are in random order */
+    float jitter;          /* values that differ by less are in random order; 0 = exact */
     double *lower, *upper; /* [k] duals of the two bounds */
     double done;           /* rows so far */
 };
@@ -68,8 +68,10 @@ static void assign_block(void *arg, int64_t chunk, int worker)
         if (!ck_scan_is_bad(p->r->scan, id[i]))
             id[n++] = id[i];
     int rc = ck_scan_get(p->r->scan, id, n, w->x);
-    if (!rc)
+    if (!rc && a->jitter > 0)
         rc = assign_jittered(a, w, id, n, label);
+    else if (!rc)
+        ck_assign_block(p->r->assigner, w->x, n, label, NULL);
     if (rc) {
         ck_first_error_keep(&p->error, rc);
         return;
@@ -142,11 +144,11 @@ static int reserve(struct pricing *a, const struct ck_repair *r)
 /* With density rows per unit of price at the border of a cluster, a price is right when it has
  * moved by 1 / density per row that was missing: the step after t of all rows is 1/(density t),
  * at most 1/(density FIRST). */
-int ck_repair_refine_prices(struct ck_repair_scan *p, double lead)
+int ck_repair_refine_prices(struct ck_repair_scan *p, double lead, int spread)
 {
     const double FIRST = 0.04;
     struct ck_repair *r = p->r;
-    struct pricing a = {.p = p, .jitter = (float)lead};
+    struct pricing a = {.p = p, .jitter = spread ? (float)lead : 0};
     int64_t n = r->scan->rows->n;
     int rc = COKE_OK;
     double each = (double)n / (double)r->k;

@@ -133,9 +133,9 @@ double ck_repair_price_change(const struct ck_repair_scan *p);
 
 /* ---- repair_prices.c ---- */
 
-/* Moves r->price towards the optimum by one visit to all rows, which are spread over centers within
- * `lead` (as above) at random. Collective. */
-int ck_repair_refine_prices(struct ck_repair_scan *p, double lead);
+/* Moves r->price towards the optimum by one visit to all rows. lead: as above. spread: rows go to
+ * centers within `lead` at random. Collective. */
+int ck_repair_refine_prices(struct ck_repair_scan *p, double lead, int spread);
 /* Are many rows, within about 1e-4, copies of others? Measured on a sample. */
 int ck_repair_has_copies(struct ck_repair_scan *p, int *copies);
 /* A number in [0, 1) for (row, center). */
