@@ -1,6 +1,7 @@
 """Options by name. The library's tables are the only home of names, defaults, bounds and help."""
 import ctypes
 import functools
+import keyword
 import operator
 from collections import namedtuple
 
@@ -13,7 +14,13 @@ Option = namedtuple("Option", "name type default min max choices help")
 
 
 def python_name(name):
-    return name.replace("-", "_")
+    """An option as an argument: size-min is size_min; from, a keyword, is from_."""
+    name = name.replace("-", "_")
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def option_name(name):
+    return (name[:-1] if keyword.iskeyword(name[:-1]) else name).replace("_", "-")
 
 
 def read_value(kind, text):
@@ -53,7 +60,7 @@ class Options:
 
     def set(self, name, value):
         """Sets an option. The name may have _ for -; a list becomes comma-separated."""
-        name = name.replace("_", "-")
+        name = option_name(name)
         if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
             value = value.item()
         if hasattr(value, "tolist"):
@@ -65,7 +72,7 @@ class Options:
 
     def get(self, name):
         text = ctypes.create_string_buffer(4096)
-        call("options_get", self.address, name.replace("_", "-").encode(), text, len(text))
+        call("options_get", self.address, option_name(name).encode(), text, len(text))
         return text.value.decode()
 
     def table(self):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._library import (Error, Handle, call, constant, encode, lib, make, set_threads, struct)
 from ._model import summary_dict
-from ._options import Options, lines_of, python_name, table, with_options, whole
+from ._options import Options, lines_of, option_name, python_name, table, with_options, whole
 from ._watch import Watch
 
 OUTPUTS = {"features": constant.COKE_OUTPUT_FEATURES, "projections": constant.COKE_OUTPUT_PROJ}
@@ -90,6 +90,7 @@ class Images:
 def split(values, *kinds):
     """Option objects of several kinds, each with those of the values that it has."""
     names = {kind: {python_name(o.name) for o in table(kind)} for kind in kinds}
+    values = {python_name(option_name(name)): value for name, value in values.items()}
     for name in values:
         if not any(name in known for known in names.values()):
             Options(kinds[0]).set(name, values[name])  # fails, and suggests the nearest
