@@ -669,6 +669,13 @@ static void end_first_stage(struct coke_kmeans *km)
         km->sum[i] = llrint((double)km->sum[i] * carry);
 }
 
+void ck_kmeans_round_end(struct coke_kmeans *km)
+{
+    end_first_stage(km);
+    memset(km->count, 0, (size_t)km->k * sizeof *km->count);
+    ck_kmeans_point_assigner(km);
+}
+
 /* The average of the duals over the epoch weights step t by t^2 (duals.c); sum of t^2 = t(t +
  * 1)(2t + 1)/6. The repair starts from it. */
 int ck_kmeans_epoch_end(struct coke_kmeans *km)

@@ -75,6 +75,8 @@ struct ck_size_summary {
     double entropy;       /* of the sizes, over ln k: 1 = balanced */
 };
 int ck_kmeans_sizes(const struct coke_kmeans *km, struct ck_size_summary *out);
+/* The same of the labels that are stored, of whichever epoch or round. */
+int ck_kmeans_label_sizes(const struct coke_kmeans *km, struct ck_size_summary *out);
 /* Counts the current centers that have a cosine above `cosine` to a center of lower index.
  * O(k^2 dim), on all threads. */
 int ck_kmeans_count_twins(const struct coke_kmeans *km, float cosine, int64_t *out);
@@ -92,6 +94,9 @@ int ck_kmeans_step(struct coke_kmeans *km, const float *x, const int64_t *ids, i
                    int32_t *label);
 /* Ends an epoch: its centers become those that the next one assigns with. */
 int ck_kmeans_epoch_end(struct coke_kmeans *km);
+/* Within an epoch of the first stage: the centers move as at its end, and the means begin anew.
+ * Duals, labels and the number of the epoch stay. */
+void ck_kmeans_round_end(struct coke_kmeans *km);
 /* The nearest centers of the last epoch, without duals. Packs all centers: O(k dim) per call.
  * scores [n]: cosine or squared distance to it; may be NULL. */
 int ck_kmeans_predict(const struct coke_kmeans *km, const float *x, int64_t n, int32_t *label,

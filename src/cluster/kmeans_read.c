@@ -127,17 +127,14 @@ int ck_kmeans_soft_targets(const struct coke_kmeans *km, const int64_t *ids, int
 
 /* ---- measures ---- */
 
-/* `size` is a copy because ck_spread_sort sorts in place. */
-int ck_kmeans_sizes(const struct coke_kmeans *km, struct ck_size_summary *out)
+/* Sorts size [k]. */
+static void sum_up_sizes(const struct coke_kmeans *km, int64_t *size,
+                         struct ck_size_summary *out)
 {
-    int64_t total = 0, *size = ck_alloc_array((size_t)km->k, sizeof *size);
-    if (!size)
-        return COKE_ENOMEM;
+    int64_t total = 0;
     *out = (struct ck_size_summary){0};
-    for (int64_t c = 0; c < km->k; c++) {
-        size[c] = km->count[c];
+    for (int64_t c = 0; c < km->k; c++)
         total += size[c];
-    }
     for (int64_t c = 0; c < km->k; c++) {
         double p = (double)size[c] / fmax((double)total, 1);
         out->empty += size[c] == 0;
@@ -149,6 +146,30 @@ int ck_kmeans_sizes(const struct coke_kmeans *km, struct ck_size_summary *out)
     out->min = s.min;
     out->median = s.median;
     out->max = s.max;
+}
+
+int ck_kmeans_sizes(const struct coke_kmeans *km, struct ck_size_summary *out)
+{
+    int64_t *size = ck_alloc_array((size_t)km->k, sizeof *size);
+    if (!size)
+        return COKE_ENOMEM;
+    memcpy(size, km->count, (size_t)km->k * sizeof *size);
+    sum_up_sizes(km, size, out);
+    ck_free(size);
+    return COKE_OK;
+}
+
+int ck_kmeans_label_sizes(const struct coke_kmeans *km, struct ck_size_summary *out)
+{
+    int64_t *size = ck_calloc_array((size_t)km->k, sizeof *size);
+    if (!size)
+        return COKE_ENOMEM;
+    for (int64_t i = 0; i < km->ids; i++) {
+        int32_t label = ck_kmeans_label(km, i);
+        if (label >= 0)
+            size[label]++;
+    }
+    sum_up_sizes(km, size, out);
     ck_free(size);
     return COKE_OK;
 }

@@ -46,13 +46,14 @@ struct ck_option {
     int type;         /* enum ck_option_type */
     size_t offset;
     double def, min, max;
-    /* "a|b|c"; of numbers "auto": the word for the default; of texts "DIR": what it is; or NULL
+    /* "a|b|c"; of numbers "auto": the word for the default, of lists: for none; of texts "DIR": what it is; or NULL
      */
     const char *choices;
     const char *help;
     int lengths;       /* of numbers: bit n is set where n of them are possible */
     const char *alias; /* former name, accepted wherever the name is; NULL = none */
     int local;         /* concerns this process only: not saved with results, not printed */
+    const char *zero;  /* of real numbers with a word for the default: a second word, for 0 */
 };
 
 /* Changes of one row in a joined table; what is not named stays as it is. */

@@ -179,6 +179,10 @@ static int parse_int(const struct ck_option *o, const char *value, int64_t *out)
 static int parse_float(const struct ck_option *o, const char *value, double *out)
 {
     char *end;
+    if (o->zero && strcmp(o->zero, value) == 0) {
+        *out = 0;
+        return COKE_OK;
+    }
     double x = ck_parse_double(value, &end);
     if (end == value || *end || !isfinite(x))
         return ck_fail(COKE_EUSAGE, "%s: '%s' is not a number", o->name, value);
@@ -261,10 +265,15 @@ static int parse_layers(const struct ck_option *o, const char *value, struct ck_
     return COKE_OK;
 }
 
+/* A list that has a word for none may be empty, as in JSON. */
 static int parse_ints(const struct ck_option *o, const char *value, struct ck_ints *out)
 {
     struct ck_ints list = {0};
     const char *p = value;
+    if (is_default_word(o, value) || (!*value && o->choices)) {
+        *out = list;
+        return COKE_OK;
+    }
     for (;;) {
         char item[24];
         size_t n = strcspn(p, ",");
@@ -442,12 +451,16 @@ static int print(const struct ck_option *o, const void *p, char *value, size_t s
     case CK_OPT_FLOAT:
         if (o->choices && *(const double *)p == o->def)
             return snprintf(value, size, "%s", o->choices);
+        if (o->zero && *(const double *)p == 0)
+            return snprintf(value, size, "%s", o->zero);
         return print_double(*(const double *)p, value, size);
     case CK_OPT_FLAG:
         return snprintf(value, size, "%s", *(const int32_t *)p ? "on" : "off");
     case CK_OPT_CHOICE:
         return print_choice(o, *(const int32_t *)p, value, size);
     case CK_OPT_INTS:
+        if (o->choices && ((const struct ck_ints *)p)->n == 0)
+            return snprintf(value, size, "%s", o->choices);
         return print_list(p, value, size);
     case CK_OPT_NUMBERS:
         return print_numbers(o, p, value, size);

@@ -77,6 +77,14 @@ struct ck_view_options {
 const struct ck_option_table *ck_view_option_table(void);
 struct ck_view_options ck_view_options_default(void);
 
+/* How views change over the epochs of a training; zeros = they do not. The sizes divide the
+ * epochs equally; the last one is that of the recipe. */
+struct ck_course {
+    int64_t epochs;
+    double ramp; /* augmentation has its strength after this fraction of the epochs */
+    struct ck_ints size;
+};
+
 struct ck_loader_options {
     struct ck_view_options view;
     struct ck_numbers normalize; /* see CK_NORMALIZE_ROW */
@@ -86,7 +94,8 @@ struct ck_loader_options {
     int32_t bad;      /* enum ck_bad */
     double max_bad;   /* a larger fraction of unreadable images is an error */
     int32_t shuffle;
-    int64_t rank, ranks; /* of a job of several processes; ranks 0 = one alone */
+    int64_t rank, ranks;     /* of a job of several processes; ranks 0 = one alone */
+    struct ck_course course; /* not an option: a training sets it */
 };
 
 /* The rows of a loader without those of its views. */

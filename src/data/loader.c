@@ -36,9 +36,11 @@ struct fault {
 /* A batch being made or handed out. */
 struct slot {
     int64_t epoch, step;
-    int64_t n, first, total;  /* images of this rank, and see ck_sampler_get */
-    int64_t claimed, done;    /* images; guarded by the lock, as are the faults */
-    float *x[COKE_MAX_VIEWS]; /* [max][channels][height][width] */
+    struct ck_recipe recipe;        /* of the epoch */
+    int64_t pixels[COKE_MAX_VIEWS]; /* numbers per image, in its views */
+    int64_t n, first, total;        /* images of this rank, and see ck_sampler_get */
+    int64_t claimed, done;          /* images; guarded by the lock, as are the faults */
+    float *x[COKE_MAX_VIEWS]; /* [max][channels][height][width], room for the largest views */
     int64_t *index;           /* [max] */
     int32_t *label;           /* [max] */
     uint8_t *bad;             /* [max] */
@@ -62,10 +64,10 @@ struct worker {
 struct coke_loader {
     struct coke_dataset *data;
     struct ck_loader_options o;
-    struct ck_recipe recipe;
+    struct ck_recipe recipe; /* of the end of the course */
     struct ck_sampler sampler;
-    int64_t max; /* capacity of a slot, images */
-    int64_t pixels[COKE_MAX_VIEWS];
+    int64_t max;                    /* capacity of a slot, images */
+    int64_t pixels[COKE_MAX_VIEWS]; /* of the recipe's views */
     int64_t ring_bytes;
     const int32_t *partner; /* [n][partners], borrowed; NULL = none */
     int64_t partners;
@@ -130,7 +132,7 @@ static int make_partner(struct worker *w, const struct slot *s, int64_t index, f
         ck_rng_below((uint64_t)l->o.view.seed, CK_RNG_PARTNER, l->data->set->id[index],
                      (uint32_t)s->epoch, (uint64_t)l->partners);
     int64_t other = l->partner[index * l->partners + (int64_t)draw];
-    int rc = ck_recipe_make(&l->recipe, &w->fetcher, &w->canvas, l->data, other, s->epoch, out);
+    int rc = ck_recipe_make(&s->recipe, &w->fetcher, &w->canvas, l->data, other, s->epoch, out);
     if (!rc)
         out[l->recipe.views - 1] = w->spare;
     return is_fault(l, rc) ? COKE_OK : rc;
@@ -141,11 +143,11 @@ static int make(struct worker *w, struct slot *s, int64_t place, int64_t index)
 {
     struct coke_loader *l = w->loader;
     float *out[COKE_MAX_VIEWS];
-    for (int v = 0; v < l->recipe.views; v++)
-        out[v] = s->x[v] + place * l->pixels[v];
+    for (int v = 0; v < s->recipe.views; v++)
+        out[v] = s->x[v] + place * s->pixels[v];
     if (l->partner)
         CK_RETURN_IF(make_partner(w, s, index, out));
-    int rc = ck_recipe_make(&l->recipe, &w->fetcher, &w->canvas, l->data, index, s->epoch, out);
+    int rc = ck_recipe_make(&s->recipe, &w->fetcher, &w->canvas, l->data, index, s->epoch, out);
     if (!rc) {
         s->index[place] = index;
         s->label[place] = ck_dataset_label(l->data->set, index);
@@ -194,12 +196,20 @@ static int make_or_excuse(struct worker *w, struct slot *s, int64_t place)
     return rc == COKE_EFORMAT ? COKE_OK : rc;
 }
 
-/* Called under the lock: selects the images of a batch. */
+static void count_pixels(const struct ck_recipe *r, int64_t *pixels)
+{
+    for (int v = 0; v < r->views; v++)
+        pixels[v] = (int64_t)r->channels * r->view[v].width * r->view[v].height;
+}
+
+/* Called under the lock: selects the images of a batch and how they are made. */
 static void fill_slot(struct coke_loader *l, struct slot *s, int64_t batch)
 {
     int64_t steps = ck_sampler_steps(&l->sampler), at = l->start + batch;
     s->epoch = at / steps;
     s->step = at % steps;
+    ck_recipe_at(&l->recipe, &l->o.course, s->epoch, &s->recipe);
+    count_pixels(&s->recipe, s->pixels);
     s->n = ck_sampler_get(&l->sampler, s->epoch, s->step, s->index, &s->first, &s->total);
     s->claimed = s->done = s->faults = 0;
     s->status = COKE_OK;
@@ -344,11 +354,9 @@ static int make_parts(struct coke_loader *l)
 {
     int rc = COKE_OK;
     int64_t largest = 0;
-    for (int v = 0; v < l->recipe.views; v++) {
-        const struct ck_view *view = &l->recipe.view[v];
-        l->pixels[v] = (int64_t)l->recipe.channels * view->width * view->height;
+    count_pixels(&l->recipe, l->pixels);
+    for (int v = 0; v < l->recipe.views; v++)
         largest = l->pixels[v] > largest ? l->pixels[v] : largest;
-    }
     l->grain = largest > 64 * 64 * 3 ? 1 : 8; /* making a small image is cheaper than locking */
     l->max = ck_sampler_max(&l->sampler);
     l->slots = l->o.prefetch + 1;
@@ -518,15 +526,15 @@ static int collect_faults(struct coke_loader *l, struct slot *s)
 }
 
 /* Moves the readable images together; s->n becomes their number. */
-static void close_gaps(const struct coke_loader *l, struct slot *s)
+static void close_gaps(struct slot *s)
 {
     int64_t to = 0;
     for (int64_t i = 0; i < s->n; i++) {
         if (s->bad[i])
             continue;
-        for (int v = 0; v < l->recipe.views && to < i; v++)
-            memcpy(s->x[v] + to * l->pixels[v], s->x[v] + i * l->pixels[v],
-                   (size_t)l->pixels[v] * sizeof(float));
+        for (int v = 0; v < s->recipe.views && to < i; v++)
+            memcpy(s->x[v] + to * s->pixels[v], s->x[v] + i * s->pixels[v],
+                   (size_t)s->pixels[v] * sizeof(float));
         s->index[to] = s->index[i];
         s->label[to++] = s->label[i];
     }
@@ -542,13 +550,13 @@ static void describe(const struct coke_loader *l, const struct slot *s, struct c
                              .n = s->n,
                              .first = s->first,
                              .total = s->total,
-                             .views = l->recipe.views,
-                             .channels = l->recipe.channels,
+                             .views = s->recipe.views,
+                             .channels = s->recipe.channels,
                              .index = s->index,
                              .label = s->label};
     for (int v = 0; v < b->views; v++) {
-        b->width[v] = l->recipe.view[v].width;
-        b->height[v] = l->recipe.view[v].height;
+        b->width[v] = s->recipe.view[v].width;
+        b->height[v] = s->recipe.view[v].height;
         b->x[v] = s->x[v];
     }
 }
@@ -567,7 +575,7 @@ int ck_loader_next(struct coke_loader *l, struct coke_batch *out)
         ck_lock_wait(&l->lock);
     int rc = s->status ? ck_fail(s->status, "%s", s->sentence) : collect_faults(l, s);
     if (!rc) {
-        close_gaps(l, s);
+        close_gaps(s);
         l->given++;
         describe(l, s, out);
     }

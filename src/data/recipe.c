@@ -95,9 +95,7 @@ static const struct {
 /* Images up to this side count as small, like CIFAR's. */
 enum { SMALL_IMAGE = 64, SAMPLE = 15, SMALL_VIEWS = 6 };
 
-/* Reads the headers of a few images spread over the data set. *width, *height: size of the
- * first readable one; *small: most of them are small. */
-static int sample_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
+int ck_recipe_sample_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
 {
     struct ck_fetcher f = {0};
     int rc = COKE_OK, seen = 0, little = 0;
@@ -189,7 +187,7 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_
         return ck_fail(COKE_EUSAGE, "%s: images have %d channels; the limit is %d",
                        d->set->source, d->channels, CK_MAX_CHANNELS);
     if (recipe == CK_RECIPE_AUTO || recipe == CK_RECIPE_NONE)
-        CK_RETURN_IF(sample_sizes(d, &width, &height, &small));
+        CK_RETURN_IF(ck_recipe_sample_sizes(d, &width, &height, &small));
     if (recipe == CK_RECIPE_AUTO)
         recipe = small ? CK_RECIPE_CIFAR : CK_RECIPE_DOUBLE;
     if (o->small_views > 0 && !recipes[recipe].small)
@@ -226,6 +224,44 @@ void ck_recipe_match(struct ck_recipe *r, const struct ck_recipe *like)
     memcpy(r->mean, like->mean, sizeof r->mean);
     memcpy(r->std, like->std, sizeof r->std);
     r->background = like->background;
+}
+
+/* ---- over the epochs ---- */
+
+int32_t ck_course_size(const struct ck_course *c, int64_t epoch)
+{
+    if (c->size.n == 0)
+        return 0;
+    int64_t i = epoch * c->size.n / c->epochs;
+    return c->size.v[i < c->size.n ? i : c->size.n - 1];
+}
+
+double ck_course_strength(const struct ck_course *c, int64_t epoch)
+{
+    double end = c->ramp * (double)(c->epochs - 1);
+    return (double)epoch < end ? (double)epoch / end : 1;
+}
+
+/* Fewer changes of color, and crops that leave less out. Flips change no shapes and stay. */
+static void weaken(struct ck_view *v, double strength)
+{
+    v->jitter *= strength;
+    v->gray *= strength;
+    v->blur *= strength;
+    v->solarize *= strength;
+    v->scale[0] = v->scale[1] - (v->scale[1] - v->scale[0]) * strength;
+}
+
+void ck_recipe_at(const struct ck_recipe *r, const struct ck_course *c, int64_t epoch,
+                  struct ck_recipe *out)
+{
+    int32_t size = ck_course_size(c, epoch);
+    double strength = ck_course_strength(c, epoch);
+    *out = *r;
+    for (int i = 0; i < r->large && size > 0; i++)
+        out->view[i].width = out->view[i].height = size;
+    for (int i = 0; i < r->views && strength < 1; i++)
+        weaken(&out->view[i], strength);
 }
 
 /* ---- one image ---- */

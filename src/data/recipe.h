@@ -4,6 +4,7 @@
 #define CK_RECIPE_H
 
 #include "data/augment.h"
+#include "data/data_options.h"
 #include "data/fetch.h"
 
 enum { CK_MAX_CHANNELS = 64 };
@@ -23,6 +24,19 @@ struct ck_recipe {
 /* Reads the headers of a few images where the recipe depends on their size. normalize: NULL = auto. */
 int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_view_options *o,
                    const struct ck_numbers *normalize);
+
+/* Reads the headers of a few images spread over the data set. *width, *height: size of the
+ * first readable one; *small: most of them have sides up to 64. */
+int ck_recipe_sample_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small);
+
+/* The recipe of an epoch: size and strength of its views as the course has them. The views of no
+ * epoch are larger than those of r. */
+void ck_recipe_at(const struct ck_recipe *r, const struct ck_course *c, int64_t epoch,
+                  struct ck_recipe *out);
+/* The side of the large views in an epoch; 0 = the recipe's. */
+int32_t ck_course_size(const struct ck_course *c, int64_t epoch);
+/* 0 = no augmentation but flips, 1 = the recipe's. */
+double ck_course_strength(const struct ck_course *c, int64_t epoch);
 
 /* Makes `r` show the same pixels as `like`: normalization and background. */
 void ck_recipe_match(struct ck_recipe *r, const struct ck_recipe *like);

@@ -202,7 +202,7 @@ static int add_sizes(int64_t all, int64_t parts, int processes, int64_t *size, i
 
 /* Everything that grows with the batch: the plans that the session keeps, full batches and the
  * last one, and the monitor's; the loader's batches; weights with gradients, momentum and the
- * two layouts that convolutions copy them to; a teacher has no momentum. */
+ * two layouts that convolutions copy them to; a teacher has no momentum; averaged weights. */
 static int measure(void *arg, const struct ck_train_options *o, int64_t *bytes)
 {
     struct model *m = arg;
@@ -219,7 +219,7 @@ static int measure(void *arg, const struct ck_train_options *o, int64_t *bytes)
         pixels += (int64_t)m->recipe.view[v].width * m->recipe.view[v].height;
     *bytes += (o->loader.prefetch + 1) * (batch / m->processes + 1) * pixels *
               m->recipe.channels * (int64_t)sizeof(float);
-    int copies = ck_method_row(o)->teacher ? 5 + 4 : 5;
+    int copies = 5 + (ck_method_row(o)->teacher ? 4 : 0) + (o->ema > 0 ? 2 : 0);
     for (int i = 0; i < m->encoder.net.nparams; i++)
         *bytes += copies * m->encoder.net.param[i].size * (int64_t)sizeof(float);
     return COKE_OK;
@@ -351,6 +351,7 @@ int ck_batch_resolve(struct ck_train_options *o, struct coke_dataset *data, cons
                      const struct coke_callbacks *cb)
 {
     struct ck_group *g = ck_group();
+    ck_train_settle_size(o);
     int64_t workers = o->loader.workers > 0 ? o->loader.workers : ck_threads();
     struct ck_memory_left memory = ck_memory_left((int)workers + ck_threads());
     int writer = ck_group_rank(g) == 0, several = ck_group_size(g) > 1;

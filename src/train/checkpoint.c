@@ -12,6 +12,7 @@
 #include "io/safetensors.h"
 #include "kernels/kernels.h"
 #include "nn/dnn.h"
+#include "train/averaged.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -105,6 +106,7 @@ int ck_checkpoint_write(const char *path, const struct ck_session *s,
     int64_t n = s->data->set->n;
     CK_TRY(ck_state_add_meta(&state, "format", FORMAT));
     CK_TRY(ck_encoder_save(&s->encoder, &state));
+    CK_TRY(ck_averaged_save(s, &state));
     CK_TRY(ck_optimizer_save(s->optimizer, &state));
     CK_TRY(ck_heads_save(&s->heads, &state));
     CK_TRY(ck_method_save(s, &state));
@@ -338,8 +340,9 @@ static int check_heads(const struct ck_session *s, const struct ck_position *at)
     return COKE_OK;
 }
 
-/* ck_net_load refuses tensors it does not know, so those of others are left out here. */
-int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path)
+/* The weights that the training changes. ck_net_load refuses tensors it does not know, so those of
+ * others are left out here. */
+static int load_weights(const struct ck_state *all, struct ck_net *net, const char *path)
 {
     struct ck_state own = {0};
     int rc = COKE_OK;
@@ -347,7 +350,8 @@ int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const 
         const struct ck_tensor *t = &all->tensor[i];
         if (strncmp(t->name, "momentum.", 9) == 0 || strncmp(t->name, "head", 4) == 0 ||
             strcmp(t->name, "image_ids") == 0 || strcmp(t->name, "image_content") == 0 ||
-            strcmp(t->name, "feature_sum") == 0 || ck_method_owns(t->name))
+            strcmp(t->name, "feature_sum") == 0 || ck_method_owns(t->name) ||
+            ck_averaged_owns(t->name))
             continue;
         CK_TRY(ck_state_add(&own, t->name, t->dtype, t->ndim, t->shape, t->data));
     }
@@ -355,6 +359,13 @@ int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const 
 done:
     ck_state_release(&own);
     return rc;
+}
+
+int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path)
+{
+    int averaged;
+    CK_RETURN_IF(ck_averaged_read(all, net, path, &averaged));
+    return averaged ? COKE_OK : load_weights(all, net, path);
 }
 
 static int load_sum(struct ck_session *s, const struct ck_state *all, const char *path)
@@ -370,7 +381,8 @@ static int load_sum(struct ck_session *s, const struct ck_state *all, const char
 static int load_parts(const struct ck_state *state, const char *path, struct ck_session *s,
                       const struct ck_position *at)
 {
-    CK_RETURN_IF(ck_checkpoint_encoder(state, &s->encoder.net, path));
+    CK_RETURN_IF(load_weights(state, &s->encoder.net, path));
+    CK_RETURN_IF(ck_averaged_load(s, state, path));
     CK_RETURN_IF(load_sum(s, state, path));
     CK_RETURN_IF(ck_optimizer_load(s->optimizer, state));
     CK_RETURN_IF(ck_heads_load(&s->heads, state));

@@ -42,7 +42,7 @@ int ck_checkpoint_read(const char *path, struct ck_session *s, struct ck_positio
 int ck_checkpoint_is(const struct ck_state *s);
 int ck_checkpoint_options(const struct ck_state *s, struct ck_train_options *o,
                           const char *path);
-/* Loads the network: all tensors but those of the optimizer, the clusterings and the run. */
+/* Loads the network: the averaged weights if there are any, else those that were trained. */
 int ck_checkpoint_encoder(const struct ck_state *all, struct ck_net *net, const char *path);
 
 #endif

@@ -2,8 +2,11 @@
  */
 #include "train/choices.h"
 #include "core/callbacks.h"
+#include "core/text.h"
 #include "core/workers.h"
 #include "data/loader.h"
+
+#include <math.h>
 
 static void say_processes(const struct ck_session *s, const struct coke_callbacks *cb)
 {
@@ -38,6 +41,42 @@ static void say_heads(const struct ck_session *s, const struct coke_callbacks *c
     }
 }
 
+/* "16 pixels from epoch 0, 24 from epoch 11, ..." */
+static void say_sizes(const struct ck_course *c, const struct coke_callbacks *cb)
+{
+    char text[64 * 32] = ""; /* as many as a list can have */
+    size_t n = 0;
+    int32_t last = 0;
+    for (int64_t e = 0; e < c->epochs; e++) {
+        int32_t size = ck_course_size(c, e);
+        if (size != last)
+            n += (size_t)ck_format(text + n, sizeof text - n, "%s%d%s from epoch %lld",
+                                   n ? ", " : "", size, n ? "" : " pixels", (long long)e);
+        last = size;
+    }
+    ck_say(cb, "views: %s", text);
+}
+
+static void say_schedules(const struct ck_session *s, const struct coke_callbacks *cb)
+{
+    const struct ck_course *c = &s->o.loader.course;
+    double alpha = ck_train_alpha(&s->o, 0);
+    if (c->size.n)
+        say_sizes(c, cb);
+    if (c->ramp > 0)
+        ck_say(cb, "augmentation grows to its full strength in epoch %.0f",
+               ceil(c->ramp * (double)(c->epochs - 1)));
+    if (s->heads.n && alpha > s->o.loss.alpha && s->large > 1)
+        ck_say(cb, "alpha falls from %.3g to %.3g until epoch %.0f", alpha, s->o.loss.alpha,
+               ceil(s->o.alpha_until * (double)(s->o.epochs - 1)));
+    if (s->o.round)
+        ck_say(cb, "round: the centers of the loss are renewed every %lld images",
+               (long long)s->o.round);
+    if (s->o.ema > 0)
+        ck_say(cb, "averaged weights (ema %g) are evaluated and saved as the encoder",
+               s->o.ema);
+}
+
 void ck_choices_say(const struct ck_session *s, const struct coke_callbacks *cb)
 {
     const struct ck_recipe *r = ck_loader_recipe(s->loader);
@@ -46,5 +85,6 @@ void ck_choices_say(const struct ck_session *s, const struct coke_callbacks *cb)
            (long long)s->data->set->n, r->name, r->views, r->views == 1 ? "" : "s",
            r->view[0].width, (long long)s->steps);
     say_rate(s, cb);
+    say_schedules(s, cb);
     say_heads(s, cb);
 }

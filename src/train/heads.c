@@ -59,6 +59,7 @@ int ck_heads_init(struct ck_heads *h, const struct ck_train_options *o, int64_t 
     h->images = images;
     h->batch = o->loader.batch + 1; /* one image may join a batch */
     h->keep_best = o->keep_best;
+    h->round = o->round;
     h->current_centers = o->centers == CK_COUPLING_CURRENT;
     h->slots = o->kmeans.stage >= 0 ? (int)o->kmeans.slots : 1;
     size_t rows = (size_t)h->n * (size_t)h->batch;
@@ -154,9 +155,21 @@ static int assign(struct ck_heads *h, const float *x, const int64_t *ids, int64_
     return COKE_OK;
 }
 
+/* Rounds are counted from the beginning of the epoch; `before`: images seen before this step. */
+static void end_round(struct ck_heads *h, int64_t before)
+{
+    if (h->round == 0 || before / h->round == h->sums[0].seen / h->round)
+        return;
+    for (int i = 0; i < h->n; i++) {
+        ck_kmeans_round_end(h->head[i]);
+        ck_kmeans_copy_centers(h->head[i], CK_CENTERS_LAST, h->center[i]);
+    }
+}
+
 int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int64_t n,
                     int current, const struct ck_share *share)
 {
+    int64_t before = h->sums[0].seen;
     for (int i = 0; i < h->n; i++)
         for (int64_t j = 0; j < n; j++) {
             int32_t old = ck_kmeans_label(h->head[i], ids[j]);
@@ -170,6 +183,7 @@ int ck_heads_update(struct ck_heads *h, const float *x, const int64_t *ids, int6
         if (h->current_centers)
             ck_kmeans_copy_centers(h->head[i], CK_CENTERS_CURRENT, h->center[i]);
     }
+    end_round(h, before);
     if (current)
         ck_heads_read(h, ids, n, 0, 1);
     return COKE_OK;
@@ -205,7 +219,7 @@ int ck_heads_health(const struct ck_heads *h, int i, struct ck_head_health *out)
     const float *dual = ck_kmeans_duals(km);
     double seen = fmax((double)s->seen, 1);
     struct ck_size_summary size;
-    CK_RETURN_IF(ck_kmeans_sizes(km, &size));
+    CK_RETURN_IF(h->round ? ck_kmeans_label_sizes(km, &size) : ck_kmeans_sizes(km, &size));
     *out = (struct ck_head_health){.k = ck_kmeans_k(km),
                                    .loss = s->loss / seen,
                                    .accuracy = s->accuracy / seen,

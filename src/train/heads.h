@@ -22,6 +22,7 @@ struct ck_heads {
     int n, dim;
     int64_t images, batch;
     int keep_best, current_centers;
+    int64_t round; /* images; 0 = the centers of the loss change with the epochs */
     struct coke_multihead *multi; /* owns the heads; NULL while they are made */
     struct coke_kmeans *head[COKE_MAX_HEADS];
     int32_t *label, *old;                     /* [n][batch] of this step and before it */

@@ -17,6 +17,12 @@ static int check(const struct ck_train_options *o)
     if (o->kmeans.stage >= o->epochs || o->kmeans.stage == 0)
         return ck_fail(COKE_EUSAGE, "stage: epoch %lld is not within 1..%lld",
                        (long long)o->kmeans.stage, (long long)o->epochs - 1);
+    if (o->round > 0 && (o->keep_best || o->kmeans.stage >= 0 || wants_current(o)))
+        return ck_fail(COKE_EUSAGE,
+                       "round: %s counts in epochs or steps; leave one of them out",
+                       o->keep_best           ? "keep-best"
+                       : o->kmeans.stage >= 0 ? "the second stage (stage)"
+                                              : "labels or centers current");
     if (o->loss.beta > 0 && !ck_has_predictor(&o->encoder))
         return ck_fail(COKE_EUSAGE,
                        "beta %g weighs the predictor, and there is none: set beta 0",
@@ -64,24 +70,11 @@ static int end_step(struct ck_session *s, const struct coke_batch *b)
     return wants_current(&s->o) ? COKE_OK : ck_clusters_move(s, 0);
 }
 
-static const char *const options[] = {"k",
-                                      "ratio",
-                                      "eta",
-                                      "eta-mode",
-                                      "update",
-                                      "stage",
-                                      "slots",
-                                      "beta",
-                                      "alpha",
-                                      "keep-best",
-                                      "labels",
-                                      "alpha-start",
-                                      "alpha-until",
-                                      "slot-temperature",
-                                      "centers",
-                                      "temperature",
-                                      "large-weight",
-                                      NULL};
+static const char *const options[] = {
+    "k",       "ratio",       "eta",          "eta-mode",    "update",
+    "stage",   "slots",       "beta",         "alpha",       "keep-best",
+    "round",   "labels",      "alpha-start",  "alpha-until", "slot-temperature",
+    "centers", "temperature", "large-weight", NULL};
 
 const struct ck_method ck_method_coke = {
     .name = "coke",

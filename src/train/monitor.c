@@ -9,6 +9,7 @@
 #include "eval/exemplars.h"
 #include "eval/features.h"
 #include "eval/knn.h"
+#include "train/averaged.h"
 
 /* Images evaluated, at most; images per forward pass; rows and columns of a sheet. */
 enum { IMAGES = 5000, BATCH = 100, SHOWN = 16, NEAREST = 10 };
@@ -73,8 +74,9 @@ int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
     w->s = s;
     w->matched = ck_monitor_has_classes(w) ? find_head(s) : -1;
     w->shown = w->matched < 0 ? 0 : w->matched;
-    CK_TRY(ck_features_new(&w->features, &s->encoder, s->data, ck_loader_recipe(s->loader),
-                           ck_monitor_batch(&s->o), (enum ck_precision)s->o.precision));
+    CK_TRY(ck_features_new(&w->features, ck_averaged_encoder(s), s->data,
+                           ck_loader_recipe(s->loader), ck_monitor_batch(&s->o),
+                           (enum ck_precision)s->o.precision));
     size_t max = IMAGES, dim = (size_t)ck_features_dim(w->features);
     w->index = ck_alloc_array(max, sizeof *w->index);
     w->truth = ck_alloc_array(max, sizeof *w->truth);

@@ -20,6 +20,8 @@ int ck_plan_cache_get(struct ck_plan_cache *c, struct ck_net *net,
     c->clock++;
     for (int p = 0; p < CK_PLAN_SETS; p++) {
         struct ck_plans *at = &c->set[p];
+        if (at->n && at->size != b->width[first])
+            clear(at);
         if (at->n == n) {
             at->used = c->clock;
             *out = at;
@@ -35,6 +37,7 @@ int ck_plan_cache_get(struct ck_plan_cache *c, struct ck_net *net,
         CK_RETURN_IF(ck_plan_new(&oldest->plan[v], net, &r));
     }
     oldest->n = n;
+    oldest->size = b->width[first];
     oldest->used = c->clock;
     *out = oldest;
     return COKE_OK;

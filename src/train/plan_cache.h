@@ -9,6 +9,7 @@
  * flight between their forward and backward passes. */
 struct ck_plans {
     int64_t n;    /* 0 = none compiled */
+    int32_t size; /* width of the first view */
     int64_t used; /* ck_plan_cache.clock at the last use */
     struct ck_plan *plan[COKE_MAX_VIEWS];
 };
@@ -22,9 +23,10 @@ struct ck_plan_cache {
     int64_t clock; /* counts uses */
 };
 
-/* The plans of `views` views of b from view `first` on for n images, compiled unless cached; the least
- * recently used set makes room. `like` is completed by the sizes. *out belongs to the cache and is
- * valid until the next call. A failed compilation leaves the set empty. */
+/* The plans of `views` views of b from view `first` on for n images, compiled unless cached; the
+ * least recently used set makes room. Images of another size do not come back (size-schedule only
+ * grows): their plans are released. `like` is completed by the sizes. *out belongs to the cache and
+ * is valid until the next call. A failed compilation leaves the set empty. */
 int ck_plan_cache_get(struct ck_plan_cache *c, struct ck_net *net,
                       const struct ck_plan_request *like, const struct coke_batch *b, int first,
                       int views, int64_t n, struct ck_plans **out);

@@ -3,6 +3,7 @@
 #include "core/mem.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
+#include "train/averaged.h"
 #include "train/run_files.h"
 #include "train/training.h"
 
@@ -37,7 +38,7 @@ int ck_training_end(struct ck_training *t)
     int rc = COKE_OK;
     for (int h = 0; h < t->s.heads.n; h++)
         CK_TRY(write_head(t, h));
-    CK_TRY(ck_encoder_save(&t->s.encoder, &state));
+    CK_TRY(ck_encoder_save(ck_averaged_encoder(&t->s), &state));
     CK_TRY(ck_checkpoint_add_images(&state, &t->s));
     snprintf(path, sizeof path, "%s/final.safetensors", t->run);
     CK_TRY(ck_safetensors_write(path, &state, CK_FORCE_INSIDE));

@@ -11,6 +11,7 @@
 #include "data/loader.h"
 #include "nn/mlp.h"
 #include "nn/precision.h"
+#include "train/averaged.h"
 
 #include <string.h>
 
@@ -23,6 +24,10 @@ static int check_against_data(const struct ck_train_options *o, const struct cok
         return ck_fail(COKE_EUSAGE,
                        "batch: %lld images are too few for %d processes; set a larger batch",
                        (long long)o->loader.batch, size);
+    if (o->round > 0 && o->round < o->loader.batch)
+        return ck_fail(COKE_EUSAGE,
+                       "round: %lld images are less than a batch of %lld; set a larger round",
+                       (long long)o->round, (long long)o->loader.batch);
     if (o->loader.batch > n)
         return ck_fail(
             COKE_EUSAGE,
@@ -57,6 +62,7 @@ static int make_encoder(struct ck_session *s)
     s->o.encoder.seed = s->o.loader.view.seed;
     CK_RETURN_IF(ck_encoder_init(&s->encoder, &s->o.encoder));
     s->encoder_ready = 1;
+    CK_RETURN_IF(ck_averaged_init(s));
     CK_RETURN_IF(ck_optimizer_new(&s->optimizer, s->encoder.net.param, s->encoder.net.nparams,
                                   &s->o.optimizer));
     return s->o.predictor_rate == CK_RATE_CONSTANT
@@ -103,6 +109,8 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
 {
     memset(s, 0, sizeof *s);
     s->o = *o;
+    ck_train_settle_size(&s->o);
+    s->o.loader.course = ck_train_course(o);
     s->o.accumulate = o->accumulate > 0 ? o->accumulate : 1;
     s->data = data;
     s->dim = (int)ck_projector_dim(&o->encoder);
@@ -146,6 +154,7 @@ void ck_session_release(struct ck_session *s)
     ck_optimizer_free(s->optimizer);
     if (s->encoder_ready)
         ck_encoder_release(&s->encoder);
+    ck_averaged_release(s);
     ck_free(s->proj);
     ck_free(s->pred);
     ck_free(s->grad_proj);
@@ -168,14 +177,20 @@ int ck_session_read_content(struct ck_session *s)
     return s->content ? ck_content_hash(s->data->set, s->content) : COKE_ENOMEM;
 }
 
+static uint64_t hash_params(const struct ck_param *p, int n, uint64_t h)
+{
+    for (int i = 0; i < n; i++)
+        h = ck_hash(p[i].value, (size_t)p[i].size * sizeof(float), h);
+    return h;
+}
+
 int ck_session_hash(const struct ck_session *s, uint64_t *out)
 {
-    const struct ck_net *net = &s->encoder.net;
-    uint64_t h = 0;
-    for (int i = 0; i < net->nparams; i++)
-        h = ck_hash(net->param[i].value, (size_t)net->param[i].size * sizeof(float), h);
-    for (int i = 0; i < net->nbuffers; i++)
-        h = ck_hash(net->buffer[i].value, (size_t)net->buffer[i].size * sizeof(float), h);
+    const struct ck_net *net = &s->encoder.net, *average = &s->average.net;
+    uint64_t h = hash_params(net->param, net->nparams, 0);
+    h = hash_params(net->buffer, net->nbuffers, h);
+    h = hash_params(average->param, average->nparams, h);
+    h = hash_params(average->buffer, average->nbuffers, h);
     for (int i = 0; i < s->heads.n; i++)
         h = ck_kmeans_hash(s->heads.head[i], h);
     *out = h;

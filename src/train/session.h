@@ -22,7 +22,9 @@ struct ck_session {
     struct ck_ranks ranks;
     struct coke_loader *loader;
     struct coke_encoder encoder;
-    int encoder_ready; /* encoder must be released */
+    int encoder_ready;           /* encoder must be released */
+    struct coke_encoder average; /* of option ema: train/averaged.h */
+    int average_ready;
     struct ck_optimizer *optimizer;
     struct ck_schedule schedule;
     const struct ck_method *method;

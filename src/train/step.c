@@ -6,6 +6,7 @@
  * by all ranks in the same order. A rank without images in a part runs a blank one, so that its
  * collective calls (the batch-norm statistics) match those of the other ranks. */
 #include "core/error.h"
+#include "train/averaged.h"
 #include "train/method.h"
 #include "train/session.h"
 
@@ -175,5 +176,6 @@ int ck_session_step(struct ck_session *s, const struct coke_batch *b, struct ck_
     CK_RETURN_IF(ck_ranks_count(&s->ranks, b->n));
     *out = (struct ck_step){b->epoch, b->step, s->ranks.total, rate, 0};
     CK_RETURN_IF(scans ? scan_step(s, b, sums) : learn_step(s, b, rate, sums));
+    ck_averaged_update(s, b->epoch, b->step);
     return add_sums(s, sums, &out->loss);
 }

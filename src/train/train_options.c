@@ -11,6 +11,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Epochs of a short training, without epoch 0. */
+enum { SHORT_RUN = 100 };
+
 #define OWN struct ck_train_options
 #define ROW(type, field, name, def, min, max, choices, help)                                   \
     CK_OPT(type, OWN, field, name, def, min, max, choices, help)
@@ -21,8 +24,15 @@ static const struct ck_option own[] = {
         "eta of several heads: in proportion to their k, or the same for all as published"),
     ROW(CK_OPT_INT, epochs, "epochs", 101, 2, 1 << 19, NULL,
         "number of epochs, including epoch 0, which only clusters"),
-    ROW(CK_OPT_FLOAT, alpha_start, "alpha-start", 0, 0, 1, "alpha",
-        "alpha in epoch 0; it decreases linearly to alpha"),
+    {.name = "alpha-start",
+     .type = CK_OPT_FLOAT,
+     .offset = offsetof(OWN, alpha_start),
+     .def = -1,
+     .max = 1,
+     .choices = "auto",
+     .zero = "alpha",
+     .help = "alpha in epoch 0, from where it decreases linearly to alpha; alpha: constant; "
+             "auto: 1 in trainings of at most 100 epochs, else alpha"},
     ROW(CK_OPT_FLOAT, alpha_until, "alpha-until", 0.5, 0, 1, NULL,
         "fraction of the epochs after which alpha has its final value"),
     ROW(CK_OPT_CHOICE, labels, "labels", CK_COUPLING_LAST, 0, 1, "last|current",
@@ -31,6 +41,17 @@ static const struct ck_option own[] = {
         "centers in the loss: of the last epoch, or after this step"),
     ROW(CK_OPT_FLAG, keep_best, "keep-best", 0, 0, 1, NULL,
         "keep the last labels of a head unless the new ones fit better (Corollary 1)"),
+    ROW(CK_OPT_INT, round, "round", 0, 0, 1e12, "epoch",
+        "extension, not in the paper: the centers of the loss, and those that choose the "
+        "labels, are renewed every N images, not only after each epoch"),
+    ROW(CK_OPT_INTS, size_schedule, "size-schedule", 0, 8, 4096, "none",
+        "sides of the large views, one after the other, each for an equal part of the epochs: "
+        "16,24,32; the last one is the size"),
+    ROW(CK_OPT_FLOAT, augment_ramp, "augment-ramp", 0, 0, 1, NULL,
+        "augmentation grows from none to its full strength in this fraction of the epochs"),
+    ROW(CK_OPT_FLOAT, ema, "ema", 0, 0, 0.999999, NULL,
+        "decay per step of averaged weights, which are evaluated and saved as the encoder: "
+        "0.999; 0: none"),
     ROW(CK_OPT_FLOAT, rate, "rate", 0, 0, 1e3, "auto",
         "peak learning rate; auto: 0.4*(log2(batch)-6) for LARS, 0.2*batch/128 for SGD, 0.001 "
         "for Adam and AdamW"),
@@ -184,6 +205,38 @@ int ck_train_views(const struct ck_train_options *o)
     return r == CK_RECIPE_SINGLE || r == CK_RECIPE_CIFAR_SINGLE ? 1 : 2;
 }
 
+void ck_train_settle_size(struct ck_train_options *o)
+{
+    if (o->size_schedule.n && o->loader.view.size == 0)
+        o->loader.view.size = o->size_schedule.v[o->size_schedule.n - 1];
+}
+
+struct ck_course ck_train_course(const struct ck_train_options *o)
+{
+    return (struct ck_course){
+        .epochs = o->epochs, .ramp = o->augment_ramp, .size = o->size_schedule};
+}
+
+static int check_sizes(const struct ck_train_options *o)
+{
+    const struct ck_ints *s = &o->size_schedule;
+    int64_t size = o->loader.view.size;
+    for (int i = 1; i < s->n; i++)
+        if (s->v[i] < s->v[i - 1])
+            return ck_fail(COKE_EUSAGE,
+                           "size-schedule: %d after %d: sizes must not decrease, because the "
+                           "last one is that of the encoder's images",
+                           s->v[i], s->v[i - 1]);
+    if (s->n && size > 0 && size != s->v[s->n - 1])
+        return ck_fail(COKE_EUSAGE,
+                       "size-schedule ends with %d, but size is %lld; set size %d, or auto",
+                       s->v[s->n - 1], (long long)size, s->v[s->n - 1]);
+    if (s->n > o->epochs)
+        return ck_fail(COKE_EUSAGE, "size-schedule: %d sizes are too many for %lld epochs",
+                       s->n, (long long)o->epochs);
+    return COKE_OK;
+}
+
 static int check_modes(const struct ck_train_options *o)
 {
     if (o->loader.view.recipe >= CK_RECIPE_LINEAR)
@@ -204,6 +257,7 @@ int ck_train_options_check(const struct ck_train_options *o)
     struct ck_schedule sched;
     CK_RETURN_IF(ck_options_check(ck_train_option_table(), o));
     CK_RETURN_IF(check_modes(o));
+    CK_RETURN_IF(check_sizes(o));
     CK_RETURN_IF(ck_method_check(o));
     return ck_schedule_init(&sched, 1, o->epochs, o->warmup, 1);
 }
@@ -229,12 +283,20 @@ double ck_train_weight_decay(const struct ck_train_options *o, int64_t step, int
     return to < 0 ? from : ck_schedule_cosine(from, to, step, steps);
 }
 
+/* Soft labels of a network that has learned nothing teach nothing: docs/results/ablations.md. */
+static double alpha_start(const struct ck_train_options *o)
+{
+    if (o->alpha_start >= 0)
+        return o->alpha_start > 0 ? o->alpha_start : o->loss.alpha;
+    return o->epochs - 1 <= SHORT_RUN ? 1 : o->loss.alpha;
+}
+
 double ck_train_alpha(const struct ck_train_options *o, int64_t epoch)
 {
     double end = o->alpha_until * (double)(o->epochs - 1), t = (double)epoch;
-    if (o->alpha_start <= 0 || t >= end)
+    if (t >= end)
         return o->loss.alpha;
-    return o->alpha_start + (o->loss.alpha - o->alpha_start) * t / end;
+    return alpha_start(o) + (o->loss.alpha - alpha_start(o)) * t / end;
 }
 
 double ck_train_eta(const struct ck_train_options *o, int64_t n, int h)

@@ -27,10 +27,15 @@ struct ck_train_options {
     struct ck_optimizer_options optimizer;
     int32_t eta_mode;        /* enum ck_eta_mode: in proportion to k, or the same for all */
     int64_t epochs;          /* including epoch 0, which only clusters */
-    double alpha_start;      /* alpha decreases from this ... */
+    double alpha_start;      /* alpha decreases from this; 0 = constant, -1 = chosen ... */
     double alpha_until;      /* ... linearly until this fraction of the epochs */
     int32_t labels, centers; /* enum ck_coupling: of the loss */
     int32_t keep_best;
+    int64_t round; /* images between two updates of the loss's centers; 0 = epochs */
+    struct ck_ints
+        size_schedule;   /* sides of the views, one after the other; empty = one size */
+    double augment_ramp; /* fraction of the epochs; 0 = full strength from the start */
+    double ema;          /* decay of the averaged weights; 0 = none */
     double rate;
     int32_t predictor_rate;  /* enum ck_rate_kind */
     double weight_decay_end; /* -1 = the same */
@@ -56,6 +61,10 @@ int ck_train_preset(struct ck_train_options *options, const char *name);
 
 /* Large views of an image. */
 int ck_train_views(const struct ck_train_options *o);
+/* Option size, left open, is the last of size-schedule. */
+void ck_train_settle_size(struct ck_train_options *o);
+/* How the views change over the epochs. */
+struct ck_course ck_train_course(const struct ck_train_options *o);
 /* Everything that can be wrong before a file is opened. */
 int ck_train_options_check(const struct ck_train_options *o);
 

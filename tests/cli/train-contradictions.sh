@@ -20,6 +20,12 @@ try -k 5 --no-predictor --beta 0.5
 try -k 5 --recipe eval
 try -k 5,5000
 try -k 5 --channels 2
+try -k 5 --size auto --size-schedule 16,12
+try -k 5 --size-schedule 16,24
+try -k 5 --round 10
+try -k 5 --round 40 --keep-best
+try -k 5 --ema 1
+try -k 5 --augment-ramp 2
 # Another network, other images, a folder of something else.
 # shellcheck disable=SC2086
 coke train synthetic:n=100,size=16 $small -k 5 --ratio 1 --epochs 3 -o run >/dev/null 2>&1 || exit 1

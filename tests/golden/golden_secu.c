@@ -53,6 +53,7 @@ static struct ck_train_options options_of(const struct golden_case *c)
     o.epochs = (int64_t)golden_number(c, "epochs", 0);
     o.loss.temperature = golden_number(c, "tx", 0);
     o.loss.alpha = golden_number(c, "tau", 0);
+    o.alpha_start = 0; /* constant */
     o.kmeans.ratio = golden_number(c, "ratio", 0);
     o.kmeans.eta = golden_number(c, "dual_rate", 0);
     o.eta_mode = CK_ETA_MODE_SHARED;

@@ -4,6 +4,7 @@
 #include "support.h"
 #include "core/mem.h"
 #include "data/fetch.h"
+#include "data/loader.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -559,6 +560,35 @@ static void every_allocation_may_fail(void **state)
     coke_dataset_free(d);
 }
 
+/* Batches are made ahead over the end of an epoch, in the size of their own epoch; and a loader
+ * that is moved there makes the same. */
+static void views_follow_the_course(void **state)
+{
+    (void)state;
+    struct ck_loader_options o = plain_options();
+    struct coke_dataset *d = open_folder();
+    struct coke_loader *l, *moved;
+    struct coke_batch a = COKE_INIT(struct coke_batch), b = COKE_INIT(struct coke_batch);
+    o.batch = 40;
+    o.course = (struct ck_course){.epochs = 4, .ramp = 1, .size = {2, {12, 16}}};
+    assert_ok(ck_loader_new(&l, d, &o));
+    assert_ok(ck_loader_new(&moved, d, &o));
+    for (int64_t i = 0; i < 4 * ck_loader_steps(l); i++) {
+        assert_ok(ck_loader_next(l, &a));
+        assert_int_equal(a.width[0], a.epoch < 2 ? 12 : 16);
+        assert_int_equal(a.height[1], a.width[0]);
+        assert_ok(ck_loader_seek(moved, a.epoch, a.step));
+        assert_ok(ck_loader_next(moved, &b));
+        assert_int_equal(a.n, b.n);
+        for (int v = 0; v < a.views; v++)
+            assert_memory_equal(a.x[v], b.x[v],
+                                (size_t)(a.n * 3 * a.width[v] * a.height[v]) * sizeof(float));
+    }
+    ck_loader_free(l);
+    ck_loader_free(moved);
+    coke_dataset_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -577,6 +607,7 @@ int main(void)
         cmocka_unit_test(options_that_cannot_be_are_refused),
         cmocka_unit_test(images_of_other_sizes_are_named_by_recipe_none),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(views_follow_the_course),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

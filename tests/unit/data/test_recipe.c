@@ -3,6 +3,8 @@
 #include "data/images.h"
 #include "data/recipe.h"
 
+#include <math.h>
+
 static struct coke_dataset *open_images(const char *source, int channels)
 {
     struct ck_dataset_options o = ck_dataset_options_default();
@@ -72,11 +74,45 @@ static void numbers_are_means_then_deviations(void **state)
     assert_fails(make(&r, "synthetic:n=10", 3, ".5,0"), COKE_EUSAGE, "a deviation of 0");
 }
 
+static void a_course_changes_size_and_strength(void **state)
+{
+    (void)state;
+    struct ck_course c = {.epochs = 10, .ramp = 0.5, .size = {3, {8, 12, 16}}};
+    struct ck_recipe r, e;
+    memset(&r, 0, sizeof r);
+    r.views = 3;
+    r.large = 2;
+    for (int v = 0; v < 3; v++) {
+        r.view[v].width = r.view[v].height = v < 2 ? 16 : 6;
+        r.view[v].scale[0] = 0.25;
+        r.view[v].scale[1] = 1;
+        r.view[v].jitter = 0.8;
+        r.view[v].gray = 0.2;
+        r.view[v].flip = 0.5;
+    }
+    const int side[10] = {8, 8, 8, 8, 12, 12, 12, 16, 16, 16};
+    for (int i = 0; i < 10; i++) {
+        double t = i < 4.5 ? i / 4.5 : 1;
+        ck_recipe_at(&r, &c, i, &e);
+        assert_int_equal(e.view[0].width, side[i]);
+        assert_int_equal(e.view[1].height, side[i]);
+        assert_int_equal(e.view[2].width, 6); /* small views keep their size */
+        assert_true(fabs(e.view[2].jitter - 0.8 * t) < 1e-12);
+        assert_true(fabs(e.view[0].gray - 0.2 * t) < 1e-12);
+        assert_true(fabs(e.view[0].scale[0] - (1 - 0.75 * t)) < 1e-12);
+        assert_true(e.view[0].flip > 0.49 && e.view[0].scale[1] > 0.99);
+    }
+    c = (struct ck_course){0};
+    ck_recipe_at(&r, &c, 3, &e);
+    assert_memory_equal(&e, &r, sizeof e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_knows_both_cifars),
         cmocka_unit_test(numbers_are_means_then_deviations),
+        cmocka_unit_test(a_course_changes_size_and_strength),
     };
     return cmocka_run_group_tests_name("recipe", tests, enter, leave_folder);
 }

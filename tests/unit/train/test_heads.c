@@ -164,6 +164,32 @@ static void an_old_checkpoint_still_loads(void **state)
     ck_heads_release(&h);
 }
 
+/* After each round the centers of the loss are those that the images since then have. */
+static void rounds_renew_the_centers_of_the_loss(void **state)
+{
+    (void)state;
+    struct ck_train_options o = options();
+    struct ck_heads h;
+    struct ck_head_health health;
+    float before[6 * DIM], *x = test_vectors(IMAGES, DIM, 4, 0.5, 3);
+    o.keep_best = 0;
+    o.round = 2 * BATCH;
+    assert_ok(ck_heads_init(&h, &o, IMAGES));
+    int64_t k = ck_kmeans_k(h.head[1]);
+    assert_true(k * DIM <= 6 * DIM);
+    for (int64_t at = 0; at < IMAGES; at += BATCH) {
+        memcpy(before, h.center[1], (size_t)(k * DIM) * sizeof *before);
+        step(&h, x, at, 1);
+        int same = memcmp(before, h.center[1], (size_t)(k * DIM) * sizeof *before) == 0;
+        assert_int_equal(same, (at + BATCH) % o.round != 0);
+    }
+    assert_ok(ck_heads_health(&h, 0, &health));
+    assert_true(health.size_min + health.size_median + health.size_max == IMAGES);
+    assert_int_equal(ck_kmeans_epoch(h.head[0]), 0);
+    ck_heads_release(&h);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +198,7 @@ int main(void)
         cmocka_unit_test(loaded_heads_go_on_like_those_that_were_saved),
         cmocka_unit_test(heads_without_memory_leave_nothing_behind),
         cmocka_unit_test(an_old_checkpoint_still_loads),
+        cmocka_unit_test(rounds_renew_the_centers_of_the_loss),
     };
     coke_set_threads(1);
     return cmocka_run_group_tests_name("heads", tests, NULL, NULL);

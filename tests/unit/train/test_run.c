@@ -4,6 +4,9 @@
 #include "support.h"
 #include "core/mem.h"
 #include "io/file.h"
+#include "train/encoder_file.h"
+
+#include <math.h>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -191,6 +194,59 @@ static void every_mode_resumes_with_the_same_bytes(void **state)
     assert_resumes("plain", &o);
 }
 
+/* Four steps per epoch and three sizes: stops fall into each of them. */
+static void schedules_resume_with_the_same_bytes(void **state)
+{
+    (void)state;
+    struct ck_train_options o = tiny();
+    o.loader.view.recipe = CK_RECIPE_CIFAR;
+    o.loader.view.size = 0;
+    o.size_schedule = (struct ck_ints){3, {8, 10, 12}};
+    o.augment_ramp = 1;
+    assert_resumes("sizes", &o);
+    o = tiny();
+    o.round = 2 * o.loader.batch;
+    assert_resumes("rounds", &o);
+    o = tiny();
+    o.ema = 0.9;
+    assert_resumes("ema", &o);
+}
+
+/* The largest difference of a parameter of two files. */
+static double difference(const char *run, const char *a, const char *b, const char *name)
+{
+    char path[2][160];
+    struct coke_encoder *e[2];
+    double max = 0;
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s/%s", folder, run, i ? b : a);
+        assert_ok(ck_encoder_open(&e[i], path[i]));
+    }
+    const struct ck_param *p = ck_encoder_find(e[0], name), *q = ck_encoder_find(e[1], name);
+    for (int64_t i = 0; i < p->size; i++)
+        max = fmax(max, fabs((double)p->value[i] - (double)q->value[i]));
+    ck_encoder_free(e[0]);
+    ck_encoder_free(e[1]);
+    return max;
+}
+
+/* What a checkpoint is opened as for use are the averaged weights, as in the final encoder; the
+ * run without them ends with others and trains the same. */
+static void averaged_weights_are_the_encoder(void **state)
+{
+    (void)state;
+    struct ck_train_options o = tiny();
+    assert_ok(train_with("live", &o, NULL));
+    o.ema = 0.9;
+    assert_ok(train_with("averaged", &o, NULL));
+    assert_true(
+        difference("averaged", "final.safetensors", "last.safetensors", "conv1.weight") == 0);
+    assert_true(difference("averaged", "final.safetensors", "../live/final.safetensors",
+                           "conv1.weight") > 0);
+    assert_same_file("live", "averaged", "labels-h0-k3.npy");
+    assert_same_file("live", "averaged", "centers-h1-k6.npy");
+}
+
 static void saving_on_demand_goes_on(void **state)
 {
     (void)state;
@@ -228,6 +284,8 @@ int main(void)
         cmocka_unit_test(a_full_disk_costs_no_step),
         cmocka_unit_test(exhausted_memory_costs_no_step),
         cmocka_unit_test(every_mode_resumes_with_the_same_bytes),
+        cmocka_unit_test(schedules_resume_with_the_same_bytes),
+        cmocka_unit_test(averaged_weights_are_the_encoder),
         cmocka_unit_test(saving_on_demand_goes_on),
         cmocka_unit_test(a_loss_that_is_not_finite_ends_it_with_a_good_checkpoint),
     };

@@ -246,6 +246,53 @@ static void accumulation_is_refused_where_clusters_move_first(void **state)
     }
 }
 
+/* The definition: copies in epoch 0 and after the first step, then the decay grows to its end. */
+static void averaged_weights_follow_the_definition(void **state)
+{
+    (void)state;
+    struct ck_train_options o = mode(CK_COUPLING_LAST, CK_COUPLING_LAST, 1);
+    struct ck_session s;
+    o.ema = 0.3;
+    begin(&s, &o);
+    int64_t n = ck_net_size(&s.encoder.net);
+    double *want = test_array((size_t)n, sizeof *want);
+    for (int t = 0; t < 6; t++) {
+        double decay = fmin(0.3, t / (t + 9.0));
+        run(&s);
+        float *w = copy_weights(&s, 0);
+        for (int64_t i = 0; i < n; i++)
+            want[i] = (double)(float)(decay * want[i] + (1 - decay) * (double)w[i]);
+        free(w);
+        int64_t at = 0;
+        for (int p = 0; p < s.average.net.nparams; p++)
+            for (int64_t i = 0; i < s.average.net.param[p].size; i++, at++)
+                assert_close((double)s.average.net.param[p].value[i], want[at], 1e-6);
+        assert_int_equal(at, n);
+    }
+    free(want);
+    ck_session_release(&s);
+}
+
+/* Plans of one size make room for those of the next. */
+static void views_grow_with_the_schedule(void **state)
+{
+    (void)state;
+    struct ck_train_options o = mode(CK_COUPLING_LAST, CK_COUPLING_LAST, 1);
+    struct ck_session s;
+    o.loader.view.size = 0;
+    o.epochs = 4;
+    o.warmup = 1;
+    o.size_schedule = (struct ck_ints){2, {8, 12}};
+    assert_ok(ck_session_init(&s, data, &o));
+    for (int64_t i = 0; i < 4 * s.steps; i++) {
+        run(&s);
+        for (int p = 0; p < CK_PLAN_SETS; p++)
+            if (s.plans[p].n)
+                assert_int_equal(s.plans[p].size, i < 2 * s.steps ? 8 : 12);
+    }
+    ck_session_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +302,8 @@ int main(void)
         cmocka_unit_test(modes_cluster_alike_and_learn_differently),
         cmocka_unit_test(accumulated_gradients_are_the_mean_over_the_parts),
         cmocka_unit_test(accumulation_is_refused_where_clusters_move_first),
+        cmocka_unit_test(averaged_weights_follow_the_definition),
+        cmocka_unit_test(views_grow_with_the_schedule),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -116,6 +116,7 @@ static void alpha_comes_down_in_a_straight_line(void **state)
     struct ck_train_options o = small();
     o.epochs = 101;
     o.loss.alpha = 0.2;
+    o.alpha_start = 0;
     assert_close(ck_train_alpha(&o, 1), 0.2, 0);
     o.alpha_start = 1;
     o.alpha_until = 0.5;
@@ -123,6 +124,64 @@ static void alpha_comes_down_in_a_straight_line(void **state)
     assert_close(ck_train_alpha(&o, 25), 0.6, 1e-12);
     assert_close(ck_train_alpha(&o, 50), 0.2, 1e-12);
     assert_close(ck_train_alpha(&o, 90), 0.2, 0);
+}
+
+static void alpha_of_short_trainings_starts_at_one(void **state)
+{
+    (void)state;
+    const struct ck_option_table *t = ck_train_option_table();
+    struct ck_train_options o = small();
+    char text[32];
+    o.loss.alpha = 0.2;
+    o.epochs = 101;
+    assert_close(ck_train_alpha(&o, 0), 1, 0);
+    o.epochs = 102;
+    assert_close(ck_train_alpha(&o, 0), 0.2, 0);
+    assert_ok(ck_options_get(t, &o, "alpha-start", text, sizeof text));
+    assert_string_equal(text, "auto");
+    o.epochs = 11;
+    assert_ok(ck_options_set(t, &o, "alpha-start", "alpha"));
+    assert_close(ck_train_alpha(&o, 0), 0.2, 0);
+    assert_ok(ck_options_get(t, &o, "alpha-start", text, sizeof text));
+    assert_string_equal(text, "alpha");
+    assert_int_equal(ck_options_set(t, &o, "alpha-start", "beta"), COKE_EUSAGE);
+}
+
+static struct ck_train_options scheduled(const char *sizes, int64_t size)
+{
+    struct ck_train_options o = small();
+    assert_ok(ck_options_set(ck_train_option_table(), &o, "size-schedule", sizes));
+    o.loader.view.size = size;
+    o.loader.batch = 64;
+    return o;
+}
+
+static void schedules_are_refused_where_they_contradict(void **state)
+{
+    (void)state;
+    struct ck_train_options o = scheduled("16,24,32", 0);
+    assert_ok(ck_train_options_check(&o));
+    ck_train_settle_size(&o);
+    assert_int_equal(o.loader.view.size, 32);
+    o = scheduled("none", 0);
+    assert_int_equal(o.size_schedule.n, 0);
+    o = scheduled("16,24", 24);
+    assert_ok(ck_train_options_check(&o));
+    refuse(scheduled("16,24", 32), "set size 24");
+    refuse(scheduled("24,16", 0), "must not decrease");
+    o = scheduled("16,16,16,16,24", 24);
+    o.epochs = 4;
+    o.warmup = 1;
+    refuse(o, "too many");
+    o = small();
+    o.loader.batch = 64;
+    o.round = 500;
+    assert_ok(ck_train_options_check(&o));
+    o.keep_best = 1;
+    refuse(o, "round: keep-best");
+    o.keep_best = 0;
+    o.centers = CK_COUPLING_CURRENT;
+    refuse(o, "round: labels or centers current");
 }
 
 int main(void)
@@ -133,6 +192,8 @@ int main(void)
         cmocka_unit_test(contradictions_are_refused_in_words),
         cmocka_unit_test(eta_grows_with_k_unless_shared),
         cmocka_unit_test(alpha_comes_down_in_a_straight_line),
+        cmocka_unit_test(alpha_of_short_trainings_starts_at_one),
+        cmocka_unit_test(schedules_are_refused_where_they_contradict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
