@@ -18,6 +18,18 @@ static const struct arg knn_args[] = {
 };
 
 /* One accuracy per number of neighbours, keyed by that number. */
+static void emit_accuracy(struct coke_json *j, const char *name,
+                          const struct coke_knn_result *r, const double *accuracy)
+{
+    coke_json_begin_object(j, name);
+    for (int i = 0; i < r->n; i++) {
+        char key[24];
+        snprintf(key, sizeof key, "%lld", (long long)r->k[i]);
+        coke_json_put_real(j, key, accuracy[i]);
+    }
+    coke_json_end(j);
+}
+
 static int print_knn_json(const struct exam *x, const struct coke_knn_result *r)
 {
     struct coke_json *j = coke_json_open(stdout, COKE_JSON_STYLE_PRETTY);
@@ -28,11 +40,10 @@ static int print_knn_json(const struct exam *x, const struct coke_knn_result *r)
     coke_json_put_int(j, "test_images", r->asked);
     coke_json_put_int(j, "bad", r->bad);
     coke_json_put_int(j, "classes", r->classes);
-    coke_json_begin_object(j, "accuracy");
-    for (int i = 0; i < r->n; i++) {
-        char key[24];
-        snprintf(key, sizeof key, "%lld", (long long)r->k[i]);
-        coke_json_put_real(j, key, r->accuracy[i]);
+    emit_accuracy(j, "accuracy", r, r->accuracy);
+    if (r->views > 1) {
+        coke_json_put_int(j, "views", r->views);
+        emit_accuracy(j, "views_accuracy", r, r->views_accuracy);
     }
     return emit_close(j);
 }
@@ -52,9 +63,12 @@ static void print_knn(const struct exam *x, const struct coke_knn_result *r)
            args_real(x->a, "temperature"));
     exam_print_bad(r->bad);
     int64_t most = r->bank - (r->leave_one_out != 0);
-    for (int i = 0; i < r->n; i++)
-        printf("k-NN %-6lld %6.2f%s\n", (long long)r->k[i], 100 * r->accuracy[i],
-               r->k[i] > most ? "  (fewer exist: all vote)" : "");
+    for (int i = 0; i < r->n; i++) {
+        printf("k-NN %-6lld %6.2f", (long long)r->k[i], 100 * r->accuracy[i]);
+        if (r->views > 1)
+            printf("  %lld views %6.2f", (long long)r->views, 100 * r->views_accuracy[i]);
+        puts(r->k[i] > most ? "  (fewer exist: all vote)" : "");
+    }
 }
 
 static int run_knn(struct args *a, int n, const char *const *operands)
@@ -150,6 +164,16 @@ static int same_heads(const struct trials *t)
     return 1;
 }
 
+static void print_heads(const struct coke_clusters_result *r,
+                        const struct coke_head_scores *head)
+{
+    printf("head      K      ACC  many-to-one    NMI    ARI\n");
+    for (int h = 0; h < r->heads; h++)
+        printf("%4d %6lld   %6.2f       %6.2f %6.2f %6.2f%s\n", h, (long long)head[h].k,
+               100 * head[h].accuracy, 100 * head[h].many_to_one, 100 * head[h].nmi,
+               100 * head[h].ari, h == r->matched ? "  <- K = classes" : "");
+}
+
 static void print_cluster(const struct exam *x, const char *split,
                           const struct coke_clusters_result *r)
 {
@@ -158,11 +182,11 @@ static void print_cluster(const struct exam *x, const char *split,
            r->classes);
     printf("%-10scluster: nearest center of the last epoch; deterministic\n", "protocol");
     exam_print_bad(r->bad);
-    printf("head      K      ACC  many-to-one    NMI    ARI\n");
-    for (int h = 0; h < r->heads; h++)
-        printf("%4d %6lld   %6.2f       %6.2f %6.2f %6.2f%s\n", h, (long long)r->head[h].k,
-               100 * r->head[h].accuracy, 100 * r->head[h].many_to_one, 100 * r->head[h].nmi,
-               100 * r->head[h].ari, h == r->matched ? "  <- K = classes" : "");
+    print_heads(r, r->head);
+    if (r->views > 1) {
+        printf("means of %lld views\n", (long long)r->views);
+        print_heads(r, r->views_head);
+    }
 }
 
 static void print_trials(const struct trials *t)
@@ -179,6 +203,20 @@ static void print_trials(const struct trials *t)
     }
 }
 
+static void emit_heads(struct coke_json *j, const char *key,
+                       const struct coke_head_scores *head, int n)
+{
+    coke_json_begin_array(j, key);
+    for (int h = 0; h < n; h++) {
+        coke_json_begin_object(j, NULL);
+        coke_json_put_int(j, "k", head[h].k);
+        for (int m = 0; m < MEASURES; m++)
+            coke_json_put_real(j, measure_key[m], measure(&head[h], m));
+        coke_json_end(j);
+    }
+    coke_json_end(j);
+}
+
 /* One object per run; fractions as 0..1. */
 static void emit_cluster(struct coke_json *j, const struct exam *x, const char *split,
                          const struct coke_clusters_result *r)
@@ -189,15 +227,11 @@ static void emit_cluster(struct coke_json *j, const struct exam *x, const char *
     coke_json_put_int(j, "bad", r->bad);
     coke_json_put_int(j, "classes", r->classes);
     coke_json_put_int(j, "matched", r->matched);
-    coke_json_begin_array(j, "heads");
-    for (int h = 0; h < r->heads; h++) {
-        coke_json_begin_object(j, NULL);
-        coke_json_put_int(j, "k", r->head[h].k);
-        for (int m = 0; m < MEASURES; m++)
-            coke_json_put_real(j, measure_key[m], measure(&r->head[h], m));
-        coke_json_end(j);
+    emit_heads(j, "heads", r->head, r->heads);
+    if (r->views > 1) {
+        coke_json_put_int(j, "views", r->views);
+        emit_heads(j, "views_heads", r->views_head, r->heads);
     }
-    coke_json_end(j);
     coke_json_end(j);
 }
 

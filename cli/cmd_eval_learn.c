@@ -28,14 +28,14 @@ static void print_percent(const char *name, double mean, double deviation, int64
 }
 
 /* Top-5 is meaningless with five classes or fewer. */
-static void print_row(const struct coke_classifier_result *t, int r)
+static void print_row(const struct coke_classifier_result *t, const struct coke_eval_row *row,
+                      int best)
 {
-    const struct coke_eval_row *row = &t->row[r];
     printf("rate %-7.4g decay %-6.3g", row->rate, row->weight_decay);
     print_percent("top-1", row->top1, row->top1_deviation, t->trials);
     if (t->classes > 5)
         print_percent("top-5", row->top5, row->top5_deviation, t->trials);
-    printf("  loss %.4f%s\n", row->loss, t->n > 1 && r == t->best ? "  <- best" : "");
+    printf("  loss %.4f%s\n", row->loss, t->n > 1 && best ? "  <- best" : "");
 }
 
 /* The best row is selected on the test images, which is optimistic: the note says so. */
@@ -53,7 +53,11 @@ static void print_table(const struct exam *x, const struct coke_classifier_resul
     putchar('\n');
     exam_print_bad(t->bad);
     for (int r = 0; r < t->n; r++)
-        print_row(t, r);
+        print_row(t, &t->row[r], r == t->best);
+    if (t->views > 1)
+        printf("means of %lld views\n", (long long)t->views);
+    for (int r = 0; r < t->n && t->views > 1; r++)
+        print_row(t, &t->views_row[r], r == t->views_best);
     if (t->n > 1)
         puts("note: the best row is selected on the test images");
 }
@@ -74,6 +78,15 @@ static void emit_row(struct coke_json *j, const struct coke_eval_row *r, int64_t
     coke_json_end(j);
 }
 
+static void emit_rows(struct coke_json *j, const char *key,
+                      const struct coke_classifier_result *t, const struct coke_eval_row *row)
+{
+    coke_json_begin_array(j, key);
+    for (int r = 0; r < t->n; r++)
+        emit_row(j, &row[r], t->trials);
+    coke_json_end(j);
+}
+
 /* Continues the object that exam_begin_json opened, and closes the document. */
 static int emit_table(struct coke_json *j, const struct coke_classifier_result *t)
 {
@@ -85,12 +98,15 @@ static int emit_table(struct coke_json *j, const struct coke_classifier_result *
     coke_json_put_int(j, "classes", t->classes);
     coke_json_put_int(j, "epochs", t->epochs);
     coke_json_put_int(j, "batch", t->batch);
-    coke_json_begin_array(j, "rows");
-    for (int r = 0; r < t->n; r++)
-        emit_row(j, &t->row[r], t->trials);
-    coke_json_end(j);
+    emit_rows(j, "rows", t, t->row);
     coke_json_put_int(j, "best", t->best);
     coke_json_put_real(j, "top1", t->best < 0 ? (double)NAN : t->row[t->best].top1);
+    if (t->views > 1) {
+        coke_json_put_int(j, "views", t->views);
+        emit_rows(j, "views_rows", t, t->views_row);
+        coke_json_put_real(j, "views_top1",
+                           t->views_best < 0 ? (double)NAN : t->views_row[t->views_best].top1);
+    }
     return emit_close(j);
 }
 

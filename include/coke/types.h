@@ -403,6 +403,8 @@ struct coke_knn_result {
     int leave_one_out, n;
     int64_t k[COKE_EVAL_ROWS];
     double accuracy[COKE_EVAL_ROWS];
+    int64_t views; /* option views of the run; of more than 1 the accuracy is: */
+    double views_accuracy[COKE_EVAL_ROWS];
 };
 
 /* A learning rate and weight decay, and the result: means over trials and the standard
@@ -420,6 +422,9 @@ struct coke_classifier_result {
     int64_t epochs, batch, trials, seed;
     int n, best; /* rows, and the one with the highest top1 */
     struct coke_eval_row row[COKE_EVAL_ROWS];
+    int64_t views; /* option views of the run, 0 for fine-tuning; of more than 1 there are: */
+    int views_best;
+    struct coke_eval_row views_row[COKE_EVAL_ROWS];
 };
 
 struct coke_head_scores {
@@ -436,6 +441,8 @@ struct coke_clusters_result {
     int heads;
     int matched; /* head with as many clusters as classes; -1 = none */
     struct coke_head_scores head[COKE_MAX_HEADS];
+    int64_t views; /* option views of the run; of more than 1 the scores are: */
+    struct coke_head_scores views_head[COKE_MAX_HEADS];
 };
 
 struct coke_clustering_input {

@@ -1,5 +1,6 @@
 /* features.c - features of images, computed by an encoder in evaluation mode. */
 #include "eval/features.h"
+#include "core/error.h"
 #include "core/first_error.h"
 #include "core/mem.h"
 #include "core/workers.h"
@@ -17,6 +18,9 @@ struct ck_features {
     struct coke_encoder *encoder; /* borrowed */
     struct coke_dataset *data;    /* borrowed */
     struct ck_recipe recipe;
+    struct ck_recipe crops; /* of the views after the first */
+    int64_t views;          /* 1 = the recipe's alone */
+    float *features, *proj; /* [batch] outputs for one of several views; else NULL */
     struct ck_plan *plan;
     int64_t batch, pixels; /* images per forward pass; numbers per image */
     int dim, proj_dim;
@@ -26,6 +30,7 @@ struct ck_features {
     int excuse_files; /* COKE_EIO of an image makes it bad */
     /* of the batch being loaded; each thread writes the entries of its images */
     const int64_t *index;
+    int64_t view;
     uint8_t *bad; /* NULL = unreadable images are errors */
     struct ck_first_error error;
     struct ck_first_error excused; /* of the first bad image of all batches */
@@ -85,6 +90,7 @@ int ck_features_new(struct ck_features **out, struct coke_encoder *e, struct cok
     f->encoder = e;
     f->data = d;
     f->batch = batch;
+    f->views = 1;
     f->workers = ck_threads();
     CK_TRY(set_recipe(f, like));
     CK_TRY(make_plan(f, (int32_t)precision));
@@ -110,9 +116,25 @@ void ck_features_free(struct ck_features *f)
         ck_canvas_release(&f->worker[i].canvas);
     }
     ck_free(f->worker);
+    ck_free(f->features);
+    ck_free(f->proj);
     ck_free(f->x);
     ck_plan_free(f->plan);
     ck_free(f);
+}
+
+int ck_features_use_views(struct ck_features *f, const struct ck_recipe *like, int64_t views)
+{
+    struct ck_view *v = &f->crops.view[0];
+    f->crops = *like;
+    f->crops.views = f->crops.large = 1;
+    if (v->kind != CK_VIEW_CROP)
+        return ck_fail(COKE_EUSAGE, "views: recipe %s has no random crops", like->name);
+    v->jitter = v->gray = v->blur = v->solarize = 0;
+    f->features = ck_alloc_array((size_t)f->batch, (size_t)f->dim * sizeof(float));
+    f->proj = ck_alloc_array((size_t)f->batch, (size_t)(f->proj_dim + 1) * sizeof(float));
+    f->views = views;
+    return f->features && f->proj ? COKE_OK : COKE_ENOMEM;
 }
 
 void ck_features_excuse_files(struct ck_features *f)
@@ -152,7 +174,8 @@ static void load_one(void *arg, int64_t i, int worker)
     struct ck_features *f = arg;
     struct worker *w = &f->worker[worker];
     float *out[1] = {f->x + i * f->pixels};
-    int rc = ck_recipe_make(&f->recipe, &w->fetcher, &w->canvas, f->data, f->index[i], 0, out);
+    const struct ck_recipe *r = f->view ? &f->crops : &f->recipe;
+    int rc = ck_recipe_make(r, &w->fetcher, &w->canvas, f->data, f->index[i], f->view, out);
     if (rc && !excuse(f, i, rc))
         ck_first_error_keep(&f->error, rc);
 }
@@ -196,14 +219,45 @@ static float *at_row(float *x, int64_t row, int dim)
     return x ? x + row * dim : NULL;
 }
 
-/* Makes the views of images index [count] in f->x, at most a batch of them. */
-static int load(struct ck_features *f, const int64_t *index, int64_t count, uint8_t *bad)
+/* Makes view `view` of images index [count] in f->x, at most a batch of them. */
+static int load(struct ck_features *f, const int64_t *index, int64_t count, int64_t view,
+                uint8_t *bad)
 {
     f->index = index;
+    f->view = view;
     f->bad = bad;
     f->error.status = COKE_OK;
     ck_parallel(count, load_one, f);
     return ck_first_error_raise(&f->error);
+}
+
+static void add_vectors(float *sum, const float *x, int64_t n)
+{
+    for (int64_t i = 0; sum && i < n; i++)
+        sum[i] += x[i];
+}
+
+static void divide_vectors(float *sum, int64_t n, int64_t by)
+{
+    for (int64_t i = 0; sum && i < n; i++)
+        sum[i] /= (float)by;
+}
+
+/* Adds the vectors of the further views to those of the first, then divides. */
+static int add_views(struct ck_features *f, const int64_t *index, int64_t count,
+                     float *features, float *proj)
+{
+    uint8_t *bad = f->bad;
+    for (int64_t v = 1; v < f->views; v++) {
+        CK_RETURN_IF(load(f, index, count, v, bad));
+        CK_RETURN_IF(
+            forward(f, f->x, count, features ? f->features : NULL, proj ? f->proj : NULL));
+        add_vectors(features, f->features, count * f->dim);
+        add_vectors(proj, f->proj, count * f->proj_dim);
+    }
+    divide_vectors(features, count * f->dim, f->views);
+    divide_vectors(proj, count * f->proj_dim, f->views);
+    return COKE_OK;
 }
 
 int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, float *features,
@@ -214,8 +268,10 @@ int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, floa
     for (int64_t at = 0; at < n; at += f->batch) {
         int64_t count = n - at < f->batch ? n - at : f->batch;
         float *x = at_row(features, at, f->dim), *p = at_row(proj, at, f->proj_dim);
-        CK_RETURN_IF(load(f, index + at, count, bad ? bad + at : NULL));
+        CK_RETURN_IF(load(f, index + at, count, 0, bad ? bad + at : NULL));
         CK_RETURN_IF(forward(f, f->x, count, x, p));
+        if (f->views > 1)
+            CK_RETURN_IF(add_views(f, index + at, count, x, p));
         clear_bad(f, count, x, p);
     }
     return COKE_OK;
@@ -255,7 +311,7 @@ int ck_features_pixels(struct ck_features *f, const int64_t *index, int64_t n, f
     memset(bad, 0, (size_t)n);
     for (int64_t at = 0; at < n; at += f->batch) {
         int64_t count = n - at < f->batch ? n - at : f->batch;
-        CK_RETURN_IF(load(f, index + at, count, bad + at));
+        CK_RETURN_IF(load(f, index + at, count, 0, bad + at));
         for (int64_t i = 0; i < count * channels; i++)
             average_cells(f->x + i * area, v->width, v->height,
                           out + (at * channels + i) * w * h, w, h);

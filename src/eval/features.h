@@ -29,6 +29,10 @@ int ck_features_get(struct ck_features *f, const int64_t *index, int64_t n, floa
 int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, float *features,
                     float *proj, uint8_t *bad);
 
+/* From now on vectors are means over `views` views: the usual one and random crops, drawn from
+ * the recipe `like` with its size but without changes of color, the same in every call. */
+int ck_features_use_views(struct ck_features *f, const struct ck_recipe *like, int64_t views);
+
 /* From now on images whose files are missing or cannot be opened are bad, too, not errors. */
 void ck_features_excuse_files(struct ck_features *f);
 /* Why one of the bad images until now is bad; "" if there was none. */

@@ -32,15 +32,34 @@ static int check(const struct coke_eval_input *in, int needs_train)
     return COKE_OK;
 }
 
-static int load_bank(struct ck_bank *b, const struct coke_eval_input *in,
-                     struct coke_dataset *d, const struct coke_dataset *classes_of,
-                     enum coke_output output, const char *phase)
+/* The options of the run for vectors of so many views. */
+static struct ck_use_options with_views(const struct coke_eval_input *in, int64_t views)
 {
-    struct ck_embed_job job = {
-        .output = output, .skip = in->run->o.bad, .callbacks = in->callbacks, .phase = phase};
+    struct ck_use_options o = in->run->o;
+    o.views = views;
+    return o;
+}
+
+/* What is evaluated, and by how many views of each image. */
+struct bank_of {
+    struct coke_dataset *data;
+    const struct coke_dataset *classes_of;
+    enum coke_output output;
+    int64_t views;
+    const char *phase;
+};
+
+static int load_bank(struct ck_bank *b, const struct coke_eval_input *in,
+                     const struct bank_of *of)
+{
+    struct ck_embed_job job = {.output = of->output,
+                               .skip = in->run->o.bad,
+                               .callbacks = in->callbacks,
+                               .phase = of->phase};
+    struct ck_use_options o = with_views(in, of->views);
     int rc = COKE_OK;
-    CK_TRY(ck_use_features(&in->run->r, d, &in->run->o, &job.features));
-    CK_TRY(ck_bank_init(b, &job, d, classes_of));
+    CK_TRY(ck_use_features(&in->run->r, of->data, &o, &job.features));
+    CK_TRY(ck_bank_init(b, &job, of->data, of->classes_of));
 done:
     ck_features_free(job.features);
     return rc;
@@ -86,19 +105,16 @@ static int ask(struct ck_knn_job *job, const struct ck_bank *bank, const struct 
     return rc;
 }
 
-int ck_run_eval_knn(const struct coke_eval_input *in, const struct ck_knn_options *options,
-                    struct coke_knn_result *out)
+static int ask_with_views(struct ck_knn_job job, const struct coke_eval_input *in,
+                          int64_t views, struct coke_knn_result *out)
 {
     int rc = COKE_OK;
     struct ck_bank bank = {0}, query = {0};
-    struct ck_knn_job job = ck_knn_job_default();
-    memset(out, 0, sizeof *out);
-    CK_TRY(ck_options_check(ck_knn_option_table(), options));
-    CK_TRY(set_neighbours(&job, options));
-    CK_TRY(check(in, 1));
-    CK_TRY(load_bank(&bank, in, in->train, in->train, COKE_OUTPUT_FEATURES, "train"));
+    struct bank_of train = {in->train, in->train, COKE_OUTPUT_FEATURES, views, "train"};
+    struct bank_of test = {in->test, in->train, COKE_OUTPUT_FEATURES, views, "test"};
+    CK_TRY(load_bank(&bank, in, &train));
     if (in->test)
-        CK_TRY(load_bank(&query, in, in->test, in->train, COKE_OUTPUT_FEATURES, "test"));
+        CK_TRY(load_bank(&query, in, &test));
     out->classes = job.classes = in->train->set->classes;
     out->leave_one_out = !in->test;
     CK_TRY(ask(&job, &bank, in->test ? &query : NULL, out));
@@ -106,6 +122,23 @@ done:
     ck_bank_release(&bank);
     ck_bank_release(&query);
     return rc;
+}
+
+int ck_run_eval_knn(const struct coke_eval_input *in, const struct ck_knn_options *options,
+                    struct coke_knn_result *out)
+{
+    struct ck_knn_job job = ck_knn_job_default();
+    struct coke_knn_result more = {0};
+    memset(out, 0, sizeof *out);
+    CK_RETURN_IF(ck_options_check(ck_knn_option_table(), options));
+    CK_RETURN_IF(set_neighbours(&job, options));
+    CK_RETURN_IF(check(in, 1));
+    CK_RETURN_IF(ask_with_views(job, in, 1, out));
+    out->views = in->run->o.views;
+    if (out->views > 1)
+        CK_RETURN_IF(ask_with_views(job, in, out->views, &more));
+    memcpy(out->views_accuracy, more.accuracy, sizeof more.accuracy);
+    return COKE_OK;
 }
 
 /* ---- clusters ---- */
@@ -120,16 +153,15 @@ static int judge_head(const struct coke_kmeans *km, const struct ck_bank *b, int
     return COKE_OK;
 }
 
-int ck_run_eval_cluster(const struct coke_eval_input *in, struct coke_clusters_result *out)
+static int judge_heads(const struct coke_eval_input *in, int64_t views,
+                       struct coke_clusters_result *out, struct coke_head_scores *head)
 {
     int rc = COKE_OK;
     struct ck_bank b = {0};
     int32_t *label = NULL;
     const struct ck_run *r = &in->run->r;
-    memset(out, 0, sizeof *out);
-    CK_TRY(ck_use_check_heads(in->run));
-    CK_TRY(check(in, 0));
-    CK_TRY(load_bank(&b, in, in->test, in->test, COKE_OUTPUT_PROJ, "images"));
+    struct bank_of images = {in->test, in->test, COKE_OUTPUT_PROJ, views, "images"};
+    CK_TRY(load_bank(&b, in, &images));
     label = ck_alloc_array((size_t)b.n, sizeof *label);
     if (!label)
         CK_FAIL(COKE_ENOMEM, "out of memory");
@@ -139,11 +171,21 @@ int ck_run_eval_cluster(const struct coke_eval_input *in, struct coke_clusters_r
     out->heads = r->heads;
     out->matched = ck_use_match(in->run, out->classes);
     for (int h = 0; h < r->heads; h++)
-        CK_TRY(judge_head(r->head[h], &b, out->classes, label, &out->head[h]));
+        CK_TRY(judge_head(r->head[h], &b, out->classes, label, &head[h]));
 done:
     ck_free(label);
     ck_bank_release(&b);
     return rc;
+}
+
+int ck_run_eval_cluster(const struct coke_eval_input *in, struct coke_clusters_result *out)
+{
+    memset(out, 0, sizeof *out);
+    CK_RETURN_IF(ck_use_check_heads(in->run));
+    CK_RETURN_IF(check(in, 0));
+    CK_RETURN_IF(judge_heads(in, 1, out, out->head));
+    out->views = in->run->o.views;
+    return out->views > 1 ? judge_heads(in, out->views, out, out->views_head) : COKE_OK;
 }
 
 /* ---- classifiers ---- */
@@ -155,29 +197,46 @@ static int check_test(const struct coke_eval_input *in)
                               in->train->set->source);
 }
 
-int ck_run_eval_linear(const struct coke_eval_input *in,
-                       const struct ck_linear_options *options,
-                       struct coke_classifier_result *out)
+static int probe_with_views(const struct coke_eval_input *in,
+                            const struct ck_linear_options *options, int64_t views,
+                            struct coke_classifier_result *out)
 {
     int rc = COKE_OK;
     struct ck_recipe like;
     struct ck_run *r = &in->run->r;
+    struct ck_use_options use = with_views(in, views);
     struct ck_linear_job job = {.train = in->train,
                                 .test = in->test,
                                 .like = &like,
                                 .o = options,
                                 .skip = in->run->o.bad,
                                 .callbacks = in->callbacks};
-    CK_TRY(ck_options_check(ck_linear_option_table(), options));
-    CK_TRY(check_test(in));
-    CK_TRY(ck_use_recipe(r, in->train, &in->run->o, &like));
-    CK_TRY(ck_use_features(r, in->train, &in->run->o, &job.train_features));
-    CK_TRY(ck_use_features(r, in->test, &in->run->o, &job.test_features));
+    CK_TRY(ck_use_recipe(r, in->train, &use, &like));
+    CK_TRY(ck_use_features(r, in->train, &use, &job.train_features));
+    CK_TRY(ck_use_features(r, in->test, &use, &job.test_features));
     CK_TRY(ck_linear(&job, out));
 done:
     ck_features_free(job.train_features);
     ck_features_free(job.test_features);
     return rc;
+}
+
+int ck_run_eval_linear(const struct coke_eval_input *in,
+                       const struct ck_linear_options *options,
+                       struct coke_classifier_result *out)
+{
+    int64_t views = in->run->o.views;
+    CK_RETURN_IF(ck_options_check(ck_linear_option_table(), options));
+    CK_RETURN_IF(check_test(in));
+    CK_RETURN_IF(probe_with_views(in, options, 1, out));
+    out->views = views;
+    if (views == 1)
+        return COKE_OK;
+    struct coke_classifier_result more;
+    CK_RETURN_IF(probe_with_views(in, options, views, &more));
+    memcpy(out->views_row, more.row, sizeof more.row);
+    out->views_best = more.best;
+    return COKE_OK;
 }
 
 int ck_run_eval_finetune(const struct coke_eval_input *in,
@@ -195,6 +254,8 @@ int ck_run_eval_finetune(const struct coke_eval_input *in,
                                   .callbacks = in->callbacks};
     CK_RETURN_IF(ck_options_check(ck_finetune_option_table(), options));
     CK_RETURN_IF(check_test(in));
+    if (in->run->o.views > 1)
+        return ck_fail(COKE_EUSAGE, "views: fine-tuning judges single views; use views 1");
     CK_RETURN_IF(
         ck_use_recipe(r, in->test, &in->run->o, &like)); /* are they of this encoder's kind? */
     CK_RETURN_IF(ck_use_recipe(r, in->train, &in->run->o, &like));

@@ -133,7 +133,9 @@ int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_us
     int64_t batch = like.view[0].width <= SMALL_PICTURE ? SMALL_BATCH : LARGE_BATCH;
     while (batch < 4 * ck_threads()) /* enough images for every decoding thread */
         batch *= 2;
-    return ck_features_new(out, &r->encoder, d, &like, batch, (enum ck_precision)o->precision);
+    CK_RETURN_IF(
+        ck_features_new(out, &r->encoder, d, &like, batch, (enum ck_precision)o->precision));
+    return o->views > 1 ? ck_features_use_views(*out, &like, o->views) : COKE_OK;
 }
 
 /* ---- on the heap, for the caller ---- */

@@ -16,6 +16,9 @@ static const struct ck_option use_rows[] = {
     CK_NORMALIZE_ROW(struct ck_use_options,
                      "mean and deviation for normalising pixels (0 to 1), as words or "
                      "numbers: M,S or three of each; auto: as in its training"),
+    ROW(CK_OPT_INT, views, "views", 1, 1, 1000, NULL,
+        "vectors are means over that many views of each image: the usual one and random crops "
+        "as in the training, without changes of color; eval prints both results"),
     ROW(CK_OPT_CHOICE, bad, "bad", CK_BAD_ERROR, 0, CK_BAD_SKIP, "error|skip",
         "unreadable images and invalid rows: fail, or skip them"),
     ROW(CK_OPT_CHOICE, precision, "precision", CK_PRECISION_F32, 0, CK_PRECISIONS - 1,

@@ -8,8 +8,9 @@ struct ck_use_options {
     int32_t best; /* of a run folder: the best checkpoint instead of the last */
     int64_t size; /* side of the images that the encoder sees; 0 = as in its training */
     struct ck_numbers normalize; /* see CK_NORMALIZE_ROW; auto = as in its training */
-    int32_t bad;                 /* enum ck_bad: error or skip */
-    int32_t precision;           /* enum ck_precision */
+    int64_t views; /* vectors are means over that many crops of an image; 1 = the usual view */
+    int32_t bad;   /* enum ck_bad: error or skip */
+    int32_t precision; /* enum ck_precision */
 };
 
 const struct ck_option_table *ck_use_option_table(void);

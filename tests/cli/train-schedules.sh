@@ -1,0 +1,27 @@
+# shellcheck shell=bash
+# Views that grow, rounds and averaged weights in one run; then judged by one view and by several.
+small="--arch resnet18 --stem cifar --width 0.0625 --dim 16 --recipe cifar --batch 20 -k 4,10
+       --epochs 5 --warmup 1 --optimizer sgd --rate 0.01 --threads 1"
+# shellcheck disable=SC2086
+coke train synthetic:n=100,size=16 $small --size-schedule 8,12 --augment-ramp 0.5 --round 40 \
+    --ema 0.9 -o run >/dev/null 2>err || { cat err; exit 1; }
+grep -c '^epoch [0-9]*: ' err
+grep '^views' err
+grep '^averaged' err
+coke eval knn run synthetic:n=60,size=16 --neighbours 5 --views 3 2>/dev/null || exit 1
+coke eval cluster run synthetic:n=60,size=16 --views 3 2>/dev/null || exit 1
+coke eval linear run synthetic:n=60,size=16 --epochs 2 --views 3 2>/dev/null || exit 1
+coke eval knn run synthetic:n=60,size=16 --neighbours 5 --views 3 --json 2>/dev/null > k.json || exit 1
+coke eval knn run synthetic:n=60,size=16 --neighbours 5 --json 2>/dev/null > one.json || exit 1
+coke embed run synthetic:n=10,size=16 -o one.npy -q >/dev/null || exit 1
+coke embed run synthetic:n=10,size=16 -o three.npy -q --views 3 >/dev/null || exit 1
+py <<'P'
+k, one = json.load(open("k.json")), json.load(open("one.json"))
+assert k["accuracy"] == one["accuracy"] and "views" not in one, one
+assert k["views"] == 3 and 0 <= k["views_accuracy"]["5"] <= 1, k
+import numpy as np
+a, b = np.load("one.npy"), np.load("three.npy")
+assert a.shape == b.shape and np.abs(a - b).max() > 0
+P
+coke eval finetune run synthetic:n=60,size=16 --views 3 2>err
+echo "$? $(cat err)" >&2
