@@ -82,6 +82,9 @@ static void print_text(const char *run, const struct coke_options *options,
         printf("head %d: ACC %.3f, NMI %.3f, ARI %.3f\n", s->matched_head, s->accuracy, s->nmi,
                s->ari);
     int clusters = coke_options_get(options, "k", k, sizeof k) == COKE_OK && k[0];
+    if (!clusters) /* method coke has chosen them */
+        clusters = coke_options_get(options, "method", k, sizeof k) == COKE_OK &&
+                   strcmp(k, "coke") == 0;
     printf("%s/final.safetensors%s\n", run, clusters ? ", labels and centers beside it" : "");
 }
 
@@ -277,7 +280,7 @@ static int run(struct args *a, int n, const char *const *source)
 
 const struct command cmd_train = {
     .name = "train",
-    .usage = "DATA -o RUN -k N,... [options]",
+    .usage = "DATA -o RUN [-k N,...] [options]",
     .summary = "learn an image encoder from clusters, without labels",
     .about = "Alternates between clustering the images online, with a minimum size for every "
              "cluster, and training the encoder to predict the clusters. Writes config.json, "
@@ -285,9 +288,13 @@ const struct command cmd_train = {
              "and, at the end, final.safetensors and the labels and centers of each head. "
              "After an interruption the same command resumes at the interrupted step, with the "
              "same bytes. SIGINT, SIGTERM and SIGUSR1 save and stop (exit code 75), SIGUSR2 "
-             "saves and continues. Options can also come from the environment: COKE_BATCH=64.",
+             "saves and continues. Without -k, options with their default values are chosen "
+             "from the "
+             "number and size of the images; each choice is printed. Options can also come "
+             "from the environment: COKE_BATCH=64.",
     .examples =
-        "coke train photos -k 100,200 -o run\tfrom a folder of images\n"
+        "coke train photos -o run\tfrom a folder of images; all options are chosen\n"
+        "coke train photos -k 100,200 -o run\ttwo clusterings, other options as published\n"
         "coke train synthetic:n=3000 --preset demo -o run\ta few minutes on two cores\n"
         "coke train data/cifar10 --preset cifar10 -o run\tthe CIFAR-10 training of the paper\n"
         "coke train photos -k 100 --trials 3 -o runs\tthree seeds: mean and deviation\n"

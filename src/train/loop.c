@@ -10,6 +10,7 @@
 #include "dist/agree.h"
 #include "train/batch_choice.h"
 #include "train/best.h"
+#include "train/first_choice.h"
 #include "train/run_files.h"
 #include "train/training.h"
 
@@ -352,12 +353,16 @@ static int close_all(struct ck_training *t, int rc)
     return rc;
 }
 
-/* The texts in the options stay the caller's. */
+/* Chooses what is open, then checks the folder and builds. The texts in the options stay the
+ * caller's. */
 static int build_session(struct ck_training *t, struct coke_dataset *data,
                          const struct ck_train_options *options)
 {
     struct ck_train_options o = *options;
     CK_RETURN_IF(ck_from_run_adopt(&o));
+    CK_RETURN_IF(ck_first_choose(&o, data, t->messages));
+    if (t->writer)
+        CK_RETURN_IF(ck_training_check_folder(t, &o));
     CK_RETURN_IF(ck_batch_resolve(&o, data, t->control->fresh ? NULL : t->run, t->messages));
     t->batch = o.loader.batch;
     t->accumulate = o.accumulate;
@@ -395,9 +400,7 @@ int ck_train_run(struct coke_dataset *data, const struct ck_train_options *optio
                               .journal = {.metrics = -1, .timing = -1},
                               .started = ck_clock_seconds()};
     ck_saver_init(&t->saver, writer ? run : NULL, &t->names, &t->s.o, t->started);
-    int rc = writer ? ck_training_check_folder(t, options) : COKE_OK;
-    if (!rc)
-        rc = build_session(t, data, options);
+    int rc = build_session(t, data, options);
     if (!rc)
         rc = run_all(t);
     if (rc == COKE_ENOMEM)

@@ -577,7 +577,6 @@ static void runs_and_results(void **state)
     struct coke_clusters_result hr = COKE_INIT(struct coke_clusters_result);
     struct coke_run *r = (struct coke_run *)1;
     (void)state;
-    M(coke_train_run(data, NULL, "run", NULL, NULL, NULL)); /* without k */
     M(coke_train_run(data, NULL, "run", &control, NULL, NULL));
     M(coke_train_run(data, NULL, "run", NULL, NULL, &t));
     MV(access("run", F_OK) != 0);
