@@ -287,8 +287,8 @@ static void views_grow_with_the_schedule(void **state)
     for (int64_t i = 0; i < 4 * s.steps; i++) {
         run(&s);
         for (int p = 0; p < CK_PLAN_SETS; p++)
-            if (s.plans[p].n)
-                assert_int_equal(s.plans[p].size, i < 2 * s.steps ? 8 : 12);
+            if (s.plans.set[p].n)
+                assert_int_equal(s.plans.set[p].size, i < 2 * s.steps ? 8 : 12);
     }
     ck_session_release(&s);
 }
