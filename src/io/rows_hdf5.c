@@ -219,7 +219,7 @@ static int check_set(struct set *s, const char *name)
                        "%s: the data set is not of floats or integers of 8 to 64 bits", name);
     CK_RETURN_IF(ck_rows_check_shape(name, a->ndim, a->shape));
     s->row = (size_t)a->shape[1] * ck_dtype_size(a->dtype);
-    if (a->shape[0] < 0 || __builtin_mul_overflow(a->shape[0], (int64_t)s->row, &bytes))
+    if (__builtin_mul_overflow(a->shape[0], (int64_t)s->row, &bytes))
         return ck_fail(COKE_EFORMAT, "%s: the size of the data set overflows 63 bits", name);
     return COKE_OK;
 }
@@ -239,7 +239,8 @@ static int take_set(struct ck_part *p, struct set **set)
     if (mapped)
         return COKE_OK;
     p->source.from = s;
-    p->source.unit = a->unit < a->shape[0] ? a->unit * (int64_t)s->row : (int64_t)s->row;
+    p->source.unit =
+        a->unit > 0 && a->unit < a->shape[0] ? a->unit * (int64_t)s->row : (int64_t)s->row;
     p->source.pull = pull;
     p->source.free = close_set;
     *set = NULL;

@@ -20,9 +20,11 @@ int ck_rows_check_shape(const char *name, int ndim, const int64_t *shape)
         return ck_fail(COKE_EFORMAT, "%s: no rows", name);
     if (shape[1] == 0)
         return ck_fail(COKE_EFORMAT, "%s: no columns", name);
-    if (shape[1] > INT32_MAX)
-        return ck_fail(COKE_EFORMAT, "%s: %lld columns are too many", name,
-                       (long long)shape[1]);
+    if (shape[0] < 0)
+        return ck_fail(COKE_EFORMAT, "%s: the number of rows exceeds 63 bits", name);
+    if (shape[1] < 0 || shape[1] > INT32_MAX)
+        return ck_fail(COKE_EFORMAT, "%s: %llu columns are too many", name,
+                       (unsigned long long)shape[1]);
     return COKE_OK;
 }
 
@@ -61,8 +63,9 @@ static int parse_vecs(struct ck_part *p)
 static int parse_fbin(struct ck_part *p)
 {
     ck_fbin_is_name(p->path, &p->dtype);
+    CK_RETURN_IF(ck_fbin_parse(&p->vecs, p->name, p->dtype, p->map.data, p->map.size));
     p->data = p->map.data + CK_FBIN_HEAD;
-    return ck_fbin_parse(&p->vecs, p->name, p->dtype, p->map.data, p->map.size);
+    return COKE_OK;
 }
 
 /* Called by ck_guard_call: holds nothing. */

@@ -3,12 +3,15 @@
 #include "core/error.h"
 #include "core/mem.h"
 
-enum { BLOCK = 8 << 20 }; /* bytes pulled at a time, more if one unit of the source is larger */
+/* Bytes pulled at a time, more if one unit of the source is larger; units beyond UNIT_MAX, whose
+ * size is only what the file says, are pulled in pieces of a row or more. */
+enum { BLOCK = 8 << 20, UNIT_MAX = 1 << 28 };
 
 static int pull_all(struct ck_part *p, struct ck_spool *to)
 {
     int rc = COKE_OK;
-    int64_t all = p->vecs.n * (int64_t)p->vecs.stride, unit = p->source.unit;
+    int64_t row = (int64_t)p->vecs.stride, all = p->vecs.n * row;
+    int64_t unit = p->source.unit < UNIT_MAX ? p->source.unit : row;
     int64_t most = unit < BLOCK ? BLOCK / unit * unit : unit;
     most = most < all ? most : all;
     unsigned char *block = ck_alloc_array((size_t)most, 1);

@@ -477,6 +477,16 @@ static void failed_allocations_are_survived(void **state)
     every_allocation_may_fail(open_job);
 }
 
+/* HDF5 has lengths of 64 bits; beyond 63 they are -1 here. */
+static void shapes_beyond_63_bits_are_refused(void **state)
+{
+    (void)state;
+    int64_t rows[2] = {-1, 3}, columns[2] = {3, -1}, many[2] = {3, (int64_t)INT32_MAX + 1};
+    assert_fails(ck_rows_check_shape("x", 2, rows), COKE_EFORMAT, "x: the number of rows");
+    assert_fails(ck_rows_check_shape("x", 2, columns), COKE_EFORMAT, "columns are too many");
+    assert_fails(ck_rows_check_shape("x", 2, many), COKE_EFORMAT, "x: 2147483648 columns");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +500,7 @@ int main(void)
         cmocka_unit_test(folders_and_patterns_are_sorted_by_bytes),
         cmocka_unit_test(the_first_colon_after_a_file_begins_the_array),
         cmocka_unit_test(hdf5_data_sets_are_rows),
+        cmocka_unit_test(shapes_beyond_63_bits_are_refused),
         cmocka_unit_test(failed_allocations_are_survived),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
