@@ -202,7 +202,7 @@ static int add_sizes(int64_t all, int64_t parts, int processes, int64_t *size, i
 
 /* Everything that grows with the batch: the plans that the session keeps, full batches and the
  * last one, and the monitor's; the loader's batches; weights with gradients, momentum and the
- * two layouts that convolutions copy them to; a teacher has no momentum; averaged weights. */
+ * two layouts that convolutions copy them to; a teacher and averaged weights have no momentum. */
 static int measure(void *arg, const struct ck_train_options *o, int64_t *bytes)
 {
     struct model *m = arg;
