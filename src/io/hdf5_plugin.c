@@ -128,11 +128,50 @@ static void find_place(hid_t id, hid_t type, hid_t memory, struct ck_hdf5_array 
     H5Pclose(how);
 }
 
+/* Bytes of elements in chunks that the file has; chunks that were never written take no space. */
+static int64_t chunk_bytes(hid_t id, hid_t how, size_t size)
+{
+#if H5_VERSION_GE(1, 10, 5)
+    hsize_t chunk[H5S_MAX_RANK], n;
+    int ndim = H5Pget_chunk(how, H5S_MAX_RANK, chunk);
+    hid_t space = H5Dget_space(id);
+    int failed = ndim <= 0 || space < 0 || H5Dget_num_chunks(id, space, &n) < 0;
+    if (space >= 0)
+        H5Sclose(space);
+    if (failed)
+        return -1;
+    double bytes = (double)size * (double)n;
+    for (int i = 0; i < ndim; i++)
+        bytes *= (double)chunk[i];
+    return bytes < 0x1p62 ? (int64_t)bytes : -1;
+#else
+    (void)how;
+    (void)size;
+    return H5Dget_storage_size(id) ? -1 : 0;
+#endif
+}
+
+/* Of the layouts in this file; virtual and external data sets have their elements elsewhere. */
+static int64_t find_stored(hid_t id, size_t size)
+{
+    hid_t how = H5Dget_create_plist(id);
+    int64_t stored = -1;
+    if (how < 0)
+        return -1;
+    H5D_layout_t layout = H5Pget_layout(how);
+    if (layout == H5D_CHUNKED)
+        stored = chunk_bytes(id, how, size);
+    else if (layout == H5D_CONTIGUOUS && H5Pget_external_count(how) == 0)
+        stored = (int64_t)H5Dget_storage_size(id);
+    H5Pclose(how);
+    return stored;
+}
+
 /* *memory as above. */
 static void describe(hid_t id, struct ck_hdf5_array *a, hid_t *memory)
 {
     hid_t type = H5Dget_type(id);
-    *a = (struct ck_hdf5_array){.dtype = CK_DTYPES, .offset = -1, .unit = 1};
+    *a = (struct ck_hdf5_array){.dtype = CK_DTYPES, .offset = -1, .unit = 1, .stored = -1};
     *memory = -1;
     find_shape(id, a);
     if (type < 0)
@@ -182,6 +221,8 @@ static int open_all(struct set *s, const char *path, const char *name,
     if (s->id < 0)
         return fail(words, room, "no such data set in it");
     describe(s->id, out, &s->memory);
+    if (s->memory >= 0)
+        out->stored = find_stored(s->id, H5Tget_size(s->memory));
     s->columns = out->shape[1];
     return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "core/state.h"
 
-enum { CK_HDF5_VERSION = 1 };
+enum { CK_HDF5_VERSION = 2 };
 #define CK_HDF5_ENTRY "ck_hdf5_entry"
 
 struct ck_hdf5_array {
@@ -18,6 +18,9 @@ struct ck_hdf5_array {
     int64_t shape[CK_MAX_DIMS];
     int64_t offset; /* of the elements in the file if they are as in memory; else -1 */
     int64_t unit;   /* rows that are stored together */
+    int64_t
+        stored; /* bytes of elements that were ever written, before compression; -1: unknown,
+                       as it always is in visit */
 };
 
 struct ck_hdf5 {

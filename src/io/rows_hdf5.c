@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS = 300, LIST = 400 };
+/* Deflate reaches 1032; a file that claims more than EXPANSION_MAX times its size is crafted. */
+enum { WORDS = 300, LIST = 400, EXPANSION_MAX = 2000 };
 
 /* libhdf5 allows one call at a time. The plug-in stays loaded until the process ends. */
 static struct ck_once once = CK_ONCE;
@@ -210,9 +211,29 @@ static int choose(const struct ck_part *p, struct choice *c)
     return COKE_OK;
 }
 
-static int check_set(struct set *s, const char *name)
+/* A few bytes may claim any number of rows: elements that were never written read as zeros, and
+ * crafted filters expand without end. */
+static int check_claim(const struct ck_hdf5_array *a, const struct ck_part *p, int64_t bytes)
+{
+    if (a->stored >= 0 && a->stored < bytes / 2)
+        return ck_fail(COKE_EFORMAT,
+                       "%s: %lld x %lld elements need %lld bytes, but only %lld were ever "
+                       "written; shrink the data set to the rows that it has",
+                       p->name, (long long)a->shape[0], (long long)a->shape[1],
+                       (long long)bytes, (long long)a->stored);
+    if (a->stored >= 0 && (uint64_t)bytes / EXPANSION_MAX > p->map.size)
+        return ck_fail(
+            COKE_EFORMAT,
+            "%s: %lld bytes of elements in a file of %zu, more than %d times as many; "
+            "store them with less compression",
+            p->name, (long long)bytes, p->map.size, EXPANSION_MAX);
+    return COKE_OK;
+}
+
+static int check_set(struct set *s, const struct ck_part *p)
 {
     const struct ck_hdf5_array *a = &s->array;
+    const char *name = p->name;
     int64_t bytes;
     if (a->dtype == CK_DTYPES)
         return ck_fail(COKE_EFORMAT,
@@ -221,7 +242,7 @@ static int check_set(struct set *s, const char *name)
     s->row = (size_t)a->shape[1] * ck_dtype_size(a->dtype);
     if (__builtin_mul_overflow(a->shape[0], (int64_t)s->row, &bytes))
         return ck_fail(COKE_EFORMAT, "%s: the size of the data set overflows 63 bits", name);
-    return COKE_OK;
+    return check_claim(a, p, bytes);
 }
 
 static int take_set(struct ck_part *p, struct set **set)
@@ -233,7 +254,7 @@ static int take_set(struct ck_part *p, struct set **set)
     if (!p->array)
         CK_RETURN_IF(choose(p, &c));
     CK_RETURN_IF(open_set(s, p, p->array ? p->array : c.only));
-    CK_RETURN_IF(check_set(s, p->name));
+    CK_RETURN_IF(check_set(s, p));
     CK_RETURN_IF(is_mapped(s, p, &mapped));
     ck_part_take(p, a->dtype, a->shape, 0, mapped ? p->map.data + a->offset : NULL);
     if (mapped)

@@ -47,6 +47,7 @@ static int settle_source(struct ck_part *p, struct ck_spooled *all)
     struct ck_map map = {0};
     int rc = COKE_OK;
     CK_TRY(ck_spool_open(&spool, all->dir));
+    CK_TRY(ck_spool_room(&spool, p->name, p->vecs.n * (int64_t)p->vecs.stride));
     CK_TRY(pull_all(p, &spool));
     CK_TRY(ck_spool_map(&spool, &map, all, p->name, "it is compressed or in pieces"));
     replace_map(p, map, p->source.columns ? CK_LAYOUT_COLUMNS : CK_LAYOUT_ROWS);

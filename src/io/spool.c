@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 20 };
@@ -43,6 +44,20 @@ int ck_spool_open(struct ck_spool *s, const char *dir)
     CK_RETURN_IF(open_unnamed(dir, &s->fd));
     s->is_open = 1;
     return COKE_OK;
+}
+
+int ck_spool_room(const struct ck_spool *s, const char *name, int64_t bytes)
+{
+    struct statvfs disk;
+    if (fstatvfs(s->fd, &disk) != 0)
+        return COKE_OK; /* then writing decides */
+    double free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
+    if ((double)bytes <= free_bytes)
+        return COKE_OK;
+    return ck_fail(COKE_EIO,
+                   "%s: %.1f GB would have to be spooled to %s, which has %.1f GB left; set "
+                   "spool or TMPDIR to a larger disk, or convert it to .npy",
+                   name, (double)bytes / 1e9, s->dir, free_bytes / 1e9);
 }
 
 int ck_spool_write(struct ck_spool *s, const void *data, size_t n)

@@ -24,6 +24,8 @@ struct ck_spool {
 };
 
 int ck_spool_open(struct ck_spool *s, const char *dir); /* NULL as above */
+/* COKE_EIO, with sizes and the remedy, unless `bytes` more have room on its disk. */
+int ck_spool_room(const struct ck_spool *s, const char *name, int64_t bytes);
 int ck_spool_write(struct ck_spool *s, const void *data, size_t n);
 /* Maps what was written, and adds it to `all`; name and reason are for the note: "because
  * REASON". */

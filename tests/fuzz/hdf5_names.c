@@ -51,6 +51,7 @@ static int next(struct file *f, char name[NAME_MAX_BYTES], struct ck_hdf5_array 
     memcpy(place, p + 18, sizeof place);
     a->offset = place[0];
     a->unit = place[1];
+    a->stored = -1;
     f->at += 1 + n + FIXED;
     return 1;
 }

@@ -181,6 +181,35 @@ def test_safetensors(x, expected):
     info("y.safetensors:b", "700 x 12", "norms")
 
 
+def test_hdf5_claims(x):
+    """Rows that were never written cost neither time nor disk."""
+    many = (2_000_000_000, DIM)
+    with h5py.File("claims.h5", "w") as f:
+        f.create_dataset("chunks", many, "f4", chunks=(1000, DIM))
+        f.create_dataset("late", many, "f4")
+        f.create_dataset("begun", (100 * N, DIM), "f4", chunks=(N, DIM))[:N] = x
+        f.create_dataset("most", (N + 100, DIM), "f4", chunks=(100, DIM))[:N] = x
+    for name in ("chunks", "late"):
+        refused("claims.h5:" + name, 3, "2000000000 x 12 elements need 96000000000 bytes, but only "
+                "0 were ever written")
+    refused("claims.h5:begun", 3, "need 3360000 bytes, but only 33600 were ever written")
+    assert labels("claims.h5:most", "--bad", "skip")[0].shape == (N + 100,)
+    with h5py.File("sparse.h5", "w") as f:  # holes of a virtual data set, as large as any disk
+        layout = h5py.VirtualLayout((1 << 50, DIM), "f4")
+        layout[:N] = h5py.VirtualSource("claims.h5", "most", (N + 100, DIM))[:N]
+        f.create_virtual_dataset("x", layout)
+    refused("sparse.h5:x", 4, "GB would have to be spooled to")
+    with h5py.File("twice.h5", "w") as f:  # zeros, deflated twice
+        kind = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        kind.set_chunk((1 << 20, DIM))
+        kind.set_deflate(9)
+        kind.set_filter(h5py.h5z.FILTER_DEFLATE, 0, (9,))
+        space = h5py.h5s.create_simple((1 << 20, DIM))
+        h5py.h5d.create(f.id, b"x", h5py.h5t.IEEE_F32LE, space, kind)
+        f["x"][:] = 0
+    refused("twice.h5:x", 3, "more than 2000 times as many")
+
+
 def test_hdf5(x, expected):
     with h5py.File("x.h5", "w") as f:
         for t in "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8".split():
@@ -233,6 +262,7 @@ def main():
             test(x, expected)
         if HDF5:
             test_hdf5(x, expected)
+            test_hdf5_claims(x)
         os.chdir("/")
     for line in failures:
         print(line)
