@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Columns of a line, column of the help texts, room for default and bounds. */
-enum { WIDTH = 80, COLUMN = 26, DETAIL = 160 };
+enum { WIDTH = 80, COLUMN = 26, DETAIL = 320 };
 
 /* Prints text from column `at`, wrapped at WIDTH and continued at column `indent`. Words are
  * separated by single spaces. */
@@ -147,7 +147,7 @@ static void option_detail(const struct args *a, int row, char *out, size_t size)
 /* A form that is too long for its column gets a line of its own. */
 static void print_option(const struct args *a, int row, FILE *to)
 {
-    char form[64], detail[DETAIL], text[512];
+    char form[64], detail[DETAIL], text[768];
     option_form(a, row, form, sizeof form);
     option_detail(a, row, detail, sizeof detail);
     snprintf(text, sizeof text, "%s%s", a->row[row].info.help, detail);

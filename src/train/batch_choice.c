@@ -174,8 +174,8 @@ static int measure_monitor(struct model *m, const struct ck_train_options *o, in
     if (o->monitor == 0)
         return COKE_OK;
     r.n = ck_monitor_batch(o);
-    r.h = m->recipe.view[0].height;
-    r.w = m->recipe.view[0].width;
+    r.h = o->embed_size ? o->embed_size : m->recipe.view[0].height;
+    r.w = o->embed_size ? o->embed_size : m->recipe.view[0].width;
     r.dtype = ck_precision_dtype((enum ck_precision)o->precision);
     r.want[r.nwant++] = m->encoder.node[COKE_OUTPUT_FEATURES];
     r.want[r.nwant++] = m->encoder.node[COKE_OUTPUT_PROJ];

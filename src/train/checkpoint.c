@@ -85,7 +85,8 @@ int ck_checkpoint_add_images(struct ck_state *state, const struct ck_session *s)
     CK_RETURN_IF(add_list(state, "image.mean", r->mean, r->channels));
     CK_RETURN_IF(add_list(state, "image.std", r->std, r->channels));
     CK_RETURN_IF(add_background(state, &r->background));
-    return ck_state_add_meta_int(state, "image.size", r->view[0].width);
+    return ck_state_add_meta_int(state, "image.size",
+                                 s->o.embed_size ? s->o.embed_size : r->view[0].width);
 }
 
 /* Nothing if no image was sampled. */

@@ -65,18 +65,20 @@ int ck_monitor_new(struct ck_monitor **out, struct ck_session *s)
 {
     int rc = COKE_OK;
     struct ck_monitor *w = NULL;
+    struct ck_recipe like = *ck_loader_recipe(s->loader);
     *out = NULL;
     if (s->o.monitor == 0)
         return COKE_OK;
+    if (s->o.embed_size)
+        like.view[0].width = like.view[0].height = (int32_t)s->o.embed_size;
     w = ck_calloc_array(1, sizeof *w);
     if (!w)
         return COKE_ENOMEM;
     w->s = s;
     w->matched = ck_monitor_has_classes(w) ? find_head(s) : -1;
     w->shown = w->matched < 0 ? 0 : w->matched;
-    CK_TRY(ck_features_new(&w->features, ck_averaged_encoder(s), s->data,
-                           ck_loader_recipe(s->loader), ck_monitor_batch(&s->o),
-                           (enum ck_precision)s->o.precision));
+    CK_TRY(ck_features_new(&w->features, ck_averaged_encoder(s), s->data, &like,
+                           ck_monitor_batch(&s->o), (enum ck_precision)s->o.precision));
     size_t max = IMAGES, dim = (size_t)ck_features_dim(w->features);
     w->index = ck_alloc_array(max, sizeof *w->index);
     w->truth = ck_alloc_array(max, sizeof *w->truth);

@@ -14,7 +14,7 @@ struct ck_run {
     char weights[CK_RUN_PATH]; /* the file that was read */
     char data[CK_RUN_PATH];    /* source of the training images, as the user named it;
                                 * "" = unknown */
-    int64_t view_size;         /* side of the (large) views in training; 0 = unknown */
+    int64_t view_size;         /* side of the images that it takes; 0 = unknown */
     int normed;                /* channels of mean and std; 0 = unknown */
     float mean[CK_MAX_CHANNELS], std[CK_MAX_CHANNELS]; /* of the pixels in training */
     int knows_background;

@@ -135,9 +135,14 @@ static int update_weights(struct ck_session *s, const struct coke_batch *b, doub
 
 /* ---- the step ---- */
 
-/* Epoch 0 of most methods: no gradients, no backward pass, weights stay as they are. */
+enum { SETTLED = 100 }; /* steps after which the statistics of batch norm hardly change */
+
+/* Epoch 0 of most methods: no gradients, no backward pass, weights stay as they are. Without
+ * clusters to find, it only gives batch norm the statistics with which the network is evaluated. */
 static int scan_step(struct ck_session *s, const struct coke_batch *b, double *sums)
 {
+    if (!s->method->scan && b->step >= SETTLED)
+        return COKE_OK;
     int64_t parts = count_parts(s);
     for (int64_t i = 0; i < parts; i++) {
         struct ck_part part = part_of(b->n, parts, i);

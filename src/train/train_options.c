@@ -47,6 +47,9 @@ static const struct ck_option own[] = {
     ROW(CK_OPT_INTS, size_schedule, "size-schedule", 0, 8, 4096, "none",
         "sides of the large views, one after the other, each for an equal part of the epochs: "
         "16,24,32; the last one is the size"),
+    ROW(CK_OPT_INT, embed_size, "embed-size", 0, 0, 4096, "size",
+        "side of the images where the encoder is evaluated and used; random crops show objects "
+        "larger than whole images do, so more pixels than in training often help"),
     ROW(CK_OPT_FLOAT, augment_ramp, "augment-ramp", 0, 0, 1, NULL,
         "augmentation grows from none to its full strength in this fraction of the epochs"),
     ROW(CK_OPT_FLOAT, ema, "ema", 0, 0, 0.999999, NULL,

@@ -34,6 +34,7 @@ struct ck_train_options {
     int64_t round; /* images between two updates of the loss's centers; 0 = epochs */
     struct ck_ints
         size_schedule;   /* sides of the views, one after the other; empty = one size */
+    int64_t embed_size;  /* side of the images where the encoder is used; 0 = as the views */
     double augment_ramp; /* fraction of the epochs; 0 = full strength from the start */
     double ema;          /* decay of the averaged weights; 0 = none */
     double rate;

@@ -23,5 +23,10 @@ import numpy as np
 a, b = np.load("one.npy"), np.load("three.npy")
 assert a.shape == b.shape and np.abs(a - b).max() > 0
 P
+# shellcheck disable=SC2086
+coke train synthetic:n=100,size=16 $small --size 8 --embed-size 16 --monitor 1 -o large -q \
+    >/dev/null 2>err || { cat err; exit 1; }
+coke eval knn large synthetic:n=60,size=16 --neighbours 5 2>/dev/null | head -1
+coke eval knn large synthetic:n=60,size=16 --neighbours 5 --size 8 2>/dev/null | head -1
 coke eval finetune run synthetic:n=60,size=16 --views 3 2>err
 echo "$? $(cat err)" >&2
