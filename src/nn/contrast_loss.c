@@ -131,6 +131,14 @@ double ck_match_loss(const struct ck_contrast *c, int64_t first, double *scratch
     return c->n > 0 ? loss / (double)c->n : 0;
 }
 
+double ck_mocov3_loss(const struct ck_contrast *c, int64_t first, double *scratch, double *grad)
+{
+    double twice = 2 * c->temperature, loss = ck_match_loss(c, first, scratch, grad, NULL);
+    for (int64_t i = 0; i < c->n * c->dim; i++)
+        grad[i] *= twice;
+    return twice * loss;
+}
+
 void ck_nearest_column(const struct ck_contrast *c, double *scratch, int64_t *index)
 {
     for (int64_t from = 0; from < c->n; from += BLOCK) {

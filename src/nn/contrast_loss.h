@@ -28,6 +28,10 @@ double ck_queue_loss(const struct ck_contrast *c, const double *key, double *scr
 double ck_match_loss(const struct ck_contrast *c, int64_t first, double *scratch,
                      double *grad_row, double *grad_column);
 
+/* MoCo-v3, one direction: the same times 2 T, as published. grad [n][dim] is by the rows. */
+double ck_mocov3_loss(const struct ck_contrast *c, int64_t first, double *scratch,
+                      double *grad);
+
 /* index [n]: the column with the largest product with each row, the first of equal ones. The
  * temperature is not used. */
 void ck_nearest_column(const struct ck_contrast *c, double *scratch, int64_t *index);

@@ -1,21 +1,31 @@
-/* kept_loss.h - cross-entropy of unit vectors to the centers of several heads, where images
- * without a label are left out: DeepCluster-v2's loss. */
+/* kept_loss.h - cross-entropy of unit vectors to the centers of a head, where images without a
+ * label are left out: DeepCluster-v2's loss, in double. */
 #ifndef CK_KEPT_LOSS_H
 #define CK_KEPT_LOSS_H
 
-#include "nn/loss.h"
+#include <stdint.h>
 
-struct ck_kept_loss;
+struct ck_kept_input {
+    const double *proj; /* [views][n][dim] */
+    int views;
+    int64_t n;
+    int dim;
+    double temperature;
+};
 
-/* shape.large is not used: every view learns the label of its image. */
-int ck_kept_loss_new(struct ck_kept_loss **out, const struct ck_loss_shape *shape,
-                     double temperature);
-void ck_kept_loss_free(struct ck_kept_loss *l);
+struct ck_kept_head {
+    const float *center;  /* [k][dim] */
+    const int32_t *label; /* [n] of all views of an image, -1 = none */
+    int64_t k;
+    double weight; /* of its gradients */
+};
 
-/* Per head the mean over all views of the images with a label (0 without any); the loss is the
- * mean over the heads. in.pred is NULL; in.targets are hard labels, -1 = none. out.accuracy is of
- * the same images. */
-int ck_kept_loss_step(struct ck_kept_loss *l, const struct ck_loss_input *in,
-                      struct ck_loss_output *out);
+/* Doubles that ck_kept_loss needs for n images and k centers. */
+int64_t ck_kept_scratch(int64_t n, int64_t k, int dim);
+
+/* The mean over all views of the images with a label (0 without any); accuracy is of the same
+ * images. Adds the gradients times the head's weight to grad [views][n][dim]. */
+double ck_kept_loss(const struct ck_kept_input *in, const struct ck_kept_head *head,
+                    double *scratch, double *accuracy, double *grad);
 
 #endif

@@ -5,14 +5,16 @@
 #include "core/mem.h"
 #include "io/rows_file.h"
 #include "nn/kept_loss.h"
+#include "train/batch_loss.h"
 #include "train/clusters.h"
 
 #include <string.h>
 
 struct own {
-    float *bank;    /* [images][dim] last projection of each image; 0 = none yet */
-    int32_t *label; /* [images] scratch */
-    struct ck_kept_loss *loss;
+    float *bank;         /* [images][dim] last projection of each image; 0 = none yet */
+    int32_t *label;      /* [images] scratch */
+    double *proj, *grad; /* [views][max_local][dim] */
+    double *scratch;
     int64_t epochs; /* k-means made so far, whose seeds differ */
 };
 
@@ -21,10 +23,10 @@ struct own {
 static int init(struct ck_session *s)
 {
     struct ck_train_options o = s->o;
-    int64_t n = s->data->set->n, k[COKE_MAX_HEADS];
+    int64_t n = s->data->set->n, most = 0;
+    size_t all = (size_t)s->views * (size_t)(s->max_local * s->dim);
     for (int i = 0; i < o.k.n; i++)
-        k[i] = o.k.v[i];
-    struct ck_loss_shape shape = {s->views, s->views, s->max_local, s->dim, o.k.n, k};
+        most = o.k.v[i] > most ? o.k.v[i] : most;
     struct own *w = s->own = ck_calloc_array(1, sizeof *w);
     if (!w)
         return COKE_ENOMEM;
@@ -33,9 +35,11 @@ static int init(struct ck_session *s)
     CK_RETURN_IF(ck_heads_init(&s->heads, &o, n));
     w->bank = ck_calloc_array((size_t)n, (size_t)s->dim * sizeof *w->bank);
     w->label = ck_alloc_array((size_t)n, sizeof *w->label);
-    if (!w->bank || !w->label)
-        return COKE_ENOMEM;
-    return ck_kept_loss_new(&w->loss, &shape, o.loss.temperature);
+    w->proj = ck_alloc_array(all, sizeof *w->proj);
+    w->grad = ck_alloc_array(all, sizeof *w->grad);
+    w->scratch =
+        ck_alloc_array((size_t)ck_kept_scratch(s->max_local, most, s->dim), sizeof *w->scratch);
+    return w->bank && w->label && w->proj && w->grad && w->scratch ? COKE_OK : COKE_ENOMEM;
 }
 
 static void release(struct ck_session *s)
@@ -43,7 +47,9 @@ static void release(struct ck_session *s)
     struct own *w = s->own;
     if (!w)
         return;
-    ck_kept_loss_free(w->loss);
+    ck_free(w->proj);
+    ck_free(w->grad);
+    ck_free(w->scratch);
     ck_free(w->bank);
     ck_free(w->label);
     ck_free(w);
@@ -79,22 +85,28 @@ static int scan(struct ck_session *s, const struct coke_batch *b, int64_t parts,
     return keep(s);
 }
 
+/* The mean over the heads. */
 static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part part,
                 double *sums)
 {
-    const struct own *w = s->own;
+    struct own *w = s->own;
     struct ck_targets target[COKE_MAX_HEADS];
-    double head_loss[COKE_MAX_HEADS], accuracy[COKE_MAX_HEADS];
+    struct ck_kept_input in = {w->proj, s->views, part.n, s->dim, s->o.loss.temperature};
+    int64_t all = s->views * part.n * s->dim;
+    double value = 0, share = 1 / (double)s->heads.n;
     (void)b;
-    if (part.n == 0)
-        return COKE_OK;
     ck_clusters_targets(s, part, target);
-    struct ck_loss_input in = {part.n, s->proj, NULL, s->heads.centers, target};
-    struct ck_loss_output out = {
-        .grad_proj = s->grad_proj, .head_loss = head_loss, .accuracy = accuracy};
-    CK_RETURN_IF(ck_kept_loss_step(w->loss, &in, &out));
-    ck_clusters_take(s, part, &out, 1, sums);
-    return COKE_OK;
+    ck_part_loss_widen(s->proj, all, w->proj);
+    memset(w->grad, 0, (size_t)all * sizeof *w->grad);
+    for (int h = 0; h < s->heads.n; h++) {
+        struct ck_kept_head head = {s->heads.centers[h], target[h].label,
+                                    ck_kmeans_k(s->heads.head[h]), share};
+        double right, got = ck_kept_loss(&in, &head, w->scratch, &right, w->grad);
+        sums[1 + 2 * h] += got * (double)part.n;
+        sums[2 + 2 * h] += right * (double)part.n;
+        value += share * got;
+    }
+    return ck_part_loss_take(s, part, value, w->grad, 0, sums);
 }
 
 static int end_step(struct ck_session *s, const struct coke_batch *b)

@@ -46,13 +46,12 @@ static void release(struct ck_session *s)
     s->own = NULL;
 }
 
-/* View v looks for the keys of the other view, of all ranks. Gradients are those of the sum of both
- * directions times 2 T, as published. */
+/* View v looks for the keys of the other view, of all ranks. */
 static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part part,
                 double *sums)
 {
     struct moco *m = s->own;
-    double t = s->o.loss.temperature, value = 0;
+    double value = 0;
     int64_t one = part.n * s->dim;
     CK_RETURN_IF(ck_teacher_run(&m->teacher, s, b, part));
     ck_part_loss_widen(s->pred, 2 * one, m->pred);
@@ -61,11 +60,10 @@ static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part
                (size_t)one * sizeof *m->keys);
         CK_RETURN_IF(ck_ranks_gather(&s->ranks, m->keys, (size_t)s->dim * sizeof *m->keys));
         ck_part_loss_widen(m->keys, s->ranks.total * s->dim, m->key);
-        struct ck_contrast c = {m->pred + v * one, m->key, part.n, s->ranks.total, s->dim, t};
-        value += 2 * t * ck_match_loss(&c, s->ranks.first, m->scratch, m->grad + v * one, NULL);
+        struct ck_contrast c = {m->pred + v * one, m->key, part.n,
+                                s->ranks.total,    s->dim, s->o.loss.temperature};
+        value += ck_mocov3_loss(&c, s->ranks.first, m->scratch, m->grad + v * one);
     }
-    for (int64_t i = 0; i < 2 * one; i++)
-        m->grad[i] *= 2 * t;
     return ck_part_loss_take(s, part, value, m->grad, 1, sums);
 }
 

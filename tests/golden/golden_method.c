@@ -307,6 +307,7 @@ static const struct {
                {"ema", golden_replay_average},
                {"byol", golden_replay_byol},
                {"mocov2", golden_replay_mocov2},
+               {"mocov3", golden_replay_mocov3},
                {"nnclr", golden_replay_nnclr},
                {"swav", golden_replay_swav},
                {"dino", golden_replay_dino},

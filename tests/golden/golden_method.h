@@ -37,6 +37,7 @@ void replay_through_length(const double *raw, int64_t rows, int dim, double *g);
 int golden_replay_average(struct replay *p);
 int golden_replay_byol(struct replay *p);
 int golden_replay_mocov2(struct replay *p);
+int golden_replay_mocov3(struct replay *p);
 int golden_replay_nnclr(struct replay *p);
 int golden_replay_swav(struct replay *p);
 int golden_replay_dino(struct replay *p);

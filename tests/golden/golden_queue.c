@@ -1,4 +1,4 @@
-/* golden_queue.c - recorded losses of BYOL, and of methods with a queue: value, gradients and the
+/* golden_queue.c - recorded losses of BYOL, MoCo-v3 and methods with a queue: value, gradients and the
  * queue after every step. */
 #include "golden_method.h"
 #include "nn/contrast_loss.h"
@@ -32,6 +32,31 @@ int golden_replay_byol(struct replay *p)
     free(q);
     free(z);
     free(g);
+    return rc;
+}
+
+/* View v looks for the target of the other one in the batch. */
+int golden_replay_mocov3(struct replay *p)
+{
+    int64_t rows = p->views * p->n, all = rows * p->dim, one = p->n * p->dim;
+    double *pred = replay_read(p, all, "pred_raw"), *target = replay_read(p, all, "target_raw");
+    if (!pred || !target || p->views != 2)
+        return golden_refuse(p->r, "pred_raw or target_raw is missing or of another size");
+    double *q = replay_unit(pred, rows, p->dim), *z = replay_unit(target, rows, p->dim);
+    double *g = replay_room(all), *scratch = replay_room(ck_contrast_scratch(p->n)), loss = 0;
+    for (int v = 0; v < 2; v++) {
+        struct ck_contrast c = {q + v * one, z + (1 - v) * one,    p->n, p->n,
+                                p->dim,      replay_number(p, "T")};
+        loss += ck_mocov3_loss(&c, 0, scratch, g + v * one);
+    }
+    replay_through_length(pred, rows, p->dim, g);
+    int rc = replay_close(p, "loss", &loss) || replay_close(p, "grad_pred", g) ? -1 : 0;
+    free(pred);
+    free(target);
+    free(q);
+    free(z);
+    free(g);
+    free(scratch);
     return rc;
 }
 

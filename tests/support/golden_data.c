@@ -30,8 +30,9 @@ static int has_array(const json_t *manifest, const char *name)
 }
 
 /* Methods whose losses golden_check_method replays; recordings of others are passed over. */
-static const char *const methods[] = {"simclr", "simsiam", "barlow", "vicreg", "emp",  "ema",
-                                      "byol",   "mocov2",  "nnclr",  "swav",   "dino", "msn"};
+static const char *const methods[] = {"simclr", "simsiam", "barlow", "vicreg", "emp",
+                                      "ema",    "byol",    "mocov2", "mocov3", "nnclr",
+                                      "swav",   "dino",    "msn"};
 
 static enum golden_kind kind_of(const json_t *m)
 {
