@@ -88,6 +88,9 @@ static int choose_images(struct chooser *c, int32_t side)
     CK_RETURN_IF(choose(c, "recipe", "cifar-small", NULL));
     CK_RETURN_IF(choose_number(c, "size", size,
                                small ? "small images" : "large images, reduced for a CPU"));
+    if (small && size < side)
+        CK_RETURN_IF(choose_number(c, "embed-size", clamp(side, size, size * 4 / 3),
+                                   "crops show objects larger than whole images do"));
     CK_RETURN_IF(choose(c, "stem", small ? "cifar" : "stl", NULL));
     return choose(c, "width", "0.25", "a quarter of a ResNet-18, for a CPU");
 }
