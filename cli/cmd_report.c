@@ -117,6 +117,11 @@ static void print_text(const char *output, const char *table,
         fprintf(to, "%s: %lld clusters\n", table, (long long)s->clusters);
     if (!output)
         return;
+    if (!s->heads) {
+        fprintf(to, "%s: %.2f MB, curves of a run without clusters\n", output,
+                1e-6 * (double)s->page_bytes);
+        return;
+    }
     fprintf(to, "%s: %.1f MB, %lld clusters", output, 1e-6 * (double)s->page_bytes,
             (long long)s->clusters);
     if (s->pictures)

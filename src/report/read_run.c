@@ -176,8 +176,11 @@ static void describe_encoder(struct ck_report *r, const struct ck_run *run)
 }
 
 /* Everything but projections and pictures; run stays the caller's. */
-static int take_run(struct ck_report *r, const struct ck_run *run)
+static int take_run(struct ck_report *r, const struct ck_report_request *q,
+                    const struct ck_run *run)
 {
+    if (run->heads == 0 && q->no_clusters)
+        *q->no_clusters = run->has_options;
     if (run->heads == 0 && run->has_options)
         return ck_fail(COKE_EUSAGE, "%s: its method has no clusters to report", run->weights);
     if (run->heads == 0)
@@ -261,7 +264,7 @@ int ck_report_read_run(struct ck_report *r, const struct ck_report_request *q)
                        "vectors go with the folder of a clustering",
                        q->source);
     CK_TRY(ck_run_open(&run, q->source, q->o.best));
-    rc = take_run(r, &run);
+    rc = take_run(r, q, &run);
     if (!rc)
         rc = read_lines(r, "metrics.jsonl", take_metrics);
     if (!rc)

@@ -130,6 +130,7 @@ struct ck_report_request {
     struct ck_report_options o;
     int embed; /* pictures are embedded as base64, which adds a third */
     const struct coke_callbacks *callbacks;
+    int *no_clusters; /* becomes 1 if it fails since the run's method has none; or NULL */
 };
 
 /* read_run.c, read_cluster.c: read the folder of a training or of a clustering. Called by

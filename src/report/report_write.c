@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/option.h"
 #include "io/file.h"
+#include "report/compare.h"
 #include "report/report.h"
 
 #include <string.h>
@@ -18,13 +19,28 @@ static int check_folder_name(const char *name)
     return COKE_OK;
 }
 
+/* The page of a run without clusters: its curves. What shows clusters is refused. */
+static int write_curves(const struct ck_report_request *q, const struct ck_page_target *to,
+                        struct coke_report_summary *out)
+{
+    const char *option = q->table         ? "table"
+                         : q->images      ? "images"
+                         : to->images_dir ? "images-dir"
+                                          : NULL;
+    if (option)
+        return ck_fail(COKE_EUSAGE,
+                       "%s: the method of %s has no clusters, only curves; leave it out",
+                       option, q->source);
+    return ck_compare_write(&q->source, 1, to, out);
+}
+
 /* Checks everything that can fail early before the report is read, which takes long. */
 int ck_report_write(const struct ck_report_request *q, const struct ck_page_target *to,
                     struct coke_report_summary *out)
 {
     struct ck_report r = {0};
     struct ck_report_request request = *q;
-    int rc = COKE_OK;
+    int rc = COKE_OK, no_clusters = 0;
     CK_TRY(ck_options_check(ck_report_option_table(), &q->o));
     if (to->images_dir)
         CK_TRY(check_folder_name(to->images_dir));
@@ -35,7 +51,11 @@ int ck_report_write(const struct ck_report_request *q, const struct ck_page_targ
         CK_TRY(ck_page_check_target(to));
     if (q->table)
         CK_TRY(ck_file_check_target(q->table, to->force));
-    CK_TRY(ck_report_read(&r, &request));
+    request.no_clusters = &no_clusters;
+    rc = ck_report_read(&r, &request);
+    if (rc && no_clusters)
+        return write_curves(q, to, out);
+    CK_TRY(rc);
     if (q->table)
         CK_TRY(ck_cluster_table_write(&r, q->table, to->force));
     *out = (struct coke_report_summary){.heads = r.heads};

@@ -9,5 +9,7 @@ coke train synthetic:n=100,size=16 $small -o run || exit 1
 coke eval knn run synthetic:n=60,size=16 -q > knn.txt || exit 1
 coke info run > info.txt || exit 1
 coke assign run synthetic:n=20,size=16 -q -o a.csv
-coke report run -o r.html -q
+coke report run -o r.html -q || exit 1
+grep -q "k-NN" r.html || exit 1
+coke report run -o t.html --table t.csv -q
 coke train synthetic:n=100,size=16 --method simclr -k 10 -q -o other
