@@ -190,7 +190,7 @@ static struct layout layout_of(const struct ck_tiles_conv *c)
     l.views = aligned(l.views + SLACK);
     l.tiles = aligned(l.tiles);
     l.at = aligned(l.at);
-    l.moments = aligned((size_t)c->dc * sizeof(struct ck_tile_moments));
+    l.moments = aligned((size_t)(c->dc * c->group) * sizeof(struct ck_tile_moments));
     return l;
 }
 
@@ -279,7 +279,7 @@ struct band {
     unsigned char *views, *out;
     struct ck_tile *tile;
     int64_t *at;
-    struct ck_tile_moments *moments; /* [dc]; NULL = no sums wanted */
+    struct ck_tile_moments *moments; /* [dc][group]; NULL = no sums wanted */
 };
 
 static void zero_pixels(unsigned char *dst, int64_t n)
@@ -359,7 +359,7 @@ static void set_steps(const struct run *r, const struct band *b)
 
 /* The tiles of one image. Outputs are numbered along the rows; the last tile (stems: the last of
  * a row) begins earlier rather than reach over the end. */
-static struct ck_tile *add_tiles(const struct run *r, const struct band *b,
+static struct ck_tile *add_tiles(const struct run *r, const struct band *b, int64_t image,
                                  const unsigned char *a, uint16_t *out, struct ck_tile *t)
 {
     const struct ck_tiles_part *p = b->p;
@@ -373,6 +373,7 @@ static struct ck_tile *add_tiles(const struct run *r, const struct band *b,
             t->out = out + (i * line + start) * CK_TILE_CHANNELS;
             t->from = (int)(j - start);
             t->to = (int)smaller(ROWS, line - start);
+            t->image = (int)image;
         }
     return t;
 }
@@ -397,7 +398,7 @@ static int64_t prepare(const struct run *r, const struct band *b)
             a = image + b->row * p->w * PIXEL;
         else
             fill_views(r, b, image, b->views + g * view);
-        t = add_tiles(r, b, a, out, t);
+        t = add_tiles(r, b, g, a, out, t);
     }
     set_steps(r, b);
     return t - b->tile;
@@ -434,7 +435,7 @@ static void run_band(const struct run *r, const struct band *b)
     for (int64_t block = 0; block < c->dc; block++) {
         panel.b = r->packed + p->b + block * p->steps * 1024;
         panel.out = c->stride > 1 ? 0 : block * c->dh * c->dw * CK_TILE_CHANNELS;
-        panel.moments = b->moments ? b->moments + block : NULL;
+        panel.moments = b->moments ? b->moments + block * c->group : NULL;
         if (tiles)
             r->kn->panel(&panel);
         for (int64_t g = 0; c->stride > 1 && g < b->images; g++)
@@ -442,19 +443,25 @@ static void run_band(const struct run *r, const struct band *b)
     }
 }
 
-/* Sums about 0 of one chunk, in double: the terms that cancel are exact. */
-static void add_moments(const struct run *r, const struct ck_tile_moments *m, int64_t chunk)
+/* Sums about 0 of one chunk, in double: the terms that cancel are exact. Those in f32 are of
+ * single images, so that the result does not depend on how images are divided among chunks and
+ * processes, but for the rounding of doubles. */
+static void add_moments(const struct run *r, const struct ck_tile_moments *m, int64_t chunk,
+                        int64_t images)
 {
     int64_t channels = r->c->dc * CK_TILE_CHANNELS;
     double *sum = r->partial + 2 * chunk * channels, *square = sum + channels;
-    for (int64_t i = 0; i < channels; i++) {
-        const struct ck_tile_moments *b = &m[i / CK_TILE_CHANNELS];
-        int64_t j = i % CK_TILE_CHANNELS;
-        double pivot = (double)b->pivot[j], dev = (double)b->dev[j];
-        double base = (double)b->rows * pivot;
-        sum[i] = base + dev;
-        square[i] = base * pivot + (2 * pivot * dev + (double)b->square[j]);
-    }
+    for (int64_t i = 0; i < 2 * channels; i++)
+        sum[i] = 0;
+    for (int64_t block = 0; block < r->c->dc; block++, m += r->c->group)
+        for (int64_t g = 0; g < images; g++)
+            for (int64_t j = 0; j < CK_TILE_CHANNELS; j++) {
+                double pivot = (double)m[g].pivot[j], dev = (double)m[g].dev[j];
+                double base = (double)m[g].rows * pivot;
+                sum[block * CK_TILE_CHANNELS + j] += base + dev;
+                square[block * CK_TILE_CHANNELS + j] +=
+                    base * pivot + (2 * pivot * dev + (double)m[g].square[j]);
+            }
 }
 
 static void run_chunk(void *arg, int64_t chunk, int worker)
@@ -484,7 +491,7 @@ static void run_chunk(void *arg, int64_t chunk, int worker)
     }
     r->kn->end();
     if (r->partial)
-        add_moments(r, moments, chunk);
+        add_moments(r, moments, chunk, b.images);
 }
 
 /* Adds the chunks' sums in their order. */

@@ -50,8 +50,9 @@ INLINE void run_tiles(const struct ck_tile_panel *p, int pairs, int halves)
     for (int64_t i = 0; i < p->tiles; i++) {
         for (int r = 0; r < 16; r += ROWS)
             multiply_rows(p, p->tile[i].a + r * p->pixel, pairs, halves, sum + 32 * r);
-        for (int r = p->tile[i].from; r < p->tile[i].to; r++)
-            finish(p->tile[i].out + p->out + 32 * r, sum + 32 * r, p->moments);
+        const struct ck_tile *t = &p->tile[i];
+        for (int r = t->from; r < t->to; r++)
+            finish(t->out + p->out + 32 * r, sum + 32 * r, ck_moments_of(p->moments, t));
     }
 }
 

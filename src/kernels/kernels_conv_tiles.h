@@ -10,13 +10,22 @@ struct ck_tile {
     const unsigned char *a;
     uint16_t *out; /* of row 0, 32 channels per row; not written outside [from, to) */
     int from, to;
+    int image; /* of the chunk */
 };
 
-/* f32 sums per channel of x - pivot and (x - pivot)^2; the pivot is the first row's value. */
+/* f32 sums per channel of x - pivot and (x - pivot)^2 over the pixels of an image; the pivot is
+ * the first row's value. */
 struct ck_tile_moments {
     float pivot[CK_TILE_CHANNELS], dev[CK_TILE_CHANNELS], square[CK_TILE_CHANNELS];
     int64_t rows; /* 0: the pivot is not set yet */
 };
+
+/* Those of a tile's image, of the panel's; NULL = not wanted. */
+static inline struct ck_tile_moments *ck_moments_of(struct ck_tile_moments *panel,
+                                                    const struct ck_tile *t)
+{
+    return panel ? panel + t->image : NULL;
+}
 
 /* Some tiles times one block of 32 output channels. */
 struct ck_tile_panel {
@@ -28,7 +37,7 @@ struct ck_tile_panel {
     const uint16_t *b; /* [steps][2][16][16][2] */
     int pairs, halves; /* in use: of 16 pairs of sources, of 2 halves of outputs */
     int64_t out;       /* elements to add to tile.out */
-    struct ck_tile_moments *moments; /* NULL = not wanted */
+    struct ck_tile_moments *moments; /* one per image of the chunk; NULL = not wanted */
 };
 
 /* One version: constant, shared by all threads. */

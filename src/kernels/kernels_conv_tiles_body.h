@@ -30,7 +30,8 @@ static inline void finish_until(const struct ck_tile_panel *p, struct pending *w
         const struct ck_tile *t = &w->tile[w->row / 16];
         int r = w->row % 16;
         if (r >= t->from && r < t->to)
-            finish(t->out + p->out + 32 * r, w->sum + 32 * w->row, p->moments);
+            finish(t->out + p->out + 32 * r, w->sum + 32 * w->row,
+                   ck_moments_of(p->moments, t));
     }
 }
 

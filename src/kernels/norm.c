@@ -37,28 +37,41 @@ struct plan {
 };
 
 /* With one row per plane, or one block of channels, the array is a matrix. */
-static void view_as_strips(struct plan *p, const struct ck_act_shape *a)
+static void view_as_strips(struct plan *p, const struct ck_act_shape *a, int by_image)
 {
-    int matrix = a->s == 1 || a->cb == 1;
+    int matrix = a->s == 1 || a->cb == 1, joined = a->s == 1 || (matrix && !by_image);
     p->channels = ck_act_channels(a);
     p->width = matrix ? smaller(p->channels, CK_STRIP) : a->blk;
     p->strips = divide_up(p->channels, p->width);
     p->strip_stride = matrix ? p->width : a->s * a->blk;
-    p->groups = matrix ? 1 : a->n;
+    p->groups = joined ? 1 : a->n;
     p->group_stride = a->cb * a->s * a->blk;
-    p->rows = matrix ? a->n * a->s : a->s;
+    p->rows = joined ? a->n * a->s : a->s;
     p->ld = matrix ? p->channels : a->blk;
 }
 
-static struct plan make_plan(const struct ck_act_shape *a)
+/* by_image: no chunk has rows of several images. */
+static void cut_into_chunks(struct plan *p, const struct ck_act_shape *a, int by_image)
+{
+    int64_t rows = smaller(larger(CHUNK / p->width / 4 * 4, CHUNK_MIN), CHUNK_MAX);
+    p->per_group = by_image && a->s == 1 ? p->rows : divide_up(p->rows, rows);
+    p->segs = by_image || p->per_group > 1 ? 1 : rows / larger(p->rows, 1);
+    p->seg_rows = p->per_group > 1 ? divide_up(p->rows, p->per_group) : p->rows;
+    if (p->per_group > 1 && p->seg_rows > 1)
+        p->seg_rows = divide_up(p->seg_rows, 4) * 4;
+    p->chunks = divide_up(p->groups, p->segs) * p->per_group;
+}
+
+/* In a network of bf16 a difference in the last bit of a sum changes some roundings of the next
+ * layer, those more of the layers after it: a batch divided otherwise among processes would
+ * change gradients by a tenth. Sums of single images that are added in double do not depend on
+ * it. Heads are matrices, in f32 as well. */
+static struct plan make_plan(const struct ck_act_shape *a, enum ck_dtype t)
 {
     struct plan p;
-    view_as_strips(&p, a);
-    int64_t rows = smaller(larger(CHUNK / p.width / 4 * 4, CHUNK_MIN), CHUNK_MAX);
-    p.per_group = divide_up(p.rows, rows);
-    p.segs = p.per_group > 1 ? 1 : rows / larger(p.rows, 1);
-    p.seg_rows = p.per_group > 1 ? divide_up(divide_up(p.rows, p.per_group), 4) * 4 : p.rows;
-    p.chunks = divide_up(p.groups, p.segs) * p.per_group;
+    int by_image = t == CK_BF16 || a->s == 1;
+    view_as_strips(&p, a, by_image);
+    cut_into_chunks(&p, a, by_image);
     p.band = smaller(BAND / smaller(p.strip_stride, BAND), p.strips);
     p.bands = divide_up(p.strips, p.band);
     int64_t parts = smaller(p.chunks, p.groups * p.rows * p.width * p.band / PART);
@@ -162,7 +175,7 @@ static void add_moments(const struct sums *s, const struct ck_strip *strip, int6
 void ck_bn_sums(const struct ck_act_shape *a, enum ck_dtype t, const void *x, double *sum,
                 double *sumsq)
 {
-    struct sums s = {.plan = make_plan(a),
+    struct sums s = {.plan = make_plan(a, t),
                      .add = add_moments,
                      .t = t,
                      .x = x,
@@ -201,7 +214,7 @@ void ck_bn_grad_sums(const struct ck_act_shape *a, enum ck_dtype t, const struct
                      const float *mean, const float *invstd, double *sum_dy,
                      double *sum_dy_xhat, void *masked)
 {
-    struct sums s = {.plan = make_plan(a),
+    struct sums s = {.plan = make_plan(a, t),
                      .add = add_grad_moments,
                      .t = t,
                      .in = in,
