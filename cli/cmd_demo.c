@@ -239,7 +239,7 @@ const struct command cmd_demo = {
         "on them with the preset demo, compares its clusters with k-means on the pixels, "
         "and writes report.html. The same command resumes after an interruption. 'coke "
         "demo vectors' shows what minimum sizes do to clusters of vectors.",
-    .examples = "coke demo\ttwo minutes on two cores\n"
+    .examples = "coke demo\tthree minutes on two cores\n"
                 "coke demo --epochs 90 -o longer\tanother folder, more epochs",
     .arg = args,
     .nargs = ARG_COUNT(args),
