@@ -174,7 +174,7 @@ class Campaign:
 
     def choose_calls(self, name, kind, count):
         """Which calls fail: all of them, or a sample with a few of every kind."""
-        n = min(count, max(3, self.amount(count)))
+        n = min(count, max(2, self.amount(count)))
         return sorted(self.rng(name, kind).sample(range(1, count + 1), n))
 
     def count_calls(self, name):

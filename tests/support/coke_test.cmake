@@ -22,8 +22,9 @@ function(coke_test)
     set(TEST_TIMEOUT 300)
   endif()
   add_test(NAME ${TEST_NAME} ${when} COMMAND ${TEST_COMMAND})
-  set_tests_properties(${TEST_NAME} PROPERTIES TIMEOUT ${TEST_TIMEOUT} SKIP_RETURN_CODE 77
-    ENVIRONMENT "OMP_WAIT_POLICY=passive;${TEST_ENV}")
+  # Those that may take long start first, so that none runs alone at the end.
+  set_tests_properties(${TEST_NAME} PROPERTIES TIMEOUT ${TEST_TIMEOUT} COST ${TEST_TIMEOUT}
+    SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_WAIT_POLICY=passive;${TEST_ENV}")
   if(TEST_LABELS)
     set_tests_properties(${TEST_NAME} PROPERTIES LABELS "${TEST_LABELS}")
   endif()
