@@ -2,10 +2,10 @@
 #include "kernels/gemm.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/thread.h"
 #include "kernels/amx.h"
 
 #include <oneapi/dnnl/dnnl.h>
-#include <threads.h>
 
 /* Where the sizes of tiles are hidden, oneDNN reads 0 and dies of SIGILL in its first kernel on
  * them. */
@@ -17,8 +17,8 @@ static void cap_isa(void)
 
 void ck_gemm_prepare(void)
 {
-    static once_flag once = ONCE_FLAG_INIT;
-    call_once(&once, cap_isa);
+    static struct ck_once once = CK_ONCE;
+    ck_once(&once, cap_isa);
 }
 
 /* C = beta * C for k = 0, where oneDNN returns without touching C. */

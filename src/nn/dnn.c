@@ -2,10 +2,10 @@
 #include "nn/dnn.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/thread.h"
 #include "kernels/gemm.h"
 #include "nn/dnn_compat.h"
 
-#include <threads.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +30,12 @@ struct ck_dnn_op {
 /* ---- the engine: one per process ---- */
 
 static struct {
-    once_flag once;
+    struct ck_once once;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_primitive_attr_t attr; /* scratchpad provided by the caller */
     dnnl_status_t status;
-} cpu = {.once = ONCE_FLAG_INIT};
+} cpu = {.once = CK_ONCE};
 
 /* Never destroyed: the engine lives as long as the process. */
 static void start(void)
@@ -67,7 +67,7 @@ enum { ROOM = 16 << 20 };
 static int engine_up(void)
 {
     CK_RETURN_IF(ck_mem_check_room(ROOM));
-    call_once(&cpu.once, start);
+    ck_once(&cpu.once, start);
     return cpu.status ? fail_dnn("starting", cpu.status) : COKE_OK;
 }
 
