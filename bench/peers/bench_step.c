@@ -115,10 +115,10 @@ static int set_up(struct run *r, const struct config *c, int bf16)
         return -1;
     int64_t pixels = r->n * o.channels * r->size * r->size;
     r->images = malloc((size_t)pixels * sizeof *r->images);
-    r->grad = malloc((size_t)(r->n * o.dim) * sizeof *r->grad);
+    r->grad = malloc((size_t)(r->n * r->e.o.dim) * sizeof *r->grad);
     for (int64_t i = 0; i < pixels; i++)
         r->images[i] = (float)(((uint32_t)i * 2654435761u >> 8) % 2001) / 1000.0f - 1;
-    return set_up_loss(r, (int)o.dim);
+    return set_up_loss(r, (int)r->e.o.dim);
 }
 
 static int step(struct run *r, int64_t number)
