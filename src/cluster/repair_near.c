@@ -113,18 +113,62 @@ static int64_t misfit(const struct ck_repair *r, const struct ck_exact *e)
 }
 
 /* The exact solution on the lists from labels that are nearly right, in boxes that become wider
- * until it lies inside. */
+ * until it lies inside. With slack in the bounds a price at an edge stays there. */
 static int solve_nearby(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     const double few = 0.02, margin = (double)p->margin;
-    int try = (double)misfit(p->r, e) <= few * (double)p->r->total;
+    int try = (double)misfit(p->r, e) <= few * (double)p->r->total &&
+              (ck_repair_is_tight(p->r) || !ck_exact_at_edges(e));
     for (double width = margin / 32; try && width < margin && !*inside; width *= 4)
         CK_RETURN_IF(ck_exact_solve_narrow(e, width, inside));
     return COKE_OK;
 }
 
-/* Where bounds leave slack, few prices matter, and one at a time is faster. An auction within a
- * limit of work takes over where nothing else succeeds. */
+/* Will ck_repair_fill come near enough? A row that it moves loses about as much as the lists are
+ * wide, because the prices of the clusters that lack rows are at an edge of the box. */
+static int fill_suffices(const struct ck_repair_scan *p, const struct ck_exact *e)
+{
+    double loss = (double)misfit(p->r, e) * (double)p->margin;
+    return loss <= p->r->tolerance * ck_repair_total(p->r);
+}
+
+/* The row that costs least to bring from another cluster with rows to spare into k, of those that
+ * list k; NULL = there is none. */
+static const struct ck_arc *cheapest_listed(const struct ck_repair_scan *p,
+                                            const struct ck_exact *e, int64_t k)
+{
+    const struct ck_arc *best = NULL;
+    double least = INFINITY;
+    for (int64_t a = e->start[k]; a < e->start[k + 1]; a++) {
+        const struct ck_arc *arc = &e->arc[a];
+        int32_t from = e->label[arc->point];
+        double cost = (double)e->score[arc->point] + e->price[from] - (double)arc->score;
+        if (from != k && e->size[from] > p->r->min_size[from] && cost < least) {
+            least = cost;
+            best = arc;
+        }
+    }
+    return best;
+}
+
+/* Clusters that lack rows take the cheapest of their lists, as far as these go: the rest needs a
+ * look at all rows (ck_repair_fill). No row outside its list would cost less. */
+static void fill_from_lists(const struct ck_repair_scan *p, struct ck_exact *e)
+{
+    for (int64_t k = 0; k < e->k; k++)
+        while (e->size[k] < p->r->min_size[k]) {
+            const struct ck_arc *arc = cheapest_listed(p, e, k);
+            if (!arc)
+                break;
+            e->size[e->label[arc->point]]--;
+            e->size[k]++;
+            e->label[arc->point] = (int32_t)k;
+            e->score[arc->point] = arc->score;
+        }
+}
+
+/* Where bounds leave slack, few prices matter, and one at a time is faster; the last few rows then
+ * move at little cost. An auction within a limit of work takes over where nothing else succeeds. */
 static int find_labels(struct ck_repair_scan *p, struct ck_exact *e)
 {
     const struct ck_repair *r = p->r;
@@ -132,10 +176,13 @@ static int find_labels(struct ck_repair_scan *p, struct ck_exact *e)
     int inside = 0;
     if (p->copies || !ck_repair_is_tight(r)) {
         CK_RETURN_IF(ck_exact_approach(e, SWEEPS));
+        if (!p->copies && fill_suffices(p, e)) {
+            fill_from_lists(p, e);
+            return COKE_OK;
+        }
         if (!p->copies)
             CK_RETURN_IF(solve_nearby(p, e, &inside));
-    }
-    if (!p->copies && !inside) {
+    } else {
         CK_RETURN_IF(ck_newton_run(e, margin / 16, 2 * e->tie, margin / 2));
         CK_RETURN_IF(solve_nearby(p, e, &inside));
     }
