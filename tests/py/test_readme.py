@@ -108,6 +108,9 @@ def main():
             line = line.replace("build/coke", "coke")
             if line.startswith("coke demo") and "vectors" not in line:
                 line += " -n 200 --epochs 4"
+            line = line.replace("synthetic:n=3000", "synthetic:n=300")
+            if re.search(r"--method (vicreg|emp|swav)", line):
+                line += " --projector 64-bn-relu-32"
             clear_outputs(line)
             done = subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True)
             ran += 1
