@@ -12,6 +12,7 @@ static int wanted; /* 0 = the default of OpenMP */
 static int first;  /* that default; 0 = not yet known */
 static int quota;  /* cores that the cgroup allows; 0 = no limit */
 static int lonely; /* a child of fork that cannot have a team */
+static _Thread_local int alone;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* omp_pause_resource_all of OpenMP 5. A reference to it would keep the library from being loaded
@@ -81,7 +82,7 @@ void ck_share_cores(int sharers)
 int ck_threads(void)
 {
     pthread_once(&once, begin);
-    if (lonely)
+    if (lonely || alone)
         return 1;
     return wanted ? wanted : within_quota(omp_get_max_threads());
 }
@@ -98,4 +99,24 @@ void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker
 #pragma omp parallel for schedule(dynamic, 1) num_threads(team)
     for (int64_t c = 0; c < chunks; c++)
         fn(arg, c, omp_get_thread_num());
+}
+
+/* The number of threads that OpenMP keeps per task is what oneDNN asks for. */
+int ck_set_alone(int on)
+{
+    int before = alone;
+    alone = on;
+    omp_set_num_threads(ck_threads());
+    return before;
+}
+
+void ck_lanes(int64_t tasks, void (*fn)(void *arg, int64_t task), void *arg)
+{
+    int64_t team = ck_threads() < tasks ? ck_threads() : tasks;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)team)
+    for (int64_t i = 0; i < tasks; i++) {
+        int before = ck_set_alone(1);
+        fn(arg, i);
+        ck_set_alone(before);
+    }
 }

@@ -20,4 +20,12 @@ void ck_share_cores(int sharers);
  * Nested calls run all chunks on the calling thread, as worker 0. */
 void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker), void *arg);
 
+/* ---- builds with networks only ---- */
+
+/* While on, the calling thread has no team: ck_threads() is 1, and what it creates and runs, oneDNN
+ * included, is for one thread. Returns what it was. */
+int ck_set_alone(int on);
+/* Calls fn(arg, task) for every task 0..tasks-1, each on one thread, which is alone. */
+void ck_lanes(int64_t tasks, void (*fn)(void *arg, int64_t task), void *arg);
+
 #endif

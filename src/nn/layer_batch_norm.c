@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define MOMENTUM 0.1
-
 /* One batch norm: coefficients per channel, [padded] each. Valid from forward to backward. */
 struct unit {
     const struct ck_node *node;
@@ -162,7 +160,7 @@ static int batch_statistics(struct ck_op *op, struct norm *m)
         struct ck_param *running = &net->buffer[u->node->buffer];
         ck_bn_finish(u->channels, u->padded, count, u->sums, u->sums + u->padded, CK_NORM_EPS,
                      u->mean, u->var, u->invstd);
-        ck_bn_running(u->channels, count, MOMENTUM, u->mean, u->var, running[0].value,
+        ck_bn_running(u->channels, count, CK_NORM_MOMENTUM, u->mean, u->var, running[0].value,
                       running[1].value);
         net->counter[u->node->counter].value++;
     }

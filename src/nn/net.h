@@ -26,7 +26,8 @@ enum ck_layer {
 };
 
 enum { CK_NET_NAME = 48 };
-#define CK_NORM_EPS 1e-5 /* added to the variance */
+#define CK_NORM_EPS 1e-5     /* added to the variance */
+#define CK_NORM_MOMENTUM 0.1 /* of the running statistics */
 
 struct ck_node {
     enum ck_layer kind;

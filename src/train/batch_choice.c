@@ -220,6 +220,8 @@ static int measure(void *arg, const struct ck_train_options *o, int64_t *bytes)
     *bytes += (o->loader.prefetch + 1) * (batch / m->processes + 1) * pixels *
               m->recipe.channels * (int64_t)sizeof(float);
     int copies = 5 + (ck_method_row(o)->teacher ? 4 : 0) + (o->ema > 0 ? 2 : 0);
+    if (m->processes == 1 && ck_lanes_pay(m->recipe.views, ck_threads()))
+        copies += 3 * (m->recipe.views - 1);
     for (int i = 0; i < m->encoder.net.nparams; i++)
         *bytes += copies * m->encoder.net.param[i].size * (int64_t)sizeof(float);
     return COKE_OK;

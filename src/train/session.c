@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/mem.h"
+#include "core/workers.h"
 #include "data/content.h"
 #include "data/loader.h"
 #include "nn/mlp.h"
@@ -136,6 +137,7 @@ int ck_session_init(struct ck_session *s, struct coke_dataset *data,
     CK_RETURN_IF(
         ck_schedule_init(&s->schedule, ck_train_rate(o), o->epochs, o->warmup, s->steps));
     CK_RETURN_IF(make_encoder(s));
+    s->plans.lanes = s->ranks.size == 1 && ck_lanes_pay(s->views, ck_threads());
     CK_RETURN_IF(ck_ranks_add_net(&s->ranks, &s->encoder.net));
     CK_RETURN_IF(make_buffers(s));
     return s->method->init(s);

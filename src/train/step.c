@@ -5,7 +5,8 @@
  * processes each rank runs its own images, and every function marked "collective" must be called
  * by all ranks in the same order. A rank without images in a part runs a blank one, so that its
  * collective calls (the batch-norm statistics) match those of the other ranks. */
-#include "core/error.h"
+#include "core/first_error.h"
+#include "core/workers.h"
 #include "train/averaged.h"
 #include "train/method.h"
 #include "train/session.h"
@@ -41,23 +42,62 @@ static void take_projections(struct ck_session *s, struct ck_part part)
         to[i] /= (float)s->large;
 }
 
+/* ---- the views of a part ---- */
+
+/* Shared by the threads that run views. */
+struct pass {
+    struct ck_session *s;
+    const struct coke_batch *b;
+    struct ck_part part;
+    const struct ck_reduce *reduce; /* NULL = one process */
+    int last;                       /* no other part of the batch follows */
+    struct ck_first_error error;
+};
+
+/* Each view on a thread of its own, or one after the other on the team. */
+static int run_views(struct pass *p, void (*run)(void *pass, int64_t view))
+{
+    if (p->s->plans.lanes)
+        ck_lanes(p->s->views, run, p);
+    else
+        for (int v = 0; v < p->s->views && !p->error.status; v++)
+            run(p, v);
+    return ck_first_error_raise(&p->error);
+}
+
+static int forward_view(const struct pass *p, int64_t v)
+{
+    struct ck_session *s = p->s;
+    struct ck_plan *plan = p->part.plans->plan[v];
+    size_t bytes = (size_t)(p->part.n * s->dim) * sizeof(float);
+    int64_t at = v * p->part.n * s->dim;
+    ck_plan_synchronise(plan, p->reduce);
+    CK_RETURN_IF(ck_plan_forward(plan, ck_session_view(s, p->b, p->part, s->skip + (int)v)));
+    memcpy(s->proj + at, ck_plan_vector(plan, s->encoder.node[s->output]), bytes);
+    if (s->pred)
+        memcpy(s->pred + at, ck_plan_vector(plan, s->encoder.node[COKE_OUTPUT_PRED]), bytes);
+    return COKE_OK;
+}
+
+static void forward(void *pass, int64_t v)
+{
+    struct pass *p = pass;
+    int rc = forward_view(p, v);
+    if (rc)
+        ck_first_error_keep(&p->error, rc);
+}
+
 /* Runs the encoder forward, once per view: outputs in s->proj, s->pred [views][n][dim], which
  * replace those of the part before, and the part's rows of s->projections. Collective. */
 static int encode(struct ck_session *s, const struct coke_batch *b, struct ck_part *part)
 {
-    size_t bytes = (size_t)(part->n * s->dim) * sizeof(float);
     struct ck_reduce reduce = ck_ranks_reduce(&s->ranks, part->n == 0);
     CK_RETURN_IF(ck_session_plans(s, b, ck_part_images(*part), &part->plans));
-    for (int v = 0; v < s->views; v++) {
-        struct ck_plan *plan = part->plans->plan[v];
-        ck_plan_synchronise(plan, s->ranks.size > 1 ? &reduce : NULL);
-        CK_RETURN_IF(ck_plan_forward(plan, ck_session_view(s, b, *part, s->skip + v)));
-        int64_t at = v * part->n * s->dim;
-        memcpy(s->proj + at, ck_plan_vector(plan, s->encoder.node[s->output]), bytes);
-        if (s->pred)
-            memcpy(s->pred + at, ck_plan_vector(plan, s->encoder.node[COKE_OUTPUT_PRED]),
-                   bytes);
-    }
+    struct pass pass = {
+        .s = s, .b = b, .part = *part, .reduce = s->ranks.size > 1 ? &reduce : NULL};
+    ck_plan_cache_begin(&s->plans, &s->encoder.net);
+    CK_RETURN_IF(run_views(&pass, forward));
+    ck_plan_cache_add_statistics(&s->plans, &s->encoder.net);
     take_projections(s, *part);
     return COKE_OK;
 }
@@ -104,21 +144,35 @@ static void clear_gradients(struct ck_session *s)
         memset(s->grad_pred, 0, bytes);
 }
 
+static int backward_view(const struct pass *p, int64_t v)
+{
+    struct ck_session *s = p->s;
+    struct ck_plan *plan = p->part.plans->plan[v];
+    int64_t at = v * ck_part_images(p->part) * s->dim;
+    int completes = p->last && v == s->views - 1 && s->ranks.size > 1;
+    ck_plan_watch(plan, completes ? &s->ranks.hook : NULL);
+    const float *seed[2] = {s->grad_proj + at, s->pred ? s->grad_pred + at : NULL};
+    return ck_plan_backward(plan, seed);
+}
+
+static void backward(void *pass, int64_t v)
+{
+    struct pass *p = pass;
+    int rc = backward_view(p, v);
+    if (rc)
+        ck_first_error_keep(&p->error, rc);
+}
+
 /* Runs the encoder backward, adding the part's gradients to those of the weights. The last view
  * of the last part completes them: during that pass the hook starts the all-reduce of every
  * bucket as soon as it is ready. Collective. */
 static int propagate(struct ck_session *s, struct ck_part part, int last)
 {
+    struct pass pass = {.s = s, .part = part, .last = last};
     if (part.n == 0)
         clear_gradients(s);
-    for (int v = 0; v < s->views; v++) {
-        struct ck_plan *plan = part.plans->plan[v];
-        int64_t at = v * ck_part_images(part) * s->dim;
-        int completes = last && v == s->views - 1 && s->ranks.size > 1;
-        ck_plan_watch(plan, completes ? &s->ranks.hook : NULL);
-        const float *seed[2] = {s->grad_proj + at, s->pred ? s->grad_pred + at : NULL};
-        CK_RETURN_IF(ck_plan_backward(plan, seed));
-    }
+    CK_RETURN_IF(run_views(&pass, backward));
+    ck_plan_cache_add_gradients(&s->plans, &s->encoder.net);
     return COKE_OK;
 }
 
