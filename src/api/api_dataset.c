@@ -138,6 +138,8 @@ int coke_dataset_sort(struct coke_dataset *d, const int32_t *cluster, int32_t cl
     struct coke_sort_summary full;
     struct ck_sort_job job = {d, cluster, clusters, dir, how, &cb};
     CK_ARGS(d, dir);
+    if (cluster)
+        CK_ARGS(out);
     CK_READ(cb, callbacks);
     CK_RESULT(full, out);
     CK_RETURN_RESULT(out, full,

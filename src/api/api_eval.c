@@ -77,6 +77,9 @@ static int read_clustering(const char *function, const struct coke_clustering_in
     all->callbacks = cb;
     const void *need[] = {all->folder};
     CK_RETURN_IF(ck_args_check(function, "in->folder", need, 1));
+    if (all->sample < 0)
+        return ck_fail(COKE_EUSAGE, "%s: in->sample is %lld: 0 is the default, 1 the least",
+                       function, (long long)all->sample);
     return ck_args_check_list(function, "in->vectors", all->vectors, all->nvectors);
 }
 

@@ -201,7 +201,7 @@ static int sort_one(struct sort *s, int64_t i)
 {
     char folder[PATH_MAX];
     int32_t cluster = s->job->cluster[i];
-    if (cluster < 0 || cluster >= s->job->clusters) {
+    if (cluster < 0) {
         s->out->left_out++;
         return COKE_OK;
     }
@@ -211,6 +211,17 @@ static int sort_one(struct sort *s, int64_t i)
     CK_RETURN_IF(make_folder(s, cluster, folder));
     CK_RETURN_IF(put(s, i, folder));
     s->out->images++;
+    return COKE_OK;
+}
+
+static int check_clusters(const struct ck_sort_job *job)
+{
+    if (job->clusters < 1)
+        return ck_fail(COKE_EUSAGE, "images cannot be sorted into %d clusters", job->clusters);
+    for (int64_t i = 0; i < job->data->set->n; i++)
+        if (job->cluster[i] < -1 || job->cluster[i] >= job->clusters)
+            return ck_fail(COKE_EUSAGE, "image %lld has cluster %d: not within -1 (none)..%d",
+                           (long long)i, job->cluster[i], job->clusters - 1);
     return COKE_OK;
 }
 
@@ -230,8 +241,7 @@ int ck_sort_run(const struct ck_sort_job *job, struct coke_sort_summary *out)
     struct sort s = {.job = job, .out = out};
     int rc = COKE_OK;
     memset(out, 0, sizeof *out);
-    if (job->clusters < 1)
-        CK_FAIL(COKE_EUSAGE, "images cannot be sorted into %d clusters", (int)job->clusters);
+    CK_TRY(check_clusters(job));
     CK_TRY(ck_sort_check(job->data, job->dir, job->how));
     s.made = ck_calloc_array((size_t)job->clusters + 1, 1);
     if (!s.made)

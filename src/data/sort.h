@@ -7,7 +7,7 @@
 
 struct ck_sort_job {
     struct coke_dataset *data;
-    const int32_t *cluster; /* [n]; negative or >= clusters = left out */
+    const int32_t *cluster; /* [n]; -1 = left out */
     int32_t clusters;
     const char *dir; /* created; may exist if empty */
     enum coke_sort how;

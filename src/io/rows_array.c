@@ -49,7 +49,7 @@ static int get(struct coke_rows *r, const int64_t *index, int n, float *out, int
     const struct array_rows *a = (const struct array_rows *)r;
     for (int i = 0; i < n; i++, out += ld) {
         if (index[i] < 0 || index[i] >= r->n)
-            return ck_fail(COKE_EFAIL, "row %lld requested, but there are only %lld",
+            return ck_fail(COKE_EUSAGE, "row %lld requested, but there are only %lld",
                            (long long)index[i], (long long)r->n);
         if (i + AHEAD < n)
             fetch_ahead(a, index[i + AHEAD]);
@@ -78,6 +78,16 @@ static void release(struct coke_rows *r)
 /* The types of elements by enum coke_number. */
 static const enum ck_dtype dtypes[] = {CK_F32, CK_F16, CK_F64, CK_U8, CK_I8};
 
+/* The distance of the last of n elements from the first must be a number of bytes. */
+static int check_stride(int64_t n, int64_t stride, const char *of)
+{
+    int64_t bytes;
+    if (!__builtin_mul_overflow(n, stride, &bytes))
+        return COKE_OK;
+    return ck_fail(COKE_EUSAGE, "%lld %s at a distance of %lld bytes do not fit in memory",
+                   (long long)n, of, (long long)stride);
+}
+
 int ck_rows_from_memory(struct coke_rows **out, const struct coke_memory *m)
 {
     int64_t bytes;
@@ -91,6 +101,8 @@ int ck_rows_from_memory(struct coke_rows **out, const struct coke_memory *m)
     if (__builtin_mul_overflow(m->n, m->dim * element, &bytes))
         return ck_fail(COKE_EUSAGE, "%lld rows of %d columns do not fit in memory",
                        (long long)m->n, m->dim);
+    CK_RETURN_IF(check_stride(m->n, m->row_stride, "rows"));
+    CK_RETURN_IF(check_stride(m->dim, m->column_stride, "columns"));
     struct array_rows *a = ck_calloc_array(1, sizeof *a);
     if (!a)
         return COKE_ENOMEM;
@@ -128,6 +140,8 @@ int ck_rows_read(struct coke_rows *rows, const int64_t *index, int64_t n, float 
     if (rows->one_pass)
         return ck_fail(COKE_EUSAGE, "%s: a stream that is read once has no rows by number",
                        rows->name);
+    if (n < 0)
+        return ck_fail(COKE_EUSAGE, "%lld rows requested", (long long)n);
     for (int64_t at = 0; at < n; at += PIECE) {
         int count = (int)(n - at < PIECE ? n - at : PIECE);
         CK_RETURN_IF(rows->get(rows, index + at, count, out + at * rows->dim, (int)rows->dim));

@@ -80,7 +80,7 @@ static int copy_rows(void *arg)
     for (int i = 0; i < q->n; i++, out += q->ld) {
         int64_t row = q->index[i];
         if (row < 0 || row >= r->n)
-            return ck_fail(COKE_EFAIL, "%s: row %lld requested, but there are only %lld",
+            return ck_fail(COKE_EUSAGE, "%s: row %lld requested, but there are only %lld",
                            r->name, (long long)row, (long long)r->n);
         if (i + AHEAD < q->n)
             fetch_ahead(f, q->index[i + AHEAD]);

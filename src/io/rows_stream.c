@@ -87,7 +87,7 @@ static int reach(struct stream_rows *s, int64_t row, const unsigned char **src)
 {
     int rc = COKE_OK;
     if (row < 0 || row >= s->base.n)
-        CK_FAIL(COKE_EFAIL, "%s: row %lld requested, but there are only %lld", s->name,
+        CK_FAIL(COKE_EUSAGE, "%s: row %lld requested, but there are only %lld", s->name,
                 (long long)row, (long long)s->base.n);
     if (row < s->base.head && s->head) {
         *src = s->head + (size_t)row * s->row_bytes;

@@ -269,7 +269,7 @@ int ck_sheet_of(struct coke_dataset *d, const int64_t *image, int n, int columns
             "as many columns and 1024 pixels are possible",
             n, columns, side, CK_SHEET_TILES);
     for (int i = 0; i < n; i++)
-        if (image[i] >= d->set->n)
+        if (image[i] < -1 || image[i] >= d->set->n)
             return ck_fail(COKE_EUSAGE, "image %lld of %lld", (long long)image[i],
                            (long long)d->set->n);
     CK_TRY(maker_init(&m, NULL, d, side));

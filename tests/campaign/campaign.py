@@ -362,7 +362,7 @@ class Campaign:
         return self.run_tests("threads", "^tree/threads$")
 
     def misuse(self):
-        return self.run_tests("misuse", "^api/(misuse|null|failures)$")
+        return self.run_tests("misuse", "^api/(misuse|misuse_values|null|failures)$")
 
     def run_tests(self, name, pattern):
         part = Part(self, name)

@@ -82,7 +82,7 @@ static void short_stream_is_all_head(void **state)
     for (int64_t i = 999; i >= 0; i--)
         assert_ok(get_one(r, i));
     assert_ok(get_one(r, 999));
-    assert_fails(get_one(r, 1000), COKE_EFAIL,
+    assert_fails(get_one(r, 1000), COKE_EUSAGE,
                  "stdin: row 1000 requested, but there are only 1000");
     r->where(r, 17, text, sizeof text);
     assert_string_equal(text, "stdin: row 17");
