@@ -33,19 +33,26 @@ static int has_metrics(const struct ck_training *t)
     return stat(path, &st) == 0 && st.st_size > 0;
 }
 
+static int add_file(const struct ck_training *t, const char *name, struct ck_names *out)
+{
+    return has_file(t, name) ? ck_names_add(out, name, strlen(name)) : COKE_OK;
+}
+
 /* The checkpoints that the run may resume from: last.safetensors, then the others from the
- * newest to the oldest. */
+ * newest to the oldest. best.safetensors is one of these or older. */
 static int list_checkpoints(const struct ck_training *t, const struct ck_run_names *names,
                             struct ck_names *out)
 {
     struct ck_names all = {0};
     int rc = ck_run_names_checkpoints(names, t->run, &all);
-    if (!rc && has_file(t, "last.safetensors"))
-        rc = ck_names_add(out, "last.safetensors", strlen("last.safetensors"));
+    if (!rc)
+        rc = add_file(t, "last.safetensors", out);
     for (int64_t i = all.n; i-- > 0 && !rc;) {
         const char *name = ck_names_get(&all, i);
         rc = ck_names_add(out, name, strlen(name));
     }
+    if (!rc && out->n > 0)
+        rc = add_file(t, "best.safetensors", out);
     ck_names_release(&all);
     return rc;
 }
@@ -111,7 +118,10 @@ static int find_whole(const struct ck_training *t, const struct ck_names *checkp
         if (i == 0)
             snprintf(why, sizeof why, "%s", ck_last_error());
     }
-    return ck_fail(COKE_EFORMAT, "%s; %s holds no other whole checkpoint", why, t->run);
+    return ck_fail(COKE_EFORMAT,
+                   "%s; %s holds no other whole checkpoint: put one back from a copy, or train "
+                   "into another folder",
+                   why, t->run);
 }
 
 static int decide(const struct ck_training *t, struct start *out)

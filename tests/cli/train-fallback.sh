@@ -18,14 +18,23 @@ rm run/final.safetensors
 damage run/last.safetensors
 # shellcheck disable=SC2012
 ls run/checkpoint-* | tail -n 1
-train >/dev/null 2>err || { cat err; exit 1; }
-grep 'whole' err
-for f in final.safetensors metrics.jsonl labels-h0-k4.npy; do
-    cmp run/$f first/$f || exit 1
-done
+resume_to_the_same() {
+    train >/dev/null 2>err || { cat err; exit 1; }
+    grep 'whole' err
+    for f in final.safetensors metrics.jsonl labels-h0-k4.npy; do
+        cmp run/$f first/$f || exit 1
+    done
+}
+resume_to_the_same
+# The best epoch, where it is all that is left, as with --keep 1.
+rm run/final.safetensors run/best.safetensors
+mv run/checkpoint-000002-00000002.safetensors run/best.safetensors
+damage run/last.safetensors
+ls run/checkpoint-*
+resume_to_the_same
 # Nothing whole is left: an error that keeps everything.
 rm run/final.safetensors
-for f in run/checkpoint-* run/last.safetensors; do damage "$f"; printf x >> "$f"; done
+for f in run/checkpoint-* run/last.safetensors run/best.safetensors; do damage "$f"; printf x >> "$f"; done
 find run -type f -newer first -exec cksum {} + | sort > before
 train -q >/dev/null 2>err
 [ $? = 3 ] || { echo 'not refused'; exit 1; }
