@@ -1,5 +1,5 @@
 """Arrow data as a numpy array, through the Arrow C data interface and without pyarrow: columns of
-fixed-size lists or lists of numbers (one vector per row), and tables of numbers.
+fixed-size lists, lists or list views of numbers (one vector per row), and tables of numbers.
 
 A single chunk is not copied; the array then keeps the Arrow memory alive."""
 import ctypes
@@ -89,16 +89,38 @@ def lists(schema, array, owner):
     if form.startswith("+w:"):
         dim = int(form[3:])
         return numbers(inner, values, first * dim, n * dim, owner).reshape(n, dim)
-    kind = "i4" if form == "+l" else "i8"
-    size = np.dtype(kind).itemsize
     if n == 0:
         return np.empty((0, 0), "f4")
-    memory = (ctypes.c_char * ((n + 1) * size)).from_address(array.buffers[1] + first * size)
-    ends = np.frombuffer(memory, kind).astype(np.int64)
-    dim = int(ends[1] - ends[0])
-    if not (np.diff(ends) == dim).all():
-        raise ValueError("the vectors have different lengths")
+    kind = "i8" if form.endswith("L") else "i4"
+    if form.startswith("+v"):
+        return views(inner, values, integers(array, 1, n, kind), integers(array, 2, n, kind), owner)
+    ends = integers(array, 1, n + 1, kind)
+    dim = one_length(np.diff(ends))
     return numbers(inner, values, int(ends[0]), n * dim, owner).reshape(n, dim)
+
+
+def integers(array, buffer, n, kind):
+    """The first n integers of a buffer, counted from the array's offset."""
+    size = np.dtype(kind).itemsize
+    memory = (ctypes.c_char * (n * size)).from_address(array.buffers[buffer] + array.offset * size)
+    return np.frombuffer(memory, kind).astype(np.int64)
+
+
+def one_length(lengths):
+    if not (lengths == lengths[0]).all():
+        raise ValueError("the vectors have different lengths")
+    return int(lengths[0])
+
+
+def views(inner, values, begins, lengths, owner):
+    """Rows of a column of list views, which may be anywhere among the values, also twice; copied
+    unless they follow each other."""
+    n, dim = len(begins), one_length(lengths)
+    first = int(begins.min())
+    flat = numbers(inner, values, first, int(begins.max()) - first + dim, owner)
+    if (np.diff(begins) == dim).all():
+        return flat.reshape(n, dim)
+    return flat[(begins - first)[:, None] + np.arange(dim)]
 
 
 def check_columns(schemas):
@@ -116,7 +138,7 @@ def check_columns(schemas):
 
 def convert(schema, array, owner):
     form = schema.format.decode()
-    if form.startswith("+w:") or form in ("+l", "+L"):
+    if form.startswith("+w:") or form in ("+l", "+L", "+vl", "+vL"):
         return lists(schema, array, owner)
     if form == "+s":
         check_nulls(array, array.offset, array.length)

@@ -132,6 +132,26 @@ class Arrow(Case):
         np.testing.assert_array_equal(to_matrix(pa.array([[1, 2], [3, 4]])), [[1, 2], [3, 4]])
         np.testing.assert_array_equal(labels(fixed), labels(x))
 
+    def test_list_views(self):
+        import pyarrow as pa
+        x = rows(50)
+        if not hasattr(pa, "LargeListViewArray"):
+            self.skipTest("this pyarrow has no list views")
+        flat = pa.array(x.ravel())
+        for kind, size in ((pa.ListViewArray, np.int32), (pa.LargeListViewArray, np.int64)):
+            begins = np.arange(0, x.size, 8, dtype=size)
+            lengths = np.full(50, 8, size)
+            plain = kind.from_arrays(begins, lengths, flat)
+            np.testing.assert_array_equal(to_matrix(plain), x)
+            np.testing.assert_array_equal(to_matrix(plain[7:20]), x[7:20])
+            np.testing.assert_array_equal(to_matrix(pa.table({"v": plain})), x)
+            order = np.r_[np.random.RandomState(0).permutation(40), [3, 3]]
+            shuffled = kind.from_arrays(begins[order], lengths[:42], flat)
+            np.testing.assert_array_equal(to_matrix(shuffled), x[order])
+            lengths[5] = 7
+            with self.assertRaisesRegex(ValueError, "different lengths"):
+                to_matrix(kind.from_arrays(begins, lengths, flat))
+
     def test_what_is_refused(self):
         import pyarrow as pa
         for y, words in (([[1., 2.], [3.]], "different lengths"), ([[1., 2.], None], "null"),
