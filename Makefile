@@ -45,6 +45,8 @@ check-long:
 	@scripts/install-deps build check
 	@$(MAKE) --no-print-directory all
 	$(RUN) --test-dir build -C long -L long -j 1
+	@$(MAKE) --no-print-directory dev
+	$(RUN) --test-dir build-dev -L python
 	@$(MAKE) --no-print-directory dev-clang
 	$(RUN) --test-dir build-clang -C long -R '^fuzz/'
 
