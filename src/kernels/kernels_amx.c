@@ -1,42 +1,9 @@
 /* kernels_amx.c - AVX-512 with the matrix unit: screening on tiles. The rest is VNNI's. */
-#include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
-#define vec __m512
-
-INLINE vec load(const float *p)
-{
-    return _mm512_loadu_ps(p);
-}
-
-INLINE void store(float *p, vec v)
-{
-    _mm512_storeu_ps(p, v);
-}
+#include "kernels/kernels_vec_avx512.h"
 
 INLINE vec load_sums(const int *p)
 {
     return _mm512_cvtepi32_ps(_mm512_load_si512(p));
-}
-
-INLINE vec all(float x)
-{
-    return _mm512_set1_ps(x);
-}
-
-INLINE vec mul(vec a, vec b)
-{
-    return _mm512_mul_ps(a, b);
-}
-
-INLINE vec madd(vec a, vec b, vec c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-
-INLINE vec most(vec a, vec b)
-{
-    return _mm512_max_ps(a, b);
 }
 
 #include "kernels/kernels_screen_tiles.h"

@@ -1,106 +1,32 @@
 /* kernels_avx512.c - AVX-512 versions: tiles of 8 rows x 48 centers, 24 accumulators. */
-#include "kernels/kernels.h"
+#include "kernels/kernels_vec_avx512.h"
 
-#include <immintrin.h>
+#include <stdint.h>
 
-enum { PANEL = 48, VECS = 3 };
+enum { ROWS = 8 };
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 
-/* Adds the eight lanes of a score in the order of kernels.h. */
-static inline float tree(__m256 p)
+INLINE uint64_t reached(vec s, vec limit)
 {
-    __m128 q = _mm_add_ps(_mm256_castps256_ps128(p), _mm256_extractf128_ps(p, 1));
-    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
-    return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+    return _mm512_cmp_ps_mask(s, limit, _CMP_GE_OQ);
 }
 
-/* Uses 256-bit vectors: CK_LANES = 8 partial sums are part of the result's definition. */
+#include "kernels/kernels_dense_simd.h"
+
 float ck_dot_avx512(const float *x, const float *c, int ld)
 {
-    __m256 p = _mm256_setzero_ps();
-    for (int j = 0; j < ld; j += CK_LANES)
-        p = _mm256_fmadd_ps(_mm256_loadu_ps(x + j), _mm256_loadu_ps(c + j), p);
-    return tree(p);
+    return dot(x, c, ld);
 }
 
 void ck_dot4_avx512(const float *x, const float *const c[4], int ld, float out[4])
 {
-    __m256 p0 = _mm256_setzero_ps(), p1 = p0, p2 = p0, p3 = p0;
-    for (int j = 0; j < ld; j += CK_LANES) {
-        __m256 v = _mm256_loadu_ps(x + j);
-        p0 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[0] + j), p0);
-        p1 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[1] + j), p1);
-        p2 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[2] + j), p2);
-        p3 = _mm256_fmadd_ps(v, _mm256_loadu_ps(c[3] + j), p3);
-    }
-    out[0] = tree(p0);
-    out[1] = tree(p1);
-    out[2] = tree(p2);
-    out[3] = tree(p3);
+    dot4(x, c, ld, out);
 }
 
-static const int lane_order[CK_LANES] = CK_LANE_ORDER, lane_joins[CK_LANES] = CK_LANE_JOINS;
-
-/* Computes one lane's sums. The accumulators are named individually to keep them in
- * registers. */
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
-#define START(r) __m512 a##r##0 = _mm512_setzero_ps(), a##r##1 = a##r##0, a##r##2 = a##r##0;
-#define STEP(r)                                                                                \
-    {                                                                                          \
-        __m512 b = _mm512_set1_ps(x[r * (int64_t)ld + j * CK_LANES]);                          \
-        a##r##0 = _mm512_fmadd_ps(b, c0, a##r##0);                                             \
-        a##r##1 = _mm512_fmadd_ps(b, c1, a##r##1);                                             \
-        a##r##2 = _mm512_fmadd_ps(b, c2, a##r##2);                                             \
-    }
-#define STORE(r) acc[r][0] = a##r##0, acc[r][1] = a##r##1, acc[r][2] = a##r##2;
-
-static inline __attribute__((always_inline)) void lane_sums(const float *p, const float *x,
-                                                            int ld, __m512 acc[CK_TILE][VECS])
-{
-    EACH_ROW(START)
-    for (int j = 0; j < ld / CK_LANES; j++, p += PANEL) {
-        __m512 c0 = _mm512_loadu_ps(p), c1 = _mm512_loadu_ps(p + 16),
-               c2 = _mm512_loadu_ps(p + 32);
-        EACH_ROW(STEP)
-    }
-    EACH_ROW(STORE)
-}
-
-/* Computes one lane of all 8 x 48 scores after another, in CK_LANE_ORDER, and keeps at most
- * three partial trees: all eight lanes at once would not fit the registers. */
 unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float *x, int ld,
                               const float *limit, uint64_t *hits, float *out)
 {
-    __m512 pending[3][CK_TILE][VECS]; /* partial trees waiting for their other half */
-    __m512 acc[CK_TILE][VECS];
-    int depth = 0;
-    for (int i = 0; i < CK_LANES; i++) {
-        int lane = lane_order[i];
-        lane_sums(panel + (int64_t)lane * (ld / CK_LANES) * PANEL, x + lane, ld, acc);
-        for (int n = 0; n < lane_joins[i]; n++) {
-            depth--;
-            for (int r = 0; r < CK_TILE; r++)
-                for (int v = 0; v < VECS; v++)
-                    acc[r][v] = _mm512_add_ps(pending[depth][r][v], acc[r][v]);
-        }
-        if (i == CK_LANES - 1)
-            break;
-        for (int r = 0; r < CK_TILE; r++)
-            for (int v = 0; v < VECS; v++)
-                pending[depth][r][v] = acc[r][v];
-        depth++;
-    }
-    unsigned mask = 0;
-    for (int r = 0; r < CK_TILE; r++) {
-        __m512 threshold = _mm512_set1_ps(limit[r]);
-        hits[r] = 0;
-        for (int v = 0; v < VECS; v++) {
-            __m512 s = _mm512_add_ps(acc[r][v], _mm512_loadu_ps(bias + v * 16));
-            _mm512_storeu_ps(out + r * PANEL + v * 16, s);
-            hits[r] |= (uint64_t)_mm512_cmp_ps_mask(s, threshold, _CMP_GE_OQ) << (16 * v);
-        }
-        mask |= (unsigned)(hits[r] != 0) << r;
-    }
-    return mask;
+    return rows_tile(panel, bias, x, ld, limit, hits, out);
 }
 
 /* cvtps rounds to even in the default mode, as llrintf does in the reference. */

@@ -112,11 +112,12 @@ const struct ck_layer_kernels *ck_layer_kernels_named(const char *name);
 /* The table of a file whose static functions have the names of the fields. */
 #define CK_LAYER_KERNELS(isa)                                                                  \
     {                                                                                          \
-        .name = isa, .add = add, .relu = relu, .relu_grad = relu_grad, .to_bf16 = to_bf16,     \
-        .from_bf16 = from_bf16, .bn_sums = bn_sums, .bn_grad_sums = bn_grad_sums,              \
-        .bn_apply = bn_apply, .bn_grad_apply = bn_grad_apply, .max_pool_row = max_pool_row,    \
-        .max_pool_grad_row = max_pool_grad_row, .update_measure = update_measure,              \
-        .update_check = update_check, .update_move = update_move                               \
+        .name = isa, .add = add_arrays, .relu = relu, .relu_grad = relu_grad,                  \
+        .to_bf16 = to_bf16, .from_bf16 = from_bf16, .bn_sums = bn_sums,                        \
+        .bn_grad_sums = bn_grad_sums, .bn_apply = bn_apply, .bn_grad_apply = bn_grad_apply,    \
+        .max_pool_row = max_pool_row, .max_pool_grad_row = max_pool_grad_row,                  \
+        .update_measure = update_measure, .update_check = update_check,                        \
+        .update_move = update_move                                                             \
     }
 
 extern const struct ck_layer_kernels ck_layer_kernels_ref;

@@ -1,14 +1,12 @@
 /* kernels_layers_avx2.c - the layers' kernels on 8 lanes (AVX2 + FMA).
  *
  * Defines the vector operations that the kernels_*_simd.h are written in, then includes them. */
-#include <immintrin.h>
+#include "kernels/kernels_vec_avx2.h"
+
 #include <stdint.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
-#define vec __m256
 #define vmask __m256
-enum { LANES = 8 };
 
 INLINE __m256i head(int n)
 {
@@ -71,11 +69,6 @@ INLINE void store_bf16(uint16_t *p, vec v, int n)
         store_bytes(p, narrow(v), 2 * (size_t)n);
 }
 
-INLINE void stream_f32(float *p, vec v)
-{
-    _mm256_stream_ps(p, v);
-}
-
 INLINE void stream_bf16(uint16_t *p, vec v)
 {
     _mm_stream_si128((void *)p, narrow(v));
@@ -98,41 +91,10 @@ INLINE void store_u8(uint8_t *p, vec v, int n)
         store_bytes(p, bytes, (size_t)n);
 }
 
-INLINE vec zero(void)
-{
-    return _mm256_setzero_ps();
-}
-
-INLINE vec all(float x)
-{
-    return _mm256_set1_ps(x);
-}
-
-INLINE vec add_v(vec a, vec b)
-{
-    return _mm256_add_ps(a, b);
-}
-
-INLINE vec sub(vec a, vec b)
-{
-    return _mm256_sub_ps(a, b);
-}
-
-INLINE vec mul(vec a, vec b)
-{
-    return _mm256_mul_ps(a, b);
-}
-
-INLINE vec madd(vec a, vec b, vec c)
-{
-    return _mm256_fmadd_ps(a, b, c);
-}
-
-/* The instruction returns its second operand if either is NaN or both are zeros, which keeps
- * NaN and -0. */
+/* most() returns its second operand for NaN and zeros, which keeps NaN and -0. */
 INLINE vec positive(vec v)
 {
-    return _mm256_max_ps(zero(), v);
+    return most(zero(), v);
 }
 
 INLINE vec gate(vec g, vec y)

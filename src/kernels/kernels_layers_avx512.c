@@ -1,13 +1,11 @@
 /* kernels_layers_avx512.c - the layers' kernels on 16 lanes (AVX-512).
  *
  * Defines the vector operations that the kernels_*_simd.h are written in, then includes them. */
-#include <immintrin.h>
+#include "kernels/kernels_vec_avx512.h"
+
 #include <stdint.h>
 
-#define INLINE static inline __attribute__((always_inline))
-#define vec __m512
 #define vmask __mmask16
-enum { LANES = 16 };
 
 /* Mask of the first n lanes. */
 INLINE __mmask16 head(int n)
@@ -60,11 +58,6 @@ INLINE void store_bf16(uint16_t *p, vec v, int n)
         _mm256_mask_storeu_epi16(p, head(n), narrow(v));
 }
 
-INLINE void stream_f32(float *p, vec v)
-{
-    _mm512_stream_ps(p, v);
-}
-
 INLINE void stream_bf16(uint16_t *p, vec v)
 {
     _mm256_stream_si256((void *)p, narrow(v));
@@ -85,41 +78,10 @@ INLINE void store_u8(uint8_t *p, vec v, int n)
         _mm_mask_storeu_epi8(p, head(n), bytes);
 }
 
-INLINE vec zero(void)
-{
-    return _mm512_setzero_ps();
-}
-
-INLINE vec all(float x)
-{
-    return _mm512_set1_ps(x);
-}
-
-INLINE vec add_v(vec a, vec b)
-{
-    return _mm512_add_ps(a, b);
-}
-
-INLINE vec sub(vec a, vec b)
-{
-    return _mm512_sub_ps(a, b);
-}
-
-INLINE vec mul(vec a, vec b)
-{
-    return _mm512_mul_ps(a, b);
-}
-
-INLINE vec madd(vec a, vec b, vec c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-
-/* The instruction returns its second operand if either is NaN or both are zeros, which keeps
- * NaN and -0. */
+/* most() returns its second operand for NaN and zeros, which keeps NaN and -0. */
 INLINE vec positive(vec v)
 {
-    return _mm512_max_ps(zero(), v);
+    return most(zero(), v);
 }
 
 /* "Not less or equal, unordered" passes the gradient where y is NaN. */

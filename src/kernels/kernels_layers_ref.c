@@ -48,7 +48,7 @@ static float gate(float g, float y)
     return y <= 0 ? 0 : g;
 }
 
-static void add(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out)
+static void add_arrays(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out)
 {
     for (int64_t i = 0; i < n; i++)
         store(t, out, i, load(t, a, i) + load(t, b, i));

@@ -5,9 +5,9 @@
  *   vec, vmask, LANES        LANES floats, and the result of comparing them
  *   load_f32, load_bf16      the first n lanes, 0 in the others
  *   store_f32, store_bf16, store_u8 (floats converted to bytes)   the first n lanes
- *   stream_f32, stream_bf16  a whole aligned vector, bypassing the caches
+ *   stream, stream_bf16      a whole aligned vector, bypassing the caches
  *   stream_end               makes streamed stores visible to other threads
- *   zero, all, add_v, sub, mul, madd
+ *   zero, all, add, sub, mul, madd
  *   positive(v)              v < 0 ? 0 : v
  *   gate(g, y)               y <= 0 ? 0 : g
  *   beats(v, best)           v > best, or v is NaN
@@ -20,13 +20,13 @@
 
 #include <math.h>
 
-INLINE vec load(enum ck_dtype t, const void *p, int64_t i, int n)
+INLINE vec load_as(enum ck_dtype t, const void *p, int64_t i, int n)
 {
     return t == CK_F32 ? load_f32((const float *)p + i, n)
                        : load_bf16((const uint16_t *)p + i, n);
 }
 
-INLINE void store(enum ck_dtype t, void *p, int64_t i, vec v, int n)
+INLINE void store_as(enum ck_dtype t, void *p, int64_t i, vec v, int n)
 {
     if (t == CK_F32)
         store_f32((float *)p + i, v, n);
@@ -46,11 +46,11 @@ INLINE void add_typed(enum ck_dtype t, int64_t n, const void *a, const void *b, 
 {
     for (int64_t i = 0; i < n; i += LANES) {
         int k = lanes(i, n);
-        store(t, out, i, add_v(load(t, a, i, k), load(t, b, i, k)), k);
+        store_as(t, out, i, add(load_as(t, a, i, k), load_as(t, b, i, k)), k);
     }
 }
 
-static void add(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out)
+static void add_arrays(enum ck_dtype t, int64_t n, const void *a, const void *b, void *out)
 {
     if (t == CK_F32)
         add_typed(CK_F32, n, a, b, out);
@@ -62,7 +62,7 @@ INLINE void relu_typed(enum ck_dtype t, int64_t n, const void *x, void *y)
 {
     for (int64_t i = 0; i < n; i += LANES) {
         int k = lanes(i, n);
-        store(t, y, i, positive(load(t, x, i, k)), k);
+        store_as(t, y, i, positive(load_as(t, x, i, k)), k);
     }
 }
 
@@ -78,7 +78,7 @@ INLINE void relu_grad_typed(enum ck_dtype t, int64_t n, const void *dy, const vo
 {
     for (int64_t i = 0; i < n; i += LANES) {
         int k = lanes(i, n);
-        store(t, dx, i, gate(load(t, dy, i, k), load(t, y, i, k)), k);
+        store_as(t, dx, i, gate(load_as(t, dy, i, k), load_as(t, y, i, k)), k);
     }
 }
 
@@ -122,7 +122,7 @@ INLINE vec max_at(const struct ck_pool_shape *p, enum ck_dtype t, const void *x,
     *at = all((float)(i.first * p->kw + j.first));
     for (int a = i.first; a < i.end; a++)
         for (int b = j.first; b < j.end; b++) {
-            vec v = load(t, x, corner + ((int64_t)a * p->w + b) * p->blk, n);
+            vec v = load_as(t, x, corner + ((int64_t)a * p->w + b) * p->blk, n);
             vmask m = beats(v, best);
             best = choose(m, v, best);
             *at = choose(m, all((float)(a * p->kw + b)), *at);
@@ -142,7 +142,7 @@ INLINE void max_row(const struct ck_pool_shape *p, enum ck_dtype t, const void *
         for (int64_t lane = 0; lane < p->blk; lane += LANES) {
             int n = lanes(lane, p->blk);
             vec at, best = max_at(p, t, x, corner + lane, i, j, n, &at);
-            store(t, y, ow * p->blk + lane, best, n);
+            store_as(t, y, ow * p->blk + lane, best, n);
             if (where)
                 store_u8(where + ow * p->blk + lane, at, n);
         }
@@ -171,7 +171,7 @@ INLINE vec max_grad_at(const struct ck_pool_shape *p, enum ck_dtype t, const voi
             int at = (h + p->pad_h - a * p->stride_h) * p->kw + w + p->pad_w - b * p->stride_w;
             int64_t o = ((int64_t)a * p->ow + b) * p->blk + lane;
             vmask m = equal_u8(where + o, at, n);
-            sum = add_v(sum, choose(m, load(t, dy, o, n), zero()));
+            sum = add(sum, choose(m, load_as(t, dy, o, n), zero()));
         }
     return sum;
 }
@@ -189,8 +189,8 @@ INLINE void max_grad_row(const struct ck_pool_shape *p, enum ck_dtype t, const v
             ow.end++;
         for (int64_t lane = 0; lane < p->blk; lane += LANES) {
             int n = lanes(lane, p->blk);
-            store(t, dx, w * p->blk + lane, max_grad_at(p, t, dy, where, h, w, oh, ow, lane, n),
-                  n);
+            store_as(t, dx, w * p->blk + lane,
+                     max_grad_at(p, t, dy, where, h, w, oh, ow, lane, n), n);
         }
     }
 }

@@ -21,9 +21,9 @@ INLINE void fetch(enum ck_dtype t, const void *p, int64_t i)
 INLINE void store_or_stream(enum ck_dtype t, int past, void *p, int64_t i, vec v, int n)
 {
     if (!past)
-        store(t, p, i, v, n);
+        store_as(t, p, i, v, n);
     else if (t == CK_F32)
-        stream_f32((float *)p + i, v);
+        stream((float *)p + i, v);
     else
         stream_bf16((uint16_t *)p + i, v);
 }
@@ -51,13 +51,13 @@ INLINE void row_sums(const struct ck_strip *s, enum ck_dtype t, const void *x, i
             for (int k = 0; k < nv; k++) {
                 int64_t j = at + k * LANES;
                 int n = lanes(k * LANES, width);
-                vec low = add_v(load(t, x, j, n), load(t, x, j + ld, n));
-                vec high = add_v(load(t, x, j + 2 * ld, n), load(t, x, j + 3 * ld, n));
-                sum[k] = add_v(sum[k], add_v(low, high));
+                vec low = add(load_as(t, x, j, n), load_as(t, x, j + ld, n));
+                vec high = add(load_as(t, x, j + 2 * ld, n), load_as(t, x, j + 3 * ld, n));
+                sum[k] = add(sum[k], add(low, high));
             }
         for (; r < s->rows; r++, at += ld)
             for (int k = 0; k < nv; k++)
-                sum[k] = add_v(sum[k], load(t, x, at + k * LANES, lanes(k * LANES, width)));
+                sum[k] = add(sum[k], load_as(t, x, at + k * LANES, lanes(k * LANES, width)));
     }
 }
 
@@ -75,18 +75,18 @@ INLINE void row_squares(const struct ck_strip *s, enum ck_dtype t, const void *x
                 int n = lanes(k * LANES, width);
                 for (int row = 0; row < 4; row++)
                     fetch(t, x, j + row * ld + s->next);
-                vec d0 = sub(load(t, x, j, n), pivot[k]);
-                vec d1 = sub(load(t, x, j + ld, n), pivot[k]);
-                vec d2 = sub(load(t, x, j + 2 * ld, n), pivot[k]);
-                vec d3 = sub(load(t, x, j + 3 * ld, n), pivot[k]);
-                dev[k] = add_v(dev[k], add_v(add_v(d0, d1), add_v(d2, d3)));
-                square[k] = add_v(square[k],
-                                  add_v(madd(d1, d1, mul(d0, d0)), madd(d3, d3, mul(d2, d2))));
+                vec d0 = sub(load_as(t, x, j, n), pivot[k]);
+                vec d1 = sub(load_as(t, x, j + ld, n), pivot[k]);
+                vec d2 = sub(load_as(t, x, j + 2 * ld, n), pivot[k]);
+                vec d3 = sub(load_as(t, x, j + 3 * ld, n), pivot[k]);
+                dev[k] = add(dev[k], add(add(d0, d1), add(d2, d3)));
+                square[k] =
+                    add(square[k], add(madd(d1, d1, mul(d0, d0)), madd(d3, d3, mul(d2, d2))));
             }
         for (; r < s->rows; r++, at += ld)
             for (int k = 0; k < nv; k++) {
-                vec d = sub(load(t, x, at + k * LANES, lanes(k * LANES, width)), pivot[k]);
-                dev[k] = add_v(dev[k], d);
+                vec d = sub(load_as(t, x, at + k * LANES, lanes(k * LANES, width)), pivot[k]);
+                dev[k] = add(dev[k], d);
                 square[k] = madd(d, d, square[k]);
             }
     }
@@ -141,11 +141,11 @@ INLINE int mask_of(const struct ck_bn_grad *in)
 INLINE vec gradient(const struct ck_bn_grad *in, enum ck_dtype t, int mask, int64_t i, int n,
                     vec x, vec scale, vec shift)
 {
-    vec g = load(t, in->dy, i, n);
+    vec g = load_as(t, in->dy, i, n);
     if (in->dy2)
-        g = add_v(g, load(t, in->dy2, i, n));
+        g = add(g, load_as(t, in->dy2, i, n));
     if (mask == MASK_Y)
-        return gate(g, load(t, in->y, i, n));
+        return gate(g, load_as(t, in->y, i, n));
     return mask == MASK_X ? gate(g, madd(x, scale, shift)) : g;
 }
 
@@ -158,10 +158,10 @@ struct columns {
 INLINE vec gradient_step(const struct ck_bn_grad *in, enum ck_dtype t, int mask,
                          const struct columns *c, int k, int64_t i, int n, void *masked, vec *d)
 {
-    vec x = load(t, in->x, i, n);
+    vec x = load_as(t, in->x, i, n);
     vec g = gradient(in, t, mask, i, n, x, c->scale[k], c->shift[k]);
     if (masked)
-        store(t, masked, i, g, n);
+        store_as(t, masked, i, g, n);
     *d = sub(x, c->mean[k]);
     return g;
 }
@@ -200,15 +200,15 @@ INLINE void gradient_rows(const struct ck_strip *s, enum ck_dtype t,
                 vec g1 = gradient_step(in, t, mask, c, k, j + ld, n, masked, &d1);
                 vec g2 = gradient_step(in, t, mask, c, k, j + 2 * ld, n, masked, &d2);
                 vec g3 = gradient_step(in, t, mask, c, k, j + 3 * ld, n, masked, &d3);
-                c->g[k] = add_v(c->g[k], add_v(add_v(g0, g1), add_v(g2, g3)));
-                c->gx[k] = add_v(c->gx[k],
-                                 add_v(madd(g1, d1, mul(g0, d0)), madd(g3, d3, mul(g2, d2))));
+                c->g[k] = add(c->g[k], add(add(g0, g1), add(g2, g3)));
+                c->gx[k] =
+                    add(c->gx[k], add(madd(g1, d1, mul(g0, d0)), madd(g3, d3, mul(g2, d2))));
             }
         for (; r < s->rows; r++, at += ld)
             for (int k = 0; k < nv; k++) {
                 vec d, g = gradient_step(in, t, mask, c, k, at + k * LANES,
                                          lanes(k * LANES, width), masked, &d);
-                c->g[k] = add_v(c->g[k], g);
+                c->g[k] = add(c->g[k], g);
                 c->gx[k] = madd(g, d, c->gx[k]);
             }
     }
@@ -288,48 +288,48 @@ INLINE struct forward_coef forward_coef(const struct ck_bn_forward *f, int res, 
 INLINE void forward_at(const struct ck_bn_forward *f, enum ck_dtype t, int res,
                        const struct forward_coef *k, int64_t i, int n)
 {
-    vec v = madd(load(t, f->x, i, n), k->scale, k->shift);
+    vec v = madd(load_as(t, f->x, i, n), k->scale, k->shift);
     if (res != RES_NONE) {
-        vec w = load(t, f->res.x, i, n);
-        v = add_v(v, res == RES_AFFINE ? madd(w, k->res_scale, k->res_shift) : w);
+        vec w = load_as(t, f->res.x, i, n);
+        v = add(v, res == RES_AFFINE ? madd(w, k->res_scale, k->res_shift) : w);
     }
     store_or_stream(t, f->stream, f->y, i, f->relu ? positive(v) : v, n);
 }
 
-/* A plane of blocks of nv vectors, from element i. */
-INLINE void forward_plane(enum ck_dtype t, const struct ck_bn_forward *f, int res, int nv,
-                          int64_t c, int64_t rows, int64_t i)
+/* `rows` rows of nv vectors of n lanes, from channel c and element i on; the coefficients stay in
+ * registers. */
+INLINE void forward_rows(enum ck_dtype t, const void *forward, int res, int nv, int n,
+                         int64_t c, int64_t rows, int64_t i)
 {
+    const struct ck_bn_forward *f = forward;
     struct forward_coef k[2 * PANEL];
     for (int v = 0; v < nv; v++)
-        k[v] = forward_coef(f, res, c + v * LANES, LANES);
+        k[v] = forward_coef(f, res, c + v * LANES, n);
     for (int64_t row = 0; row < rows; row++)
         for (int v = 0; v < nv; v++, i += LANES)
-            forward_at(f, t, res, &k[v], i, LANES);
+            forward_at(f, t, res, &k[v], i, n);
 }
 
-/* Blocks of 16 and 32 channels keep their coefficients in registers for a whole plane; other
- * widths reload them in each row. */
-INLINE void forward_region(const struct ck_region *r, enum ck_dtype t,
-                           const struct ck_bn_forward *f, int res)
+typedef void rows_function(enum ck_dtype t, const void *args, int mode, int nv, int n,
+                           int64_t c, int64_t rows, int64_t i);
+
+/* Blocks of 16 and 32 channels keep their coefficients for a whole plane; other widths reload
+ * them in each row. */
+INLINE void each_rows(const struct ck_region *r, rows_function *run, enum ck_dtype t,
+                      const void *args, int mode)
 {
     int64_t i = 0;
-    for (int64_t p = r->plane; p < r->plane + r->planes; p++) {
+    for (int64_t p = r->plane; p < r->plane + r->planes; p++, i += r->rows * r->blk) {
         int64_t c = p % r->cb * r->blk;
-        if (r->blk == BLOCK || r->blk == 2 * BLOCK) {
-            if (r->blk == BLOCK)
-                forward_plane(t, f, res, PANEL, c, r->rows, i);
-            else
-                forward_plane(t, f, res, 2 * PANEL, c, r->rows, i);
-            i += r->rows * r->blk;
-            continue;
-        }
-        for (int64_t row = 0; row < r->rows; row++, i += r->blk)
-            for (int64_t lane = 0; lane < r->blk; lane += LANES) {
-                int n = lanes(lane, r->blk);
-                struct forward_coef k = forward_coef(f, res, c + lane, n);
-                forward_at(f, t, res, &k, i + lane, n);
-            }
+        if (r->blk == BLOCK)
+            run(t, args, mode, PANEL, LANES, c, r->rows, i);
+        else if (r->blk == 2 * BLOCK)
+            run(t, args, mode, 2 * PANEL, LANES, c, r->rows, i);
+        else
+            for (int64_t row = 0; row < r->rows; row++)
+                for (int64_t lane = 0; lane < r->blk; lane += LANES)
+                    run(t, args, mode, 1, lanes(lane, r->blk), c + lane, 1,
+                        i + row * r->blk + lane);
     }
 }
 
@@ -337,11 +337,11 @@ INLINE void forward_typed(const struct ck_region *r, enum ck_dtype t,
                           const struct ck_bn_forward *f)
 {
     if (!f->res.x)
-        forward_region(r, t, f, RES_NONE);
+        each_rows(r, forward_rows, t, f, RES_NONE);
     else if (!f->res.scale)
-        forward_region(r, t, f, RES_PLAIN);
+        each_rows(r, forward_rows, t, f, RES_PLAIN);
     else
-        forward_region(r, t, f, RES_AFFINE);
+        each_rows(r, forward_rows, t, f, RES_AFFINE);
 }
 
 static void bn_apply(const struct ck_region *r, enum ck_dtype t, const struct ck_bn_forward *f)
@@ -379,55 +379,33 @@ INLINE struct backward_coef backward_coef(const struct ck_bn_backward *b, int ma
 INLINE void backward_at(const struct ck_bn_backward *b, enum ck_dtype t, int mask,
                         const struct backward_coef *k, int64_t i, int n)
 {
-    vec x = b->kx || mask == MASK_X ? load(t, b->in.x, i, n) : zero();
+    vec x = b->kx || mask == MASK_X ? load_as(t, b->in.x, i, n) : zero();
     vec g = gradient(&b->in, t, mask, i, n, x, k->scale, k->shift);
     store_or_stream(t, b->stream, b->dx, i,
                     b->kx ? madd(k->kg, g, madd(k->kx, x, k->k0)) : mul(k->kg, g), n);
 }
 
-INLINE void backward_plane(enum ck_dtype t, const struct ck_bn_backward *b, int mask, int nv,
-                           int64_t c, int64_t rows, int64_t i)
+INLINE void backward_rows(enum ck_dtype t, const void *backward, int mask, int nv, int n,
+                          int64_t c, int64_t rows, int64_t i)
 {
+    const struct ck_bn_backward *b = backward;
     struct backward_coef k[2 * PANEL];
     for (int v = 0; v < nv; v++)
-        k[v] = backward_coef(b, mask, c + v * LANES, LANES);
+        k[v] = backward_coef(b, mask, c + v * LANES, n);
     for (int64_t row = 0; row < rows; row++)
         for (int v = 0; v < nv; v++, i += LANES)
-            backward_at(b, t, mask, &k[v], i, LANES);
-}
-
-INLINE void backward_region(const struct ck_region *r, enum ck_dtype t,
-                            const struct ck_bn_backward *b, int mask)
-{
-    int64_t i = 0;
-    for (int64_t p = r->plane; p < r->plane + r->planes; p++) {
-        int64_t c = p % r->cb * r->blk;
-        if (r->blk == BLOCK || r->blk == 2 * BLOCK) {
-            if (r->blk == BLOCK)
-                backward_plane(t, b, mask, PANEL, c, r->rows, i);
-            else
-                backward_plane(t, b, mask, 2 * PANEL, c, r->rows, i);
-            i += r->rows * r->blk;
-            continue;
-        }
-        for (int64_t row = 0; row < r->rows; row++, i += r->blk)
-            for (int64_t lane = 0; lane < r->blk; lane += LANES) {
-                int n = lanes(lane, r->blk);
-                struct backward_coef k = backward_coef(b, mask, c + lane, n);
-                backward_at(b, t, mask, &k, i + lane, n);
-            }
-    }
+            backward_at(b, t, mask, &k[v], i, n);
 }
 
 INLINE void backward_typed(const struct ck_region *r, enum ck_dtype t,
                            const struct ck_bn_backward *b)
 {
     if (mask_of(&b->in) == MASK_Y)
-        backward_region(r, t, b, MASK_Y);
+        each_rows(r, backward_rows, t, b, MASK_Y);
     else if (mask_of(&b->in) == MASK_X)
-        backward_region(r, t, b, MASK_X);
+        each_rows(r, backward_rows, t, b, MASK_X);
     else
-        backward_region(r, t, b, MASK_NONE);
+        each_rows(r, backward_rows, t, b, MASK_NONE);
 }
 
 static void bn_grad_apply(const struct ck_region *r, enum ck_dtype t,

@@ -11,7 +11,7 @@ enum { SUM_LANES = 16, SUM_PARTS = SUM_LANES / LANES };
 
 INLINE vec change_of(const struct ck_update_rule *u, vec p, vec g)
 {
-    return add_v(mul(g, all(u->scale)), mul(all(u->decay), p));
+    return add(mul(g, all(u->scale)), mul(all(u->decay), p));
 }
 
 static double fold(const struct wide w[SUM_PARTS])
@@ -62,7 +62,7 @@ static void update_move(const struct ck_update_rule *u, int64_t n, const float *
         int used = lanes(i, n);
         vec x = load_f32(p + i, used), g = load_f32(grad + i, used);
         vec dp = mul(change_of(&c, x, g), all(c.trust));
-        vec v = add_v(mul(all(c.keep), load_f32(m + i, used)), dp);
+        vec v = add(mul(all(c.keep), load_f32(m + i, used)), dp);
         store_f32(m + i, v, used);
         store_f32(p + i, sub(x, mul(all(c.rate), v)), used);
     }

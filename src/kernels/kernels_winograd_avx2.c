@@ -1,15 +1,8 @@
 /* kernels_winograd_avx2.c - Winograd's convolutions on 8 lanes (AVX2 + FMA). */
-#include <immintrin.h>
+#include "kernels/kernels_vec_avx2.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #define vmask __m256i
-#define vec __m256
-enum { LANES = 8, ROWS = 6, WIDTH = 16 };
-
-INLINE vec load(const float *p)
-{
-    return _mm256_loadu_ps(p);
-}
+enum { ROWS = 6, WIDTH = 16 };
 
 INLINE vmask mask(int yes)
 {
@@ -21,51 +14,11 @@ INLINE vec load_if(vmask m, const float *p)
     return _mm256_maskload_ps(p, m);
 }
 
-INLINE void store(float *p, vec v)
-{
-    _mm256_storeu_ps(p, v);
-}
-
-INLINE void stream(float *p, vec v)
-{
-    _mm256_stream_ps(p, v);
-}
-
 /* GCC repeats loads as memory operands of the arithmetic, but loads are the bottleneck. */
 INLINE vec keep(vec v)
 {
     __asm__("" : "+x"(v));
     return v;
-}
-
-INLINE vec zero(void)
-{
-    return _mm256_setzero_ps();
-}
-
-INLINE vec all(float x)
-{
-    return _mm256_set1_ps(x);
-}
-
-INLINE vec add(vec a, vec b)
-{
-    return _mm256_add_ps(a, b);
-}
-
-INLINE vec sub(vec a, vec b)
-{
-    return _mm256_sub_ps(a, b);
-}
-
-INLINE vec mul(vec a, vec b)
-{
-    return _mm256_mul_ps(a, b);
-}
-
-INLINE vec madd(vec a, vec b, vec c)
-{
-    return _mm256_fmadd_ps(a, b, c);
 }
 
 #include "kernels/kernels_winograd_simd.h"

@@ -1,15 +1,8 @@
 /* kernels_winograd_avx512.c - Winograd's convolutions on 16 lanes (AVX-512). */
-#include <immintrin.h>
+#include "kernels/kernels_vec_avx512.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #define vmask __mmask16
-#define vec __m512
-enum { LANES = 16, ROWS = 16 };
-
-INLINE vec load(const float *p)
-{
-    return _mm512_loadu_ps(p);
-}
+enum { ROWS = 16 };
 
 INLINE vmask mask(int yes)
 {
@@ -21,51 +14,11 @@ INLINE vec load_if(vmask m, const float *p)
     return _mm512_maskz_loadu_ps(m, p);
 }
 
-INLINE void store(float *p, vec v)
-{
-    _mm512_storeu_ps(p, v);
-}
-
-INLINE void stream(float *p, vec v)
-{
-    _mm512_stream_ps(p, v);
-}
-
 /* GCC repeats loads as memory operands of the arithmetic, but loads are the bottleneck. */
 INLINE vec keep(vec v)
 {
     __asm__("" : "+v"(v));
     return v;
-}
-
-INLINE vec zero(void)
-{
-    return _mm512_setzero_ps();
-}
-
-INLINE vec all(float x)
-{
-    return _mm512_set1_ps(x);
-}
-
-INLINE vec add(vec a, vec b)
-{
-    return _mm512_add_ps(a, b);
-}
-
-INLINE vec sub(vec a, vec b)
-{
-    return _mm512_sub_ps(a, b);
-}
-
-INLINE vec mul(vec a, vec b)
-{
-    return _mm512_mul_ps(a, b);
-}
-
-INLINE vec madd(vec a, vec b, vec c)
-{
-    return _mm512_fmadd_ps(a, b, c);
 }
 
 #include "kernels/kernels_winograd_simd.h"

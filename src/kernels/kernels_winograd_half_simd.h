@@ -22,31 +22,21 @@ INLINE void input5(const vec d[5], vec v[5])
 {
     vec even_c = madd(number(-D2), d[0], d[2]), odd_c = madd(number(-D2), d[1], d[3]);
     vec even_d = madd(number(-C2), d[0], d[2]), odd_d = madd(number(-C2), d[1], d[3]);
-    v[0] = madd(number(C1), even_c, odd_c);
-    v[1] = madd(number(-C1), even_c, odd_c);
-    v[2] = madd(number(D1), even_d, odd_d);
-    v[3] = madd(number(-D1), even_d, odd_d);
+    plus_minus(C1, even_c, odd_c, v); /* without the point 0 the parts change roles */
+    plus_minus(D1, even_d, odd_d, v + 2);
     v[4] = madd(number(C2 * D2), d[0], madd(number(-(C2 + D2)), d[2], d[4]));
 }
 
 INLINE void output5(const vec m[5], vec y[4])
 {
-    vec sum_c = add(m[0], m[1]), diff_c = sub(m[0], m[1]);
-    vec sum_d = add(m[2], m[3]), diff_d = sub(m[2], m[3]);
-    y[0] = add(sum_c, sum_d);
-    y[1] = madd(number(C1), diff_c, mul(number(D1), diff_d));
-    y[2] = madd(number(C2), sum_c, mul(number(D2), sum_d));
-    y[3] = madd(number(C2 * C1), diff_c, madd(number(D2 * D1), diff_d, m[4]));
+    struct pairs s = pairs_of(m);
+    y[0] = add(s.sum_p, s.sum_q);
+    higher_powers(&s, C1, D1, m[4], y);
 }
 
 INLINE void output_grad5(const vec y[4], vec m[5])
 {
-    vec even_c = madd(number(C2), y[2], y[0]), odd_c = madd(number(C2), y[3], y[1]);
-    vec even_d = madd(number(D2), y[2], y[0]), odd_d = madd(number(D2), y[3], y[1]);
-    m[0] = madd(number(C1), odd_c, even_c);
-    m[1] = madd(number(-C1), odd_c, even_c);
-    m[2] = madd(number(D1), odd_d, even_d);
-    m[3] = madd(number(-D1), odd_d, even_d);
+    at_four(y, C1, D1, m);
     m[4] = y[3];
 }
 
@@ -64,11 +54,10 @@ INLINE void half_weights3(const vec g[3], vec u[6])
 
 INLINE void half_weights_grad6(const vec u[6], vec g[3])
 {
-    vec sum_c = add(u[0], u[1]), diff_c = sub(u[0], u[1]);
-    vec sum_d = add(u[2], u[3]), diff_d = sub(u[2], u[3]);
-    g[0] = madd(number(FC), diff_c, mul(number(FD), diff_d));
+    struct pairs s = pairs_of(u);
+    g[0] = madd(number(FC), s.diff_p, mul(number(FD), s.diff_q));
     g[1] = u[5];
-    g[2] = madd(number(FC * C1), sum_c, madd(number(FD * D1), sum_d, u[4]));
+    g[2] = madd(number(FC * C1), s.sum_p, madd(number(FD * D1), s.sum_q, u[4]));
 }
 
 /* ---- two dimensions ---- */
@@ -98,20 +87,14 @@ INLINE void half_input(const struct ck_wino_tile *t, float *v, int64_t stride, i
     EACH_PART
     {
         struct window w = window_of(t, step == 2 ? SLOTS : ODD, lane);
-        vec half[ODD][ODD], d[ODD], c[ODD];
+        vec half[ODD][6], d[ODD], c[ODD];
         UNROLL
         for (int j = 0; j < ODD; j++) {
             odd_rows(&w, j * step, step, d);
             input5(d, c);
-            UNROLL
-            for (int i = 0; i < ODD; i++)
-                half[i][j] = c[i];
+            set_column(half, j, c, ODD);
         }
-        UNROLL
-        for (int i = 0; i < ODD; i++) {
-            input5(half[i], c);
-            put(c, ODD, v + i * SLOTS * stride + lane, stride, streamed);
-        }
+        put_rows_by(input5, half, ODD, ODD, v + lane, stride, SLOTS, streamed);
         UNROLL
         for (int j = 0; j < EVEN; j++) {
             odd_rows(&w, j * step + even, step, d);
@@ -132,25 +115,10 @@ INLINE void half_input(const struct ck_wino_tile *t, float *v, int64_t stride, i
     }
 }
 
-static void down_input(const struct ck_wino_tile *t, float *v, int64_t stride)
-{
-    half_input(t, v, stride, 2, 0);
-}
-
-static void down_input_streamed(const struct ck_wino_tile *t, float *v, int64_t stride)
-{
-    half_input(t, v, stride, 2, 1);
-}
-
-static void up_input(const struct ck_wino_tile *t, float *v, int64_t stride)
-{
-    half_input(t, v, stride, 1, 0);
-}
-
-static void up_input_streamed(const struct ck_wino_tile *t, float *v, int64_t stride)
-{
-    half_input(t, v, stride, 1, 1);
-}
+TILE(down_input, half_input, 2, 0)
+TILE(down_input_streamed, half_input, 2, 1)
+TILE(up_input, half_input, 1, 0)
+TILE(up_input_streamed, half_input, 1, 1)
 
 INLINE void half_output_grad_part(const struct ck_wino_tile *t, float *m, int64_t stride,
                                   int streamed)
@@ -158,23 +126,19 @@ INLINE void half_output_grad_part(const struct ck_wino_tile *t, float *m, int64_
     EACH_PART
     {
         struct window w = window_of(t, EVEN, lane);
-        vec half[ODD][EVEN], d[EVEN], c[ODD];
+        vec half[ODD][6], d[EVEN], c[ODD];
         UNROLL
         for (int j = 0; j < EVEN; j++) {
             UNROLL
             for (int i = 0; i < EVEN; i++)
                 d[i] = pixel(&w, i, j);
             output_grad5(d, c);
-            UNROLL
-            for (int i = 0; i < ODD; i++)
-                half[i][j] = c[i];
+            set_column(half, j, c, ODD);
         }
+        put_rows_by(output_grad5, half, ODD, ODD, m + lane, stride, SLOTS, streamed);
         UNROLL
-        for (int i = 0; i < ODD; i++) {
-            output_grad5(half[i], c);
-            put(c, ODD, m + i * SLOTS * stride + lane, stride, streamed);
+        for (int i = 0; i < ODD; i++)
             put(half[i], EVEN, m + (i * SLOTS + ODD) * stride + lane, stride, streamed);
-        }
         UNROLL
         for (int i = 0; i < EVEN; i++) {
             float *row = m + (ODD + i) * SLOTS * stride + lane;
@@ -188,23 +152,8 @@ INLINE void half_output_grad_part(const struct ck_wino_tile *t, float *m, int64_
     }
 }
 
-static void half_output_grad(const struct ck_wino_tile *t, float *m, int64_t stride)
-{
-    half_output_grad_part(t, m, stride, 0);
-}
-
-static void half_output_grad_streamed(const struct ck_wino_tile *t, float *m, int64_t stride)
-{
-    half_output_grad_part(t, m, stride, 1);
-}
-
-INLINE void put_pixel(float *y, vec v, int inside, int streamed)
-{
-    if (inside && streamed)
-        stream(y, v);
-    else if (inside)
-        store(y, v);
-}
+TILE(half_output_grad, half_output_grad_part, 0)
+TILE(half_output_grad_streamed, half_output_grad_part, 1)
 
 /* One row of slots to 4 columns: those of odd pixels and of even ones are added. */
 INLINE void down_row(const float *m, int64_t stride, vec r[4])
@@ -220,20 +169,16 @@ INLINE void down_row(const float *m, int64_t stride, vec r[4])
 INLINE void down_output_part(const float *m, int64_t stride, float *y, int64_t y_stride,
                              int rows, int cols, int streamed)
 {
-    vec half[EVEN][ODD], sum[EVEN][EVEN], r[EVEN];
+    vec half[EVEN][6], sum[EVEN][6], r[EVEN];
     UNROLL
     for (int i = 0; i < ODD; i++) {
         down_row(m + i * SLOTS * stride, stride, r);
-        UNROLL
-        for (int j = 0; j < EVEN; j++)
-            half[j][i] = r[j];
+        set_column(half, i, r, EVEN);
     }
     UNROLL
     for (int j = 0; j < EVEN; j++) {
         output5(half[j], r);
-        UNROLL
-        for (int i = 0; i < EVEN; i++)
-            sum[i][j] = r[i];
+        set_column(sum, j, r, EVEN);
     }
     UNROLL
     for (int i = 0; i < EVEN; i++) {
@@ -261,14 +206,12 @@ static void down_output(const float *m, int64_t stride, float *y, int64_t y_stri
 INLINE void up_odd_rows(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
                         int cols, int streamed)
 {
-    vec half[EVEN][ODD], d[ODD], r[EVEN];
+    vec half[EVEN][6], d[ODD], r[EVEN];
     UNROLL
     for (int j = 0; j < ODD; j++) {
         take(m + j * stride, SLOTS * stride, ODD, d);
         output5(d, r);
-        UNROLL
-        for (int i = 0; i < EVEN; i++)
-            half[i][j] = r[i];
+        set_column(half, j, r, EVEN);
     }
     UNROLL
     for (int i = 0; i < EVEN; i++) {

@@ -26,40 +26,64 @@ INLINE vec number(double x)
 
 /* ---- one dimension ---- */
 
+/* The values of a polynomial at p and -p from its even and odd parts. */
+INLINE void plus_minus(double p, vec odd, vec even, vec v[2])
+{
+    v[0] = madd(number(p), odd, even);
+    v[1] = madd(number(-p), odd, even);
+}
+
+/* Of degree 3, at +-p and +-q. */
+INLINE void at_four(const vec y[4], double p, double q, vec v[4])
+{
+    vec even_p = madd(number(p * p), y[2], y[0]), odd_p = madd(number(p * p), y[3], y[1]);
+    vec even_q = madd(number(q * q), y[2], y[0]), odd_q = madd(number(q * q), y[3], y[1]);
+    plus_minus(p, odd_p, even_p, v);
+    plus_minus(q, odd_q, even_q, v + 2);
+}
+
+/* The transposes: what +-p and +-q, in this order, give together. */
+struct pairs {
+    vec sum_p, diff_p, sum_q, diff_q;
+};
+
+INLINE struct pairs pairs_of(const vec m[4])
+{
+    return (struct pairs){add(m[0], m[1]), sub(m[0], m[1]), add(m[2], m[3]), sub(m[2], m[3])};
+}
+
+/* Outputs 1 to 3; `last` is the product of infinity. */
+INLINE void higher_powers(const struct pairs *s, double p, double q, vec last, vec y[4])
+{
+    y[1] = madd(number(p), s->diff_p, mul(number(q), s->diff_q));
+    y[2] = madd(number(p * p), s->sum_p, mul(number(q * q), s->sum_q));
+    y[3] = madd(number(p * p * p), s->diff_p, madd(number(q * q * q), s->diff_q, last));
+}
+
 /* B': each row is the polynomial that vanishes at all points but one. */
 INLINE void input6(const vec d[6], vec v[6])
 {
     vec even_a = madd(number(-B2), d[2], d[4]), odd_a = madd(number(-B2), d[1], d[3]);
     vec even_b = madd(number(-A2), d[2], d[4]), odd_b = madd(number(-A2), d[1], d[3]);
     v[0] = madd(number(A2 * B2), d[0], madd(number(-(A2 + B2)), d[2], d[4]));
-    v[1] = madd(number(A1), odd_a, even_a);
-    v[2] = madd(number(-A1), odd_a, even_a);
-    v[3] = madd(number(B1), odd_b, even_b);
-    v[4] = madd(number(-B1), odd_b, even_b);
+    plus_minus(A1, odd_a, even_a, v + 1);
+    plus_minus(B1, odd_b, even_b, v + 3);
     v[5] = madd(number(A2 * B2), d[1], madd(number(-(A2 + B2)), d[3], d[5]));
 }
 
 /* A': powers of the points. */
 INLINE void output6(const vec m[6], vec y[4])
 {
-    vec sum_a = add(m[1], m[2]), diff_a = sub(m[1], m[2]);
-    vec sum_b = add(m[3], m[4]), diff_b = sub(m[3], m[4]);
-    y[0] = add(add(m[0], sum_a), sum_b);
-    y[1] = madd(number(A1), diff_a, mul(number(B1), diff_b));
-    y[2] = madd(number(A2), sum_a, mul(number(B2), sum_b));
-    y[3] = madd(number(A2 * A1), diff_a, madd(number(B2 * B1), diff_b, m[5]));
+    struct pairs s = pairs_of(m + 1);
+    y[0] = add(add(m[0], s.sum_p), s.sum_q);
+    higher_powers(&s, A1, B1, m[5], y);
 }
 
 /* A, the transpose of output6. */
 INLINE void output_grad4(const vec y[4], vec m[6])
 {
-    vec even_a = madd(number(A2), y[2], y[0]), odd_a = madd(number(A2), y[3], y[1]);
-    vec even_b = madd(number(B2), y[2], y[0]), odd_b = madd(number(B2), y[3], y[1]);
     m[0] = y[0];
-    m[1] = madd(number(A1), odd_a, even_a);
-    m[2] = madd(number(-A1), odd_a, even_a);
-    m[3] = madd(number(B1), odd_b, even_b);
-    m[4] = madd(number(-B1), odd_b, even_b);
+    at_four(y, A1, B1, m + 1);
     m[5] = y[3];
 }
 
@@ -79,11 +103,10 @@ INLINE void weights3(const vec g[3], vec u[6])
 /* G', the transpose of weights3. */
 INLINE void weights_grad6(const vec u[6], vec g[3])
 {
-    vec sum_a = add(u[1], u[2]), diff_a = sub(u[1], u[2]);
-    vec sum_b = add(u[3], u[4]), diff_b = sub(u[3], u[4]);
-    g[0] = madd(number(F0), u[0], madd(number(FA), sum_a, mul(number(FB), sum_b)));
-    g[1] = madd(number(FA * A1), diff_a, mul(number(FB * B1), diff_b));
-    g[2] = madd(number(FA * A2), sum_a, madd(number(FB * B2), sum_b, u[5]));
+    struct pairs s = pairs_of(u + 1);
+    g[0] = madd(number(F0), u[0], madd(number(FA), s.sum_p, mul(number(FB), s.sum_q)));
+    g[1] = madd(number(FA * A1), s.diff_p, mul(number(FB * B1), s.diff_q));
+    g[2] = madd(number(FA * A2), s.sum_p, madd(number(FB * B2), s.sum_q, u[5]));
 }
 
 /* ---- two dimensions ----
@@ -112,6 +135,28 @@ INLINE void put(const vec *from, int n, float *to, int64_t stride, int streamed)
             stream(to, from[i]);
         else
             store(to, from[i]);
+}
+
+typedef void line_function(const vec *, vec *);
+
+/* Column j of a matrix whose columns are transformed first. */
+INLINE void set_column(vec half[][6], int j, const vec *c, int n)
+{
+    UNROLL
+    for (int i = 0; i < n; i++)
+        half[i][j] = c[i];
+}
+
+/* Then its rows, each to `count` vectors; they are `row` vectors apart. */
+INLINE void put_rows_by(line_function *one, vec half[][6], int rows, int count, float *to,
+                        int64_t stride, int64_t row, int streamed)
+{
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        vec r[6];
+        one(half[i], r);
+        put(r, count, to + i * row * stride, stride, streamed);
+    }
 }
 
 /* A tile whose pixels outside the image read as zeros. */
@@ -149,16 +194,9 @@ INLINE void input_inner(const struct window *w, float *v, int64_t stride, int st
         for (int i = 1; i < 5; i++)
             d[i] = pixel(w, i, j);
         input6(d, c);
-        UNROLL
-        for (int i = 0; i < 4; i++)
-            half[i][j] = c[i + 1];
+        set_column(half, j, c + 1, 4);
     }
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        vec r[6];
-        input6(half[i], r);
-        put(r, 6, v + (i + 1) * 6 * stride, stride, streamed);
-    }
+    put_rows_by(input6, half, 4, 6, v + 6 * stride, stride, 6, streamed);
 }
 
 /* Rows 0 and 5 of B' d; loads the pixels a second time. */
@@ -175,12 +213,7 @@ INLINE void input_outer(const struct window *w, float *v, int64_t stride, int st
         half[0][j] = c[0];
         half[1][j] = c[5];
     }
-    UNROLL
-    for (int i = 0; i < 2; i++) {
-        vec r[6];
-        input6(half[i], r);
-        put(r, 6, v + i * 30 * stride, stride, streamed);
-    }
+    put_rows_by(input6, half, 2, 6, v, stride, 30, streamed);
 }
 
 INLINE void input_part(const struct ck_wino_tile *t, float *v, int64_t stride, int streamed)
@@ -193,15 +226,15 @@ INLINE void input_part(const struct ck_wino_tile *t, float *v, int64_t stride, i
     }
 }
 
-static void input(const struct ck_wino_tile *t, float *v, int64_t stride)
-{
-    input_part(t, v, stride, 0);
-}
-
-static void input_streamed(const struct ck_wino_tile *t, float *v, int64_t stride)
-{
-    input_part(t, v, stride, 1);
-}
+/* A member of struct ck_wino_kernels that transforms a tile; the last arguments are those of
+ * `part`. */
+#define TILE(name, part, ...)                                                                  \
+    static void name(const struct ck_wino_tile *t, float *to, int64_t stride)                  \
+    {                                                                                          \
+        part(t, to, stride, __VA_ARGS__);                                                      \
+    }
+TILE(input, input_part, 0)
+TILE(input_streamed, input_part, 1)
 
 INLINE void output_grad_part(const struct ck_wino_tile *t, float *m, int64_t stride,
                              int streamed)
@@ -209,7 +242,7 @@ INLINE void output_grad_part(const struct ck_wino_tile *t, float *m, int64_t str
     EACH_PART
     {
         struct window w = window_of(t, 4, lane);
-        vec half[6][4];
+        vec half[6][6];
         UNROLL
         for (int j = 0; j < 4; j++) {
             vec d[4], c[6];
@@ -217,27 +250,21 @@ INLINE void output_grad_part(const struct ck_wino_tile *t, float *m, int64_t str
             for (int i = 0; i < 4; i++)
                 d[i] = pixel(&w, i, j);
             output_grad4(d, c);
-            UNROLL
-            for (int i = 0; i < 6; i++)
-                half[i][j] = c[i];
+            set_column(half, j, c, 6);
         }
-        UNROLL
-        for (int i = 0; i < 6; i++) {
-            vec r[6];
-            output_grad4(half[i], r);
-            put(r, 6, m + i * 6 * stride + lane, stride, streamed);
-        }
+        put_rows_by(output_grad4, half, 6, 6, m + lane, stride, 6, streamed);
     }
 }
 
-static void output_grad(const struct ck_wino_tile *t, float *m, int64_t stride)
-{
-    output_grad_part(t, m, stride, 0);
-}
+TILE(output_grad, output_grad_part, 0)
+TILE(output_grad_streamed, output_grad_part, 1)
 
-static void output_grad_streamed(const struct ck_wino_tile *t, float *m, int64_t stride)
+INLINE void put_pixel(float *y, vec v, int inside, int streamed)
 {
-    output_grad_part(t, m, stride, 1);
+    if (inside && streamed)
+        stream(y, v);
+    else if (inside)
+        store(y, v);
 }
 
 INLINE void output_part(const float *m, int64_t stride, float *y, int64_t y_stride, int rows,
@@ -249,9 +276,7 @@ INLINE void output_part(const float *m, int64_t stride, float *y, int64_t y_stri
         vec d[6], r[4];
         take(m, stride, 6, d);
         output6(d, r);
-        UNROLL
-        for (int j = 0; j < 4; j++)
-            half[j][i] = r[j];
+        set_column(half, i, r, 4);
     }
     UNROLL
     for (int j = 0; j < 4; j++) {
@@ -259,10 +284,8 @@ INLINE void output_part(const float *m, int64_t stride, float *y, int64_t y_stri
         output6(half[j], c);
         UNROLL
         for (int i = 0; i < 4; i++)
-            if (i < rows && j < cols && streamed)
-                stream(y + i * y_stride + j * CK_WINO_BLOCK, c[i]);
-            else if (i < rows && j < cols)
-                store(y + i * y_stride + j * CK_WINO_BLOCK, c[i]);
+            put_pixel(y + i * y_stride + j * CK_WINO_BLOCK, c[i], i < rows && j < cols,
+                      streamed);
     }
 }
 
@@ -298,25 +321,18 @@ static void output(const float *m, int64_t stride, float *y, int64_t y_stride, i
 INLINE void weights_part(const float *g, int64_t tap_stride, float *u, int64_t stride,
                          int halved, int streamed)
 {
-    void (*one)(const vec *, vec *) = halved ? half_weights3 : weights3;
+    line_function *one = halved ? half_weights3 : weights3;
     EACH_PART
     {
-        vec half[6][3];
+        vec half[6][6];
         UNROLL
         for (int j = 0; j < 3; j++) {
             vec d[3], c[6];
             take(g + j * tap_stride + lane, 3 * tap_stride, 3, d);
             one(d, c);
-            UNROLL
-            for (int i = 0; i < 6; i++)
-                half[i][j] = c[i];
+            set_column(half, j, c, 6);
         }
-        UNROLL
-        for (int i = 0; i < 6; i++) {
-            vec r[6];
-            one(half[i], r);
-            put(r, 6, u + i * 6 * stride + lane, stride, streamed);
-        }
+        put_rows_by(one, half, 6, 6, u + lane, stride, 6, streamed);
     }
 }
 
@@ -333,7 +349,7 @@ WEIGHTS(half_weights_streamed, 1, 1)
 INLINE void weights_grad_part(const float *u, int64_t stride, int parts, int64_t part_stride,
                               float *dg, int halved)
 {
-    void (*one)(const vec *, vec *) = halved ? half_weights_grad6 : weights_grad6;
+    line_function *one = halved ? half_weights_grad6 : weights_grad6;
     EACH_PART
     {
         vec half[3][6];
@@ -349,9 +365,7 @@ INLINE void weights_grad_part(const float *u, int64_t stride, int parts, int64_t
                     d[j] = add(d[j], load(row + p * part_stride + j * stride));
             }
             one(d, r);
-            UNROLL
-            for (int j = 0; j < 3; j++)
-                half[j][i] = r[j];
+            set_column(half, i, r, 3);
         }
         UNROLL
         for (int j = 0; j < 3; j++) {
