@@ -72,25 +72,44 @@ void ck_project(float *v, int64_t k, float tau, float *scratch)
         v[i] = (double)v[i] > theta ? (float)((double)v[i] - theta) : 0;
 }
 
+/* The step of the present batch. A price that is far from its value approaches it by eta per row
+ * that is missing, and within an epoch of few rows per cluster does not arrive; longer steps at the
+ * start, falling as 1/t, bring it there. */
+static float step_length(struct ck_duals *d, int64_t b)
+{
+    const double longest = 4;
+    d->seen += (double)b;
+    double longer = d->warm * (double)d->k / d->seen;
+    return longer > 1 ? d->eta * (float)(longer < longest ? longer : longest) : d->eta;
+}
+
 void ck_duals_step(struct ck_duals *d, const int32_t *count, int64_t b)
 {
-    float per_item = d->eta / (float)b;
+    float eta = step_length(d, b), per_item = eta / (float)b;
     for (int64_t k = 0; k < d->k; k++) {
         float rho = d->rho[k] - per_item * (float)count[k];
-        rho += (float)((double)d->eta * d->min_size[k]);
+        rho += (float)((double)eta * d->min_size[k]);
         d->rho[k] = rho < 0 && !d->free ? 0 : rho;
     }
     if (d->tau > 0)
         ck_project(d->rho, d->k, d->tau, d->sorted);
     for (int64_t k = 0; d->sigma && k < d->k; k++) {
         float sigma = d->sigma[k] + per_item * (float)count[k];
-        sigma -= (float)((double)d->eta * d->max_size[k]);
+        sigma -= (float)((double)eta * d->max_size[k]);
         d->sigma[k] = sigma < 0 ? 0 : sigma;
     }
-    /* Step t of the epoch has weight t^2: the average forgets the duals of its start. */
-    double t = (double)++d->steps;
+    /* The average forgets the duals of the start of the epoch. */
+    double t = (double)++d->steps, weight = d->late ? t * t * t * t * t * t * t * t : t * t;
     for (int64_t k = 0; k < d->k; k++)
-        d->total[k] += t * t * ((double)d->rho[k] - (d->sigma ? (double)d->sigma[k] : 0));
+        d->total[k] += weight * ((double)d->rho[k] - (d->sigma ? (double)d->sigma[k] : 0));
+}
+
+/* The sums of t^2 and of t^8 by Faulhaber's formula. */
+double ck_duals_average(const struct ck_duals *d, int64_t k)
+{
+    double t = (double)d->steps, squares = t * (t + 1) * (2 * t + 1) / 6, sum = 5 * t + 15;
+    sum = ((((sum * t + 5) * t - 15) * t - 1) * t + 9) * t - 3;
+    return d->total[k] / (d->late ? squares / 15 * sum : squares);
 }
 
 void ck_duals_bias(const struct ck_duals *d, float *bias)

@@ -131,6 +131,25 @@ static void start_guide(struct ck_job *j, int h)
         ck_kmeans_guide(j->c->head[h], GUIDE);
 }
 
+/* Prices that are near their values after few epochs, for the repair: the average is that of the end
+ * of an epoch, and where an automatic step starts from duals of 0 and the bounds leave slack, first
+ * steps are longer. With tight bounds, prices that went too far have to come back. Few rows in memory
+ * do without. */
+static void hasten_duals(struct ck_job *j, int h)
+{
+    const double visits = 50, tight = 0.9;
+    const struct ck_kmeans_options *o = &j->c->o.kmeans;
+    struct coke_kmeans *km = j->c->head[h];
+    double low = 0;
+    if (km->tree || j->guided[h] || ck_polish_in_memory(j, h))
+        return;
+    for (int64_t k = 0; k < km->k; k++)
+        low += km->duals.min_size[k];
+    int chosen = !(o->eta > 0) && !(o->tau > 0) && ck_job_most_starts(j, 2) > 1;
+    km->duals.warm = chosen && !km->max_size && low < tight ? visits : 0;
+    km->duals.late = 1;
+}
+
 /* First centers [k][ld] of head h, the lead of the best one, and with two levels their tree. */
 static int start_head(struct ck_job *j, int h, uint64_t seed, float *center,
                       struct ck_tree **tree, double *gap)
@@ -207,6 +226,7 @@ static int make_head(struct ck_job *j, int h)
     if (j->start == 0) {
         ck_job_start_head(j, h);
         start_guide(j, h);
+        hasten_duals(j, h);
     }
 done:
     ck_tree_free(tree);

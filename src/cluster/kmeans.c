@@ -676,8 +676,7 @@ void ck_kmeans_round_end(struct coke_kmeans *km)
     ck_kmeans_point_assigner(km);
 }
 
-/* The average of the duals over the epoch weights step t by t^2 (duals.c); sum of t^2 = t(t +
- * 1)(2t + 1)/6. The repair starts from it. */
+/* The repair starts from the average of the duals over the epoch. */
 int ck_kmeans_epoch_end(struct coke_kmeans *km)
 {
     if (ck_kmeans_second_stage(km))
@@ -688,8 +687,7 @@ int ck_kmeans_epoch_end(struct coke_kmeans *km)
         ck_tree_recenter(km->tree, km->prev, km->count);
     memset(km->count, 0, (size_t)km->k * sizeof *km->count);
     for (int64_t k = 0; k < km->k; k++) {
-        double t = (double)km->duals.steps, weights = t * (t + 1) * (2 * t + 1) / 6;
-        km->average[k] = (float)(km->duals.total[k] / fmax(weights, 1));
+        km->average[k] = km->duals.steps ? (float)ck_duals_average(&km->duals, k) : 0;
         km->duals.total[k] = 0;
     }
     km->duals.steps = 0;

@@ -80,10 +80,10 @@ static int take_centers(const struct coke_kmeans *km, float *centers)
 /* The average of the running epoch or, between two epochs, of the last. */
 static void take_prices(const struct coke_kmeans *km, float *price)
 {
-    double t = (double)km->duals.steps, weights = t * (t + 1) * (2 * t + 1) / 6;
     for (int64_t i = 0; i < km->k; i++)
-        price[i] = (float)(ck_frame_scale(&km->frame) *
-                           (t > 0 ? km->duals.total[i] / weights : (double)km->average[i]));
+        price[i] = (float)(ck_frame_scale(&km->frame) * (km->duals.steps > 0
+                                                             ? ck_duals_average(&km->duals, i)
+                                                             : (double)km->average[i]));
 }
 
 static void count_labels(const struct coke_kmeans *km, int64_t *size)

@@ -29,14 +29,19 @@ static void step_is_the_equation(void **state)
     (void)state;
     enum { K = 7 };
     for (int kind = 0; kind < 3; kind++) { /* clamped, free, with upper bounds */
+        int late = kind == 0;
+        double weights = 0;
         struct ck_duals d = make(K, kind == 2, kind == 1 ? 1 : 0.4, 1.5);
         double rho[K] = {0}, sigma[K] = {0}, total[K] = {0};
         int32_t count[K];
         float bias[K];
         d.eta = 0.7f;
         d.free = kind == 1;
+        d.late = late;
         for (uint64_t step = 0; step < 50; step++) {
             int64_t b = step % 5 ? 64 : 13;
+            double t = (double)(step + 1), power = late ? 8 : 2;
+            weights += pow(t, power);
             draw_counts(K, b, step, count);
             ck_duals_step(&d, count, b);
             for (int k = 0; k < K; k++) {
@@ -46,10 +51,10 @@ static void step_is_the_equation(void **state)
                 if (kind == 2)
                     sigma[k] = fmax(
                         0, sigma[k] + 0.7 * ((double)count[k] / (double)b - d.max_size[k]));
-                double t = (double)(step + 1); /* its weight is t^2 */
-                total[k] += t * t * (rho[k] - sigma[k]);
+                total[k] += pow(t, power) * (rho[k] - sigma[k]);
                 assert_close((double)d.rho[k], rho[k], 1e-5); /* f32 sums of 50 steps */
-                assert_close(d.total[k], total[k], 1e-5 * t * t * t);
+                assert_close(d.total[k], total[k], 1e-5 * pow(t, power + 1));
+                assert_close(ck_duals_average(&d, k), total[k] / weights, 1e-5);
                 if (kind == 2)
                     assert_close((double)d.sigma[k], sigma[k], 1e-5);
             }
@@ -60,6 +65,25 @@ static void step_is_the_equation(void **state)
         assert_int_equal(d.steps, 50);
         ck_duals_release(&d);
     }
+}
+
+static void first_steps_are_longer(void **state)
+{
+    (void)state;
+    enum { K = 4, B = 8 };
+    struct ck_duals d = make(K, 0, 0.4, 0), plain = make(K, 0, 0.4, 0);
+    const int32_t none[K] = {0};
+    d.eta = plain.eta = 0.25f;
+    d.warm = 50;
+    for (int t = 1; t <= 60; t++) {
+        double want = t <= 6 ? 4 : t < 25 ? 25. / t : 1;
+        float was = d.rho[0], before = plain.rho[0];
+        ck_duals_step(&d, none, B);
+        ck_duals_step(&plain, none, B);
+        assert_close((double)(d.rho[0] - was), want * (double)(plain.rho[0] - before), 1e-5);
+    }
+    ck_duals_release(&d);
+    ck_duals_release(&plain);
 }
 
 /* Projection by bisection on the amount that all lose. */
@@ -159,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_is_the_equation),
+        cmocka_unit_test(first_steps_are_longer),
         cmocka_unit_test(projection_is_the_nearest_point),
         cmocka_unit_test(projected_duals_stay_within_tau),
         cmocka_unit_test(upper_duals_rise_where_too_many_come),
