@@ -1,4 +1,6 @@
 /* kernels_amx.c - AVX-512 with the matrix unit: screening on tiles. The rest is VNNI's. */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx512.h"
 
 INLINE vec load_sums(const int *p)

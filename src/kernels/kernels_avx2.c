@@ -1,4 +1,6 @@
 /* kernels_avx2.c - AVX2 + FMA versions: tiles of 4 rows x 24 centers, 12 accumulators. */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx2.h"
 
 #include <stdint.h>

@@ -1,4 +1,6 @@
 /* kernels_avx512.c - AVX-512 versions: tiles of 8 rows x 48 centers, 24 accumulators. */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx512.h"
 
 #include <stdint.h>

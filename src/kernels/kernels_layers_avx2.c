@@ -1,6 +1,8 @@
 /* kernels_layers_avx2.c - the layers' kernels on 8 lanes (AVX2 + FMA).
  *
  * Defines the vector operations that the kernels_*_simd.h are written in, then includes them. */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx2.h"
 
 #include <stdint.h>

@@ -1,6 +1,8 @@
 /* kernels_layers_avx512.c - the layers' kernels on 16 lanes (AVX-512).
  *
  * Defines the vector operations that the kernels_*_simd.h are written in, then includes them. */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx512.h"
 
 #include <stdint.h>

@@ -1,4 +1,6 @@
 /* kernels_softmax_avx2.c - softmax kernels for AVX2 + FMA: tiles of 4 x 24, 12 accumulators. */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx2.h"
 #include "kernels/softmax.h"
 

@@ -1,4 +1,6 @@
 /* kernels_softmax_avx512.c - softmax kernels for AVX-512: tiles of 8 x 48, 24 accumulators. */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx512.h"
 #include "kernels/softmax.h"
 

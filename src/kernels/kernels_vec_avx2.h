@@ -1,9 +1,8 @@
 /* kernels_vec_avx2.h - vectors of 8 floats (AVX2 + FMA) under the names that the kernels written
- * once per instruction set (kernels_*_simd.h) share. For kernels_*.c files of that set only. */
+ * once per instruction set (kernels_*_simd.h) share. For kernels_*.c files of that set, which
+ * include immintrin.h first. */
 #ifndef CK_KERNELS_VEC_AVX2_H
 #define CK_KERNELS_VEC_AVX2_H
-
-#include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define vec __m256

@@ -1,9 +1,8 @@
 /* kernels_vec_avx512.h - vectors of 16 floats (AVX-512) under the names that the kernels written
- * once per instruction set (kernels_*_simd.h) share. For kernels_*.c files of that set only. */
+ * once per instruction set (kernels_*_simd.h) share. For kernels_*.c files of that set, which
+ * include immintrin.h first. */
 #ifndef CK_KERNELS_VEC_AVX512_H
 #define CK_KERNELS_VEC_AVX512_H
-
-#include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define vec __m512

@@ -1,4 +1,6 @@
 /* kernels_winograd_avx2.c - Winograd's convolutions on 8 lanes (AVX2 + FMA). */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx2.h"
 
 #define vmask __m256i

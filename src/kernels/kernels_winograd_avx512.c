@@ -1,4 +1,6 @@
 /* kernels_winograd_avx512.c - Winograd's convolutions on 16 lanes (AVX-512). */
+#include <immintrin.h>
+
 #include "kernels/kernels_vec_avx512.h"
 
 #define vmask __mmask16
