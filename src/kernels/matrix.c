@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-    ROWS = 4 * CK_TILE_ROWS, /* of a block of C */
+    ROWS = 8 * CK_TILE_ROWS, /* of a block of C */
     COLS = 4 * CK_TILE_COLS,
-    DEPTH = 128, /* of a packed part: 32 and 64 KiB */
+    DEPTH = 128, /* of a packed part: 64 KiB each */
 };
 
 static ck_matrix_tile version_for(const struct ck_kernels *k)
@@ -43,8 +43,20 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* to [tiles][depth][size]: `count` lines of an operand, which are `line` apart, `step` along k;
- * missing lines are 0. */
+/* A tile [depth][size] of `here` lines, which are `line` apart, `step` along k. The inner loop
+ * follows what is contiguous in memory. */
+static void pack_tile(const double *from, int64_t here, int64_t line, int64_t step,
+                      int64_t depth, int size, double *to)
+{
+    for (int64_t t = 0; line == 1 && t < depth; t++)
+        for (int64_t i = 0; i < here; i++)
+            to[t * size + i] = from[i + t * step];
+    for (int64_t i = 0; line != 1 && i < here; i++)
+        for (int64_t t = 0; t < depth; t++)
+            to[t * size + i] = from[i * line + t * step];
+}
+
+/* to [tiles][depth][size]: `count` lines of an operand; missing lines are 0. */
 static void pack(const double *from, int64_t count, int64_t line, int64_t step, int64_t depth,
                  int size, double *to)
 {
@@ -52,9 +64,7 @@ static void pack(const double *from, int64_t count, int64_t line, int64_t step, 
         int64_t here = least(size, count - first);
         if (here < size)
             memset(to, 0, (size_t)(depth * size) * sizeof *to);
-        for (int64_t i = 0; i < here; i++)
-            for (int64_t t = 0; t < depth; t++)
-                to[t * size + i] = from[(first + i) * line + t * step];
+        pack_tile(from + first * line, here, line, step, depth, size, to);
     }
 }
 

@@ -1,74 +1,58 @@
 /* pair_loss.c - losses of two views that compare all images of a batch. */
 #include "nn/pair_loss.h"
 #include "core/workers.h"
+#include "kernels/matrix.h"
 
 #include <math.h>
-
-static double dot(const double *a, const double *b, int dim)
-{
-    double sum = 0;
-    for (int j = 0; j < dim; j++)
-        sum += a[j] * b[j];
-    return sum;
-}
 
 /* ---- SimCLR ---- */
 
 struct simclr {
-    const double *x;
     int64_t rows; /* 2n */
-    int dim;
     double temperature;
-    double *p; /* [rows][rows] */
-    double *grad;
+    double *p;    /* [rows][rows] */
+    double *loss; /* [rows] */
 };
 
-/* Row i of p: the softmax over the others, less 1 at the other view; the diagonal gets the loss of
- * the row, which no vector meets otherwise. */
+int64_t ck_simclr_scratch(int64_t n)
+{
+    return 2 * n * (2 * n + 1);
+}
+
+/* Row i of p, from dot products to the gradient by them: the softmax over the others, less 1 at the
+ * other view, times a constant. */
 static void soften(void *arg, int64_t i, int worker)
 {
     const struct simclr *s = arg;
-    double *p = s->p + i * s->rows, top = -INFINITY, sum = 0;
+    double *p = s->p + i * s->rows, t = s->temperature, top = -INFINITY, sum = 0;
     int64_t other = (i + s->rows / 2) % s->rows;
+    double own = p[other], scale = 1 / ((double)s->rows * t);
     (void)worker;
-    for (int64_t j = 0; j < s->rows; j++) {
-        p[j] = dot(s->x + i * s->dim, s->x + j * s->dim, s->dim) / s->temperature;
-        top = j != i && p[j] > top ? p[j] : top;
-    }
-    double own = p[other];
+    p[i] = -INFINITY;
     for (int64_t j = 0; j < s->rows; j++)
-        sum += p[j] = j == i ? 0 : exp(p[j] - top);
+        top = p[j] > top ? p[j] : top;
     for (int64_t j = 0; j < s->rows; j++)
-        p[j] /= sum;
-    p[other] -= 1;
-    p[i] = top + log(sum) - own;
+        sum += p[j] = exp((p[j] - top) / t);
+    for (int64_t j = 0; j < s->rows; j++)
+        p[j] *= scale / sum;
+    p[other] -= scale;
+    s->loss[i] = (top - own) / t + log(sum);
 }
 
 /* A vector has a gradient by its own row and by its column. */
-static void collect(void *arg, int64_t i, int worker)
-{
-    const struct simclr *s = arg;
-    double *g = s->grad + i * s->dim, scale = 1 / ((double)s->rows * s->temperature);
-    (void)worker;
-    for (int d = 0; d < s->dim; d++)
-        g[d] = 0;
-    for (int64_t j = 0; j < s->rows; j++) {
-        double both = scale * (s->p[i * s->rows + j] + s->p[j * s->rows + i]);
-        const double *x = s->x + j * s->dim;
-        for (int d = 0; j != i && d < s->dim; d++)
-            g[d] += both * x[d];
-    }
-}
-
 double ck_simclr_loss(const double *x, int64_t n, int dim, double temperature, double *scratch,
                       double *grad)
 {
-    struct simclr s = {x, 2 * n, dim, temperature, scratch, grad};
+    int64_t rows = 2 * n;
+    struct simclr s = {rows, temperature, scratch, scratch + rows * rows};
+    struct ck_operand each = {x, dim, 1}, column = {x, 1, dim};
     double loss = 0;
-    ck_parallel(s.rows, soften, &s);
-    for (int64_t i = 0; i < s.rows; i++)
-        loss += s.p[i * s.rows + i] / (double)s.rows;
-    ck_parallel(s.rows, collect, &s);
+    ck_matrix_product(rows, rows, dim, each, column, 0, s.p, rows);
+    ck_parallel(rows, soften, &s);
+    for (int64_t i = 0; i < rows; i++)
+        loss += s.loss[i] / (double)rows;
+    ck_matrix_product(rows, dim, rows, (struct ck_operand){s.p, rows, 1}, each, 0, grad, dim);
+    ck_matrix_product(rows, dim, rows, (struct ck_operand){s.p, 1, rows}, each, 1, grad, dim);
     return loss;
 }
 

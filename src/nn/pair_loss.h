@@ -7,9 +7,11 @@
 
 #include <stdint.h>
 
+/* Doubles of scratch that SimCLR's loss needs. */
+int64_t ck_simclr_scratch(int64_t n);
 /* SimCLR: x [2][n][dim] unit vectors. Each vector finds its other view among all 2n - 1 others:
  * mean of logsumexp over the others of x.x' / T, minus that of the other view. grad [2][n][dim] is
- * with respect to x; scratch [2n][2n]. Returns the loss. */
+ * with respect to x. Returns the loss. */
 double ck_simclr_loss(const double *x, int64_t n, int dim, double temperature, double *scratch,
                       double *grad);
 

@@ -4,6 +4,7 @@
 #include "core/workers.h"
 #include "kernels/matrix.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -91,16 +92,29 @@ static void sum_columns(void *arg, int64_t chunk, int worker)
             r->sums[j] += r->to[i * r->k + j];
 }
 
-/* Columns and rows that underflowed to 0 stay so. */
+static double inverse(double sum)
+{
+    return sum >= DBL_MIN ? 1 / sum : 0;
+}
+
+/* sums are one over those of the columns. Columns and rows that underflowed to 0 stay so. */
 static void divide_row(void *arg, int64_t i, int worker)
 {
+    enum { LANES = 8 }; /* sums at a time: one alone would wait for each addition */
     const struct rows *r = arg;
-    double *q = r->to + i * r->k, sum = 0;
+    double *q = r->to + i * r->k, lane[LANES] = {0}, sum = 0;
+    int64_t j = 0;
     (void)worker;
-    for (int64_t j = 0; j < r->k; j++)
-        sum += q[j] = r->sums[j] > 0 ? q[j] / r->sums[j] : 0;
-    for (int64_t j = 0; j < r->k && sum > 0; j++)
-        q[j] /= sum;
+    for (; j + LANES <= r->k; j += LANES)
+        for (int l = 0; l < LANES; l++)
+            lane[l] += q[j + l] *= r->sums[j + l];
+    for (; j < r->k; j++)
+        sum += q[j] *= r->sums[j];
+    for (int l = 0; l < LANES; l++)
+        sum += lane[l];
+    double scale = inverse(sum);
+    for (j = 0; j < r->k; j++)
+        q[j] *= scale;
 }
 
 int ck_sinkhorn(double *q, int64_t rows, int64_t k, int rounds, const struct ck_reduce *reduce,
@@ -111,6 +125,8 @@ int ck_sinkhorn(double *q, int64_t rows, int64_t k, int rounds, const struct ck_
         ck_parallel((k + COLUMNS - 1) / COLUMNS, sum_columns, &r);
         if (reduce)
             CK_RETURN_IF(reduce->sum(reduce->arg, sums, k));
+        for (int64_t j = 0; j < k; j++)
+            sums[j] = inverse(sums[j]);
         ck_parallel(rows, divide_row, &r);
     }
     return COKE_OK;

@@ -5,7 +5,7 @@
 
 static int init(struct ck_session *s)
 {
-    return ck_batch_loss_init(s, 4 * s->max_batch * s->max_batch);
+    return ck_batch_loss_init(s, ck_simclr_scratch(s->max_batch));
 }
 
 static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part part,

@@ -114,7 +114,7 @@ static int check_simclr(struct replay *p)
     if (!raw)
         return golden_refuse(p->r, "proj_raw is missing or of another size");
     double *u = unit_of(p, raw), *g = replay_room(p->views * p->n * p->dim),
-           *s = replay_room(4 * p->n * p->n);
+           *s = replay_room(ck_simclr_scratch(p->n));
     double loss = ck_simclr_loss(u, p->n, p->dim, replay_number(p, "T"), s, g);
     through_length(p, raw, g);
     int rc = replay_close(p, "loss", &loss) || replay_close(p, "grad_proj", g) ? -1 : 0;

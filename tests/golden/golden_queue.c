@@ -195,7 +195,8 @@ static void nnclr_step(const struct replay *p, struct steps *s, int64_t t, doubl
 {
     int64_t one = p->n * p->dim, at = t * s->all, index[512];
     int pkg = is(p, "pkg");
-    double *scratch = replay_room(ck_contrast_scratch(s->size + p->n) + 4 * p->n * p->n);
+    double *scratch =
+        replay_room(ck_contrast_scratch(s->size + p->n) + ck_simclr_scratch(p->n));
     double *x = replay_room(2 * one), *g = replay_room(2 * one),
            temperature = golden_number(p->c, "T", NAN);
     double *unit = replay_unit(s->queue[0].row, s->size, p->dim);
