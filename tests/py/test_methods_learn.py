@@ -34,6 +34,9 @@ METHODS = {
     "coke": (20, "--projector mlp3 -k 10,20,50 --temperature 0.2 --alpha 1 --ratio 0.9 --update epoch "
              "--rate 0.2"),
     "secu": (25, SMALL + "-k 10,20,50 --constraint entropy --temperature 0.2 --rate 0.1"),
+    # Minimum sizes need duals that settle before the encoder learns: many steps, a slow warm-up.
+    "secu-size": (30, "--method secu " + SMALL + "-k 10 --ratio 0.9 --eta 0.1 --temperature 0.1 "
+                  "--rate 0.05 --batch 16 --warmup 4"),
     "iic": (20, "--projector linear -k 10 --optimizer adam --rate 0.002"),
     "supervised": (6, "--projector linear --rate 0.1"),
 }
@@ -69,7 +72,9 @@ def second_stage(coke, tmp, method):
 
 def first_stage(coke, tmp, method):
     last, words = METHODS[method]
-    epochs = run(coke, f"{tmp}/{method}", "--method", method, *words.split(), "--epochs", str(last + 1),
+    if not words.startswith("--method"):
+        words = f"--method {method} {words}"
+    epochs = run(coke, f"{tmp}/{method}", *words.split(), "--epochs", str(last + 1),
                  "--monitor", str(last))
     first, then = epochs[0]["knn20"], epochs[-1]["knn20"]
     print(f"{method}: k-NN {first:.3f}, after {last} epochs {then:.3f}")
