@@ -214,11 +214,16 @@ static void wait_passively(char **argv)
 static void check_isa(void)
 {
     const char *wanted = getenv("COKE_ISA");
-    if (wanted && *wanted && strcmp(wanted, coke_isa()) != 0)
-        fprintf(
-            stderr,
-            "coke: warning: COKE_ISA=%s is unknown or not supported by this CPU; using %s\n",
-            wanted, coke_isa());
+    if (!wanted || !*wanted || strcmp(wanted, coke_isa()) == 0)
+        return;
+    if (strcmp(wanted, "amx") == 0)
+        fprintf(stderr, "coke: warning: COKE_ISA=amx: %s; using %s\n", coke_amx_missing(),
+                coke_isa());
+    else
+        fprintf(stderr,
+                "coke: warning: COKE_ISA=%s is unknown or not supported by this CPU (there are "
+                "ref, avx2, avx512, vnni, amx and amx-emulated); using %s\n",
+                wanted, coke_isa());
 }
 
 /* What the library does not catch: a mapped model of more than 1 GB, for example. Nothing but

@@ -12,12 +12,6 @@ struct ck_emulated_tiles *ck_emulated_tiles(void)
     return &tiles;
 }
 
-#if defined(__x86_64__) && defined(__linux__)
-
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 enum {
     LEAF7_BF16 = 1 << 22, /* in EDX */
     LEAF7_TILE = 1 << 24,
@@ -29,55 +23,74 @@ enum {
     REQUEST_PERMISSION = 0x1023, /* ARCH_REQ_XCOMP_PERM */
 };
 
-static int has_unit(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & LEAF7_ALL) == LEAF7_ALL;
-}
+#if defined(__x86_64__) && defined(__linux__)
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* XGETBV as bytes: the intrinsic needs a flag of the compiler. */
-static int system_saves_tiles(void)
+static unsigned read_xcr0(void)
 {
     unsigned a, b, c, d;
     __cpuid(1, a, b, c, d);
     if (!(c & bit_OSXSAVE))
         return 0;
     __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(a), "=d"(d) : "c"(0));
-    return (a & XCR0_TILES) == XCR0_TILES;
+    return a;
 }
 
-static const char *find_obstacle(void)
+static int request_permission(void)
 {
-    if (!has_unit())
-        return "the CPU has no AMX";
-    if (!system_saves_tiles())
-        return "the system does not enable AMX";
-    if (syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILEDATA))
-        return "the system does not permit AMX (Linux 5.16 or later does)";
-    return NULL;
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILEDATA) == 0;
 }
 
-int ck_amx_sizes_hidden(void)
+static struct ck_amx_cpu read_cpu(void)
 {
     unsigned a, b, c, d;
-    if (!has_unit())
-        return 0;
-    return !__get_cpuid_count(LEAF_TILE_SIZES, 1, &a, &b, &c, &d) || a == 0;
+    struct ck_amx_cpu cpu = {.xcr0 = read_xcr0(), .permit = request_permission};
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        cpu.leaf7_edx = d;
+    if (__get_cpuid_count(LEAF_TILE_SIZES, 1, &a, &b, &c, &d))
+        cpu.tile_sizes = a;
+    return cpu;
 }
 
 #else
 
-static const char *find_obstacle(void)
+static struct ck_amx_cpu read_cpu(void)
 {
-    return "the CPU has no AMX";
+    return (struct ck_amx_cpu){0};
+}
+
+#endif
+
+static int has_unit(const struct ck_amx_cpu *cpu)
+{
+    return (cpu->leaf7_edx & LEAF7_ALL) == LEAF7_ALL;
+}
+
+const char *ck_amx_obstacle_of(const struct ck_amx_cpu *cpu)
+{
+    if (!has_unit(cpu))
+        return "the CPU has no AMX";
+    if ((cpu->xcr0 & XCR0_TILES) != XCR0_TILES)
+        return "the system does not enable AMX";
+    if (!cpu->permit())
+        return "the system does not permit AMX (Linux 5.16 or later does)";
+    return NULL;
+}
+
+int ck_amx_hides_sizes(const struct ck_amx_cpu *cpu)
+{
+    return has_unit(cpu) && cpu->tile_sizes == 0;
 }
 
 int ck_amx_sizes_hidden(void)
 {
-    return 0;
+    struct ck_amx_cpu cpu = read_cpu();
+    return ck_amx_hides_sizes(&cpu);
 }
-
-#endif
 
 /* Idempotent: threads that call at once find the same, and `known` is set last. */
 const char *ck_amx_obstacle(void)
@@ -85,7 +98,8 @@ const char *ck_amx_obstacle(void)
     static const char *_Atomic obstacle;
     static _Atomic int known;
     if (!known) {
-        obstacle = find_obstacle();
+        struct ck_amx_cpu cpu = read_cpu();
+        obstacle = ck_amx_obstacle_of(&cpu);
         known = 1;
     }
     return obstacle;

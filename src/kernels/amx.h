@@ -27,4 +27,15 @@ const char *ck_amx_missing(void);
  * code that trusts the leaf faults. */
 int ck_amx_sizes_hidden(void);
 
+/* What the answers above follow from; tests fill in CPUs that are not at hand. */
+struct ck_amx_cpu {
+    unsigned leaf7_edx;  /* CPUID leaf 7, subleaf 0 */
+    unsigned tile_sizes; /* leaf 0x1D, subleaf 1, EAX; 0 if the leaf is hidden */
+    unsigned xcr0;       /* low half; 0 without XSAVE */
+    int (*permit)(void); /* asks the system: whether it permits tiles; called last */
+};
+
+const char *ck_amx_obstacle_of(const struct ck_amx_cpu *cpu);
+int ck_amx_hides_sizes(const struct ck_amx_cpu *cpu);
+
 #endif

@@ -167,12 +167,76 @@ static void the_environment_chooses(void **state)
     assert_int_equal(chosen_in_child("foo"), best);
 }
 
+/* ---- CPUs and systems that are not at hand ---- */
+
+static int asked, permitted;
+
+static int permit(void)
+{
+    asked++;
+    return permitted;
+}
+
+/* bf16, tiles and 8 bits; both states of tiles beside x87, SSE and AVX; 1024 bytes a tile. */
+static struct ck_amx_cpu xeon(void)
+{
+    return (struct ck_amx_cpu){.leaf7_edx = 1u << 22 | 1u << 24 | 1u << 25,
+                               .tile_sizes = 1024 << 16 | 8192,
+                               .xcr0 = 0x600e7,
+                               .permit = permit};
+}
+
+static void assert_obstacle(const struct ck_amx_cpu *cpu, const char *part, int asks)
+{
+    asked = 0;
+    const char *obstacle = ck_amx_obstacle_of(cpu);
+    assert_int_equal(asked, asks);
+    assert_true(part ? obstacle && strstr(obstacle, part) : !obstacle);
+}
+
+static void each_missing_part_is_named_before_permission_is_asked_for(void **state)
+{
+    (void)state;
+    permitted = 1;
+    struct ck_amx_cpu cpu = xeon();
+    assert_obstacle(&cpu, NULL, 1);
+    for (unsigned bit = 22; bit <= 25; bit += bit == 22 ? 2 : 1) {
+        cpu = xeon();
+        cpu.leaf7_edx &= ~(1u << bit);
+        assert_obstacle(&cpu, "the CPU has no AMX", 0);
+    }
+    for (unsigned bit = 17; bit <= 18; bit++) {
+        cpu = xeon();
+        cpu.xcr0 &= ~(1u << bit);
+        assert_obstacle(&cpu, "does not enable", 0);
+    }
+    permitted = 0;
+    cpu = xeon();
+    assert_obstacle(&cpu, "does not permit", 1);
+}
+
+/* The unit is used where its sizes are hidden; only other libraries must be kept from it. */
+static void hidden_sizes_are_no_obstacle(void **state)
+{
+    (void)state;
+    permitted = 1;
+    struct ck_amx_cpu cpu = xeon();
+    assert_false(ck_amx_hides_sizes(&cpu));
+    cpu.tile_sizes = 0;
+    assert_true(ck_amx_hides_sizes(&cpu));
+    assert_obstacle(&cpu, NULL, 1);
+    cpu.leaf7_edx = 0; /* a CPU without the unit has no such leaf */
+    assert_false(ck_amx_hides_sizes(&cpu));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_chooses), /* before anything chooses in this process */
         cmocka_unit_test(products_are_plain_sums_on_the_unit_and_emulated),
         cmocka_unit_test(all_threads_and_children_may_use_the_unit),
+        cmocka_unit_test(each_missing_part_is_named_before_permission_is_asked_for),
+        cmocka_unit_test(hidden_sizes_are_no_obstacle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
