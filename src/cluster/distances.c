@@ -1,28 +1,26 @@
 /* distances.c - Euclidean results in the units of the data. */
 #include "cluster/distances.h"
+#include "cluster/row_sum.h"
 #include "core/error.h"
-#include "core/first_error.h"
-#include "core/mem.h"
-#include "core/workers.h"
 
 #include <math.h>
 
-enum { BLOCK = 64, CHUNK = 4096 };
-
 struct pass {
     const struct ck_labelled *l;
-    int64_t first; /* first chunk of this process */
     float *square;
-    double *sum; /* [chunks] */
-    struct ck_first_error error;
 };
 
-/* Rows id [n], all in one chunk. */
-static int measure(const struct pass *p, const int64_t *id, int n, float *x, double *sum)
+static int is_usable(const void *arg, int64_t id)
 {
+    const struct pass *p = arg;
+    return !ck_scan_is_bad(p->l->scan, id);
+}
+
+static int measure(const void *arg, const int64_t *id, int n, const float *x, double *sum)
+{
+    const struct pass *p = arg;
     const struct ck_scan *s = p->l->scan;
     double scale = ck_frame_scale(&s->frame);
-    CK_RETURN_IF(ck_scan_get(s, id, n, x));
     for (int r = 0; r < n; r++) {
         const float *c = p->l->center + ck_labels_get(p->l->labels, id[r]) * (int64_t)s->ld;
         double d = scale * ck_frame_square(&s->frame, s->kn, x + r * (int64_t)s->ld, c);
@@ -33,50 +31,13 @@ static int measure(const struct pass *p, const int64_t *id, int n, float *x, dou
     return COKE_OK;
 }
 
-static void run_chunk(void *arg, int64_t at, int worker)
-{
-    (void)worker;
-    struct pass *p = arg;
-    const struct ck_scan *s = p->l->scan;
-    int64_t chunk = p->first + at, id[BLOCK], total = s->rows->n;
-    int64_t end = (chunk + 1) * CHUNK < total ? (chunk + 1) * CHUNK : total;
-    float *x = ck_alloc_array(BLOCK, (size_t)s->ld * sizeof *x);
-    int n = 0, rc = x ? COKE_OK : COKE_ENOMEM;
-    for (int64_t i = chunk * CHUNK; i < end && !rc; i++) {
-        if (!ck_scan_is_bad(s, i))
-            id[n++] = i;
-        if (n == BLOCK || (i == end - 1 && n > 0)) {
-            rc = measure(p, id, n, x, &p->sum[chunk]);
-            n = 0;
-        }
-    }
-    ck_free(x);
-    ck_first_error_keep(&p->error, rc);
-}
-
 int ck_distances(const struct ck_labelled *l, const struct ck_share *share, float *square,
                  double *sum)
 {
-    struct ck_share all = share ? *share : ck_share_alone();
     struct pass p = {.l = l, .square = square};
-    int64_t chunks = (l->scan->rows->n + CHUNK - 1) / CHUNK;
-    int64_t *bytes = ck_alloc_array((size_t)all.size, sizeof *bytes);
-    int rc = COKE_ENOMEM;
-    p.sum = ck_calloc_array((size_t)chunks, sizeof *p.sum);
-    if (!p.sum || !bytes)
-        goto done;
-    p.first = ck_share_first(chunks, all.rank, all.size);
-    ck_parallel(ck_share_first(chunks, all.rank + 1, all.size) - p.first, run_chunk, &p);
-    CK_TRY(ck_first_error_raise(&p.error));
-    if (all.size > 1)
-        CK_TRY(ck_share_gather_items(&all, p.sum, chunks, sizeof *p.sum, bytes));
-    *sum = 0;
-    for (int64_t i = 0; i < chunks; i++)
-        *sum += p.sum[i];
-done:
-    ck_free(p.sum);
-    ck_free(bytes);
-    return rc;
+    struct ck_row_sum s = {
+        .scan = l->scan, .share = share, .wanted = is_usable, .add = measure, .arg = &p};
+    return ck_row_sum(&s, sum);
 }
 
 /* A Euclidean score is half the difference of two squares, |x - m|^2 - |x - c|^2: sums of scores

@@ -5,11 +5,10 @@
  * center here, whose bounds are the sums of theirs. Any division of its rows that keeps the bounds
  * of the members is as good as another, up to |x| times the distance between the centers. */
 #include "cluster/repair_twins.h"
+#include "cluster/row_sum.h"
 #include "core/error.h"
-#include "core/first_error.h"
 #include "core/mem.h"
 #include "core/rng.h"
-#include "core/workers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,14 +233,9 @@ static void relabel(const struct grouped *g, const struct ck_repair *r, int64_t 
 
 /* ---- scores of the rows that moved from the first center of a group to another ---- */
 
-enum { CHUNK = 4096, BLOCK = 64 };
-
 struct pass {
     const struct ck_twins *t;
     const struct ck_repair *r;
-    int64_t first;
-    double *gain; /* [chunks] */
-    struct ck_first_error error;
 };
 
 static int32_t first_of(const struct pass *p, int32_t k)
@@ -249,10 +243,17 @@ static int32_t first_of(const struct pass *p, int32_t k)
     return p->t->member[p->t->start[p->t->group[k]]];
 }
 
-static int score_block(const struct pass *p, const int64_t *id, int n, float *x, double *gain)
+static int has_moved(const void *arg, int64_t id)
 {
+    const struct pass *p = arg;
+    int32_t k = ck_labels_get(p->r->labels, id);
+    return k >= 0 && k != first_of(p, k);
+}
+
+static int add_gain(const void *arg, const int64_t *id, int n, const float *x, double *gain)
+{
+    const struct pass *p = arg;
     const struct ck_repair *r = p->r;
-    CK_RETURN_IF(ck_scan_get(r->scan, id, n, x));
     for (int i = 0; i < n; i++, x += r->scan->ld) {
         int32_t k = ck_labels_get(r->labels, id[i]);
         float now = ck_assigner_score(r->assigner, x, k);
@@ -263,51 +264,20 @@ static int score_block(const struct pass *p, const int64_t *id, int n, float *x,
     return COKE_OK;
 }
 
-static void score_chunk(void *arg, int64_t at, int worker)
-{
-    (void)worker;
-    struct pass *p = arg;
-    const struct ck_repair *r = p->r;
-    int64_t chunk = p->first + at, id[BLOCK], total = r->scan->rows->n;
-    int64_t end = (chunk + 1) * CHUNK < total ? (chunk + 1) * CHUNK : total;
-    float *x = ck_alloc_array(BLOCK, (size_t)r->scan->ld * sizeof *x);
-    int n = 0, rc = x ? COKE_OK : COKE_ENOMEM;
-    for (int64_t i = chunk * CHUNK; i < end && !rc; i++) {
-        int32_t k = ck_labels_get(r->labels, i);
-        if (k >= 0 && k != first_of(p, k))
-            id[n++] = i;
-        if (n == BLOCK || (i == end - 1 && n > 0)) {
-            rc = score_block(p, id, n, x, &p->gain[chunk]);
-            n = 0;
-        }
-    }
-    ck_free(x);
-    ck_first_error_keep(&p->error, rc);
-}
-
 /* Adds to r->primal what the members' scores differ from those of the first ones. With scores
  * every process reads all rows. */
 static int score_members(const struct ck_twins *t, struct ck_repair *r)
 {
-    struct ck_share all = r->share && !r->scores ? *r->share : ck_share_alone();
     struct pass p = {.t = t, .r = r};
-    int64_t chunks = (r->scan->rows->n + CHUNK - 1) / CHUNK;
-    int64_t *bytes = ck_alloc_array((size_t)all.size, sizeof *bytes);
-    int rc = COKE_ENOMEM;
-    p.gain = ck_calloc_array((size_t)chunks, sizeof *p.gain);
-    if (!p.gain || !bytes)
-        goto done;
-    p.first = ck_share_first(chunks, all.rank, all.size);
-    ck_parallel(ck_share_first(chunks, all.rank + 1, all.size) - p.first, score_chunk, &p);
-    CK_TRY(ck_first_error_raise(&p.error));
-    if (all.size > 1)
-        CK_TRY(ck_share_gather_items(&all, p.gain, chunks, sizeof *p.gain, bytes));
-    for (int64_t c = 0; c < chunks; c++)
-        r->primal += p.gain[c];
-done:
-    ck_free(p.gain);
-    ck_free(bytes);
-    return rc;
+    struct ck_row_sum s = {.scan = r->scan,
+                           .share = r->scores ? NULL : r->share,
+                           .wanted = has_moved,
+                           .add = add_gain,
+                           .arg = &p};
+    double gain;
+    CK_RETURN_IF(ck_row_sum(&s, &gain));
+    r->primal += gain;
+    return COKE_OK;
 }
 
 /* ---- the run ---- */
