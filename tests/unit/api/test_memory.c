@@ -39,7 +39,7 @@ static void check_rows(struct coke_memory m)
     assert_ok(coke_rows_read(r, index, READ, out));
     for (int i = 0; i < READ * DIM; i++)
         assert_true(out[i] == (float)value(index[i / DIM], i % DIM));
-    assert_fails(coke_rows_read(r, (const int64_t[]){N}, 1, out), COKE_EFAIL, "row 60");
+    assert_fails(coke_rows_read(r, (const int64_t[]){N}, 1, out), COKE_EUSAGE, "row 60");
     coke_rows_free(r);
 }
 

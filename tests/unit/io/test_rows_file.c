@@ -68,8 +68,8 @@ static void one_file_gives_its_rows_in_any_order(void **state)
     assert_int_equal(r->one_pass, 0);
     assert_int_equal(r->bytes, N * DIM * 4);
     float out[DIM];
-    assert_fails(r->get(r, (const int64_t[]){N}, 1, out, DIM), COKE_EFAIL, "there are only 7");
-    assert_fails(r->get(r, (const int64_t[]){-1}, 1, out, DIM), COKE_EFAIL, "row -1");
+    assert_fails(r->get(r, (const int64_t[]){N}, 1, out, DIM), COKE_EUSAGE, "there are only 7");
+    assert_fails(r->get(r, (const int64_t[]){-1}, 1, out, DIM), COKE_EUSAGE, "row -1");
     coke_rows_free(r);
     coke_rows_free(NULL);
 }
@@ -219,7 +219,7 @@ static void array_is_rows_without_a_copy(void **state)
     check_pattern(r, N);
     r->where(r, 3, text, sizeof text);
     assert_string_equal(text, "row 3");
-    assert_fails(r->get(r, (const int64_t[]){N}, 1, x, DIM), COKE_EFAIL, "row 7");
+    assert_fails(r->get(r, (const int64_t[]){N}, 1, x, DIM), COKE_EUSAGE, "row 7");
     coke_rows_free(r);
     assert_fails(coke_rows_from_array(&r, x, 0, DIM), COKE_EUSAGE, "0 rows");
     assert_fails(coke_rows_from_array(&r, x, INT64_MAX / 2, DIM), COKE_EUSAGE, "do not fit");
