@@ -104,9 +104,14 @@ void ck_parallel(int64_t chunks, void (*fn)(void *arg, int64_t chunk, int worker
 /* The number of threads that OpenMP keeps per task is what oneDNN asks for. */
 int ck_set_alone(int on)
 {
+    static _Thread_local int team; /* that the thread has when it is not alone */
     int before = alone;
+    if (on == before)
+        return before;
+    if (on)
+        team = omp_get_max_threads();
     alone = on;
-    omp_set_num_threads(ck_threads());
+    omp_set_num_threads(on ? 1 : team);
     return before;
 }
 

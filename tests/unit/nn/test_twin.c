@@ -137,6 +137,23 @@ static void views_at_once_are_views_in_turn(void **state)
     assert_int_equal(ck_threads(), 2);
 }
 
+static void nothing(void *arg, int64_t i)
+{
+    (void)arg;
+    (void)i;
+}
+
+static void the_default_team_stays_as_large_as_it_was(void **state)
+{
+    (void)state;
+    assert_ok(coke_set_threads(0));
+    int before = ck_threads();
+    ck_lanes(2, nothing, NULL);
+    assert_int_equal(ck_threads(), before);
+    ck_set_alone(ck_set_alone(1));
+    assert_int_equal(ck_threads(), before);
+}
+
 static void bytes_do_not_depend_on_the_thread_that_was_first(void **state)
 {
     struct views v[2];
@@ -156,6 +173,7 @@ static void bytes_do_not_depend_on_the_thread_that_was_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_default_team_stays_as_large_as_it_was),
         cmocka_unit_test(views_at_once_are_views_in_turn),
         cmocka_unit_test(bytes_do_not_depend_on_the_thread_that_was_first),
     };
