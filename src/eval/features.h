@@ -30,7 +30,7 @@ int ck_features_try(struct ck_features *f, const int64_t *index, int64_t n, floa
                     float *proj, uint8_t *bad);
 
 /* From now on vectors are means over `views` views: the usual one and random crops, drawn from
- * the recipe `like` with its size but without changes of color, the same in every call. */
+ * the recipe `like`, in its size and without changes of color, the same in every call. */
 int ck_features_use_views(struct ck_features *f, const struct ck_recipe *like, int64_t views);
 
 /* From now on images whose files are missing or cannot be opened are bad, too, not errors. */

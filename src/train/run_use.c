@@ -124,10 +124,21 @@ int ck_use_recipe(const struct ck_run *r, struct coke_dataset *d,
     return rc;
 }
 
+/* The recipe of the random crops: as large as in the training, where that is known, though whole
+ * images may be used in another size. */
+static int crop_recipe(const struct ck_run *r, struct coke_dataset *d,
+                       const struct ck_use_options *o, struct ck_recipe *out)
+{
+    struct ck_use_options trained = *o;
+    if (r->has_options && r->o.loader.view.size)
+        trained.size = r->o.loader.view.size;
+    return ck_use_recipe(r, d, &trained, out);
+}
+
 int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_use_options *o,
                     struct ck_features **out)
 {
-    struct ck_recipe like;
+    struct ck_recipe like, crops;
     *out = NULL;
     CK_RETURN_IF(ck_use_recipe(r, d, o, &like));
     int64_t batch = like.view[0].width <= SMALL_PICTURE ? SMALL_BATCH : LARGE_BATCH;
@@ -135,7 +146,10 @@ int ck_use_features(struct ck_run *r, struct coke_dataset *d, const struct ck_us
         batch *= 2;
     CK_RETURN_IF(
         ck_features_new(out, &r->encoder, d, &like, batch, (enum ck_precision)o->precision));
-    return o->views > 1 ? ck_features_use_views(*out, &like, o->views) : COKE_OK;
+    if (o->views == 1)
+        return COKE_OK;
+    CK_RETURN_IF(crop_recipe(r, d, o, &crops));
+    return ck_features_use_views(*out, &crops, o->views);
 }
 
 /* ---- on the heap, for the caller ---- */

@@ -28,5 +28,17 @@ coke train synthetic:n=100,size=16 $small --size 8 --embed-size 16 --monitor 1 -
     >/dev/null 2>err || { cat err; exit 1; }
 coke eval knn large synthetic:n=60,size=16 --neighbours 5 2>/dev/null | head -1
 coke eval knn large synthetic:n=60,size=16 --neighbours 5 --size 8 2>/dev/null | head -1
+# Random crops have the size of the training, whatever the size of whole images is.
+for size in 8 16; do
+    coke embed large synthetic:n=10,size=16 -o one$size.npy -q --size $size >/dev/null || exit 1
+    coke embed large synthetic:n=10,size=16 -o three$size.npy -q --size $size --views 3 >/dev/null ||
+        exit 1
+done
+py <<'P'
+import numpy as np
+crops = [3 * np.load(f"three{s}.npy") - np.load(f"one{s}.npy") for s in (8, 16)]
+assert np.allclose(*crops, rtol=1e-4, atol=1e-5), np.abs(crops[0] - crops[1]).max()
+assert not np.allclose(np.load("one8.npy"), np.load("one16.npy"), rtol=1e-2)
+P
 coke eval finetune run synthetic:n=60,size=16 --views 3 2>err
 echo "$? $(cat err)" >&2
