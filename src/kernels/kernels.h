@@ -174,6 +174,10 @@ unsigned ck_dense_tile_avx512(const float *panel, const float *bias, const float
                               const float *limit, uint64_t *hits, float *out);
 void ck_accumulate_avx512(int64_t *sum, const float *x, int ld, float scale);
 void ck_restore_avx512(const int64_t *sum, int ld, double unit, float *x);
+#define CK_DENSE_AVX512                                                                        \
+    .panel = 48, .dot = ck_dot_avx512, .dot4 = ck_dot4_avx512,                                 \
+    .dense_tile = ck_dense_tile_avx512, .accumulate = ck_accumulate_avx512,                    \
+    .restore = ck_restore_avx512
 float ck_range8_vnni(const float *v, const float *reference, int ld, float *norm);
 struct ck_rounded ck_round8_vnni(const float *v, const float *reference, int ld, float range,
                                  int offset, int64_t stride, uint8_t *q);

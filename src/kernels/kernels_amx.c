@@ -11,12 +11,7 @@ INLINE vec load_sums(const int *p)
 #include "kernels/kernels_screen_tiles.h"
 
 const struct ck_kernels ck_kernels_amx = {.name = "amx",
-                                          .panel = 48,
-                                          .dot = ck_dot_avx512,
-                                          .dot4 = ck_dot4_avx512,
-                                          .dense_tile = ck_dense_tile_avx512,
-                                          .accumulate = ck_accumulate_avx512,
-                                          .restore = ck_restore_avx512,
+                                          CK_DENSE_AVX512,
                                           .unit_rows = CK_TILE_ROWS,
                                           .range8 = ck_range8_vnni,
                                           .round8 = ck_round8_vnni,

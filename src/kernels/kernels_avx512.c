@@ -50,10 +50,4 @@ void ck_restore_avx512(const int64_t *sum, int ld, double unit, float *x)
     }
 }
 
-const struct ck_kernels ck_kernels_avx512 = {.name = "avx512",
-                                             .panel = PANEL,
-                                             .dot = ck_dot_avx512,
-                                             .dot4 = ck_dot4_avx512,
-                                             .dense_tile = ck_dense_tile_avx512,
-                                             .accumulate = ck_accumulate_avx512,
-                                             .restore = ck_restore_avx512};
+const struct ck_kernels ck_kernels_avx512 = {.name = "avx512", CK_DENSE_AVX512};

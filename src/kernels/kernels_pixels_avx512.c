@@ -152,16 +152,4 @@ INLINE __m256i narrow_strip(const uint16_t *in)
 #include "kernels/kernels_pixels_simd.h"
 #include "kernels/kernels_pixels_lines_simd.h"
 
-const struct ck_pixels ck_pixels_avx512 = {
-    .blend_level = blend_level,
-    .blend_gray = blend_gray,
-    .gray = gray,
-    .gray_sum = gray_sum,
-    .hue = hue,
-    .solarize = solarize,
-    .normalize = normalize,
-    .resize_across = resize_across,
-    .resize_down = resize_down,
-    .blur_across = blur_across,
-    .blur_down = blur_down,
-};
+const struct ck_pixels ck_pixels_avx512 = CK_PIXELS;

@@ -208,16 +208,4 @@ static void blur_down(uint8_t *v, int64_t stride, int lines, int32_t n,
         blur_line(v + line, stride, n, box, (uint8_t *)work);
 }
 
-const struct ck_pixels ck_pixels_ref = {
-    .blend_level = blend_level,
-    .blend_gray = blend_gray,
-    .gray = gray,
-    .gray_sum = gray_sum,
-    .hue = hue,
-    .solarize = solarize,
-    .normalize = normalize,
-    .resize_across = resize_across,
-    .resize_down = resize_down,
-    .blur_across = blur_across,
-    .blur_down = blur_down,
-};
+const struct ck_pixels ck_pixels_ref = CK_PIXELS;

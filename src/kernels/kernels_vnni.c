@@ -204,12 +204,7 @@ int ck_reach_vnni(const float *top, int n, float limit, int32_t *index)
 }
 
 const struct ck_kernels ck_kernels_vnni = {.name = "vnni",
-                                           .panel = 48,
-                                           .dot = ck_dot_avx512,
-                                           .dot4 = ck_dot4_avx512,
-                                           .dense_tile = ck_dense_tile_avx512,
-                                           .accumulate = ck_accumulate_avx512,
-                                           .restore = ck_restore_avx512,
+                                           CK_DENSE_AVX512,
                                            .range8 = ck_range8_vnni,
                                            .round8 = ck_round8_vnni,
                                            .screen = screen,

@@ -86,6 +86,15 @@ static inline int64_t ck_blur_work(int32_t n)
 const struct ck_pixels *ck_pixels(void);
 const struct ck_pixels *ck_pixels_named(const char *name);
 
+/* A version whose functions have the names of the members. */
+#define CK_PIXELS                                                                              \
+    {                                                                                          \
+        .blend_level = blend_level, .blend_gray = blend_gray, .gray = gray,                    \
+        .gray_sum = gray_sum, .hue = hue, .solarize = solarize, .normalize = normalize,        \
+        .resize_across = resize_across, .resize_down = resize_down,                            \
+        .blur_across = blur_across, .blur_down = blur_down,                                    \
+    }
+
 extern const struct ck_pixels ck_pixels_ref;
 extern const struct ck_pixels ck_pixels_avx2;
 extern const struct ck_pixels ck_pixels_avx512;
