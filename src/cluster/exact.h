@@ -35,6 +35,11 @@ struct ck_exact {
     /* the same arcs by point: choice[first[i]] .. choice[first[i + 1] - 1] */
     const int64_t *first;
     const struct ck_choice *choice;
+    /* Many equal points each, which may go to any cluster; only ck_newton_run knows these. Borrowed;
+     * none: 0. */
+    int64_t crowds;
+    const double *crowd;      /* [crowds] points */
+    const float *crowd_score; /* [crowds][k] */
 
     /* Nodes are the clusters, then the pool, which takes the members above min_size. At the
      * edges of the box the pool buys and sells at the edge's price: `fake` units in place of

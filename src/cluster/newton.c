@@ -22,8 +22,13 @@
 enum {
     CHUNK = 4096,
     SOLVER_STEPS = 80,
+    STEPS = 4,      /* at one scale */
+    MORE = 30,      /* at the last one, if the sizes matter more than the dual */
     UNIT = 1 << 20, /* of a fractional size: integers sum to the same in any order */
 };
+
+/* A lead of more than so many T is not shared. */
+static const double FAR = 8;
 
 /* A point that two clusters share. */
 struct border {
@@ -31,14 +36,25 @@ struct border {
     float weight; /* d size_a / d price_a */
 };
 
+/* The best choice of a point, and `moved` up to which it leads. */
+struct sure {
+    double until;
+    int32_t choice; /* from its first one */
+};
+
 struct newton {
     struct ck_exact *e;
-    double scale; /* T */
+    double scale;      /* T */
+    double moved;      /* twice the sum of the largest moves of a price so far */
+    struct sure *sure; /* [n] */
+    double *last;      /* [k] prices of the last look */
     int workers;
     int64_t **part;        /* [workers][k] sizes that a thread counted, in UNIT */
     struct border *border; /* [n], weight 0 = none; then the first `borders` */
     int64_t borders;
     double *value;                /* [chunks] sums of smoothed best values */
+    double *part_of;              /* [crowds][k] of a crowd that goes to a cluster */
+    double *arrive;               /* [k] points of crowds */
     double *lack;                 /* [k] target - size */
     uint8_t *fixed;               /* [k] the price stays */
     double *diagonal;             /* [k] of L + lambda */
@@ -50,12 +66,25 @@ struct newton {
 
 /* ---- sizes and borders ---- */
 
+/* While prices have moved by no more than the lead of its best choice, a point has a known label and
+ * is on no border. */
+static int is_sure(const struct newton *t, int64_t i)
+{
+    return t->sure[i].until - t->moved > FAR * t->scale;
+}
+
 /* Returns the smoothed best value of point i. */
 static double share_point(struct newton *t, int64_t i, int64_t *size)
 {
     const struct ck_exact *e = t->e;
     double best = -INFINITY, second = -INFINITY;
     int32_t a = -1, b = -1;
+    t->border[i] = (struct border){0};
+    if (is_sure(t, i)) {
+        const struct ck_choice *c = &e->choice[e->first[i] + t->sure[i].choice];
+        size[c->k] += UNIT;
+        return (double)c->score + e->price[c->k];
+    }
     for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
         double v = (double)e->choice[c].score + e->price[e->choice[c].k];
         if (v > best) {
@@ -63,14 +92,15 @@ static double share_point(struct newton *t, int64_t i, int64_t *size)
             b = a;
             best = v;
             a = e->choice[c].k;
+            t->sure[i].choice = (int32_t)(c - e->first[i]);
         } else if (v > second) {
             second = v;
             b = e->choice[c].k;
         }
     }
-    double far = 8, lead = (best - second) / t->scale;
-    t->border[i] = (struct border){a, b, 0};
-    if (b < 0 || lead > far) {
+    double lead = (best - second) / t->scale;
+    t->sure[i].until = t->moved + (best - second);
+    if (b < 0 || lead > FAR) {
         size[a] += UNIT;
         return best;
     }
@@ -78,7 +108,7 @@ static double share_point(struct newton *t, int64_t i, int64_t *size)
     int64_t units = (int64_t)(other * UNIT);
     size[a] += UNIT - units;
     size[b] += units;
-    t->border[i].weight = (float)(other * (1 - other) / t->scale);
+    t->border[i] = (struct border){a, b, (float)(other * (1 - other) / t->scale)};
     return best - t->scale * log1p(-other);
 }
 
@@ -92,13 +122,75 @@ static void share_chunk(void *arg, int64_t chunk, int worker)
     t->value[chunk] = sum;
 }
 
+/* A crowd divides by the logistic function of all values: copies spread over centers that tie.
+ * Returns its smoothed best value. */
+static double share_crowd(struct newton *t, int64_t i)
+{
+    const struct ck_exact *e = t->e;
+    const float *score = e->crowd_score + i * e->k;
+    const double far = 40;
+    double *part = t->part_of + i * e->k, best = -INFINITY, sum = 0;
+    for (int64_t k = 0; k < e->k; k++)
+        best = fmax(best, (double)score[k] + e->price[k]);
+    for (int64_t k = 0; k < e->k; k++) {
+        double behind = (best - (double)score[k] - e->price[k]) / t->scale;
+        part[k] = behind < far ? exp(-behind) : 0;
+        sum += part[k];
+    }
+    for (int64_t k = 0; k < e->k; k++) {
+        part[k] /= sum;
+        t->arrive[k] += e->crowd[i] * part[k];
+    }
+    return e->crowd[i] * (best + t->scale * log(sum));
+}
+
+/* As share_crowd for all. */
+static double share_crowds(struct newton *t)
+{
+    double sum = 0;
+    memset(t->arrive, 0, (size_t)t->e->k * sizeof *t->arrive);
+    for (int64_t i = 0; i < t->e->crowds; i++)
+        sum += share_crowd(t, i);
+    return sum;
+}
+
+/* Adds the crowds' part of the diagonal of L. */
+static void weigh_crowds(struct newton *t)
+{
+    int64_t n = t->e->k;
+    for (int64_t i = 0; i < t->e->crowds; i++)
+        for (int64_t k = 0; k < n; k++) {
+            double part = t->part_of[i * n + k];
+            t->diagonal[k] += t->e->crowd[i] / t->scale * part * (1 - part);
+        }
+}
+
+/* q += L d, of the crowds. */
+static void multiply_crowds(struct newton *t)
+{
+    int64_t n = t->e->k;
+    for (int64_t i = 0; i < t->e->crowds; i++) {
+        const double *part = t->part_of + i * n;
+        double mean = 0, weight = t->e->crowd[i] / t->scale;
+        for (int64_t k = 0; k < n; k++)
+            mean += part[k] * t->d[k];
+        for (int64_t k = 0; k < n; k++)
+            t->q[k] += weight * part[k] * (t->d[k] - mean);
+    }
+}
+
 /* Sizes at the present prices, what they lack, which prices stay, and the borders. Returns the
  * smoothed dual. */
 static double look(struct newton *t)
 {
     struct ck_exact *e = t->e;
     int64_t chunks = (e->n + CHUNK - 1) / CHUNK;
-    double dual = 0;
+    double dual = share_crowds(t), most = 0;
+    for (int64_t k = 0; k < e->k; k++) {
+        most = fmax(most, fabs(e->price[k] - t->last[k]));
+        t->last[k] = e->price[k];
+    }
+    t->moved += 2 * most * (1 + 1e-12);
     ck_parallel(chunks, share_chunk, t);
     for (int64_t c = 0; c < chunks; c++)
         dual += t->value[c];
@@ -108,7 +200,8 @@ static double look(struct newton *t)
             units += t->part[w][k];
             t->part[w][k] = 0;
         }
-        double size = (double)e->base[k] + (double)units / UNIT, rest = ck_exact_rest(e, k);
+        double size = (double)e->base[k] + t->arrive[k] + (double)units / UNIT;
+        double rest = ck_exact_rest(e, k);
         double low = (double)e->min_size[k] - size;
         double high = e->max_size ? (double)e->max_size[k] - size : INFINITY;
         double lack = e->price[k] > rest   ? low
@@ -122,6 +215,7 @@ static double look(struct newton *t)
         int64_t bound = e->price[k] >= 0 ? e->min_size[k] : e->max_size[k];
         dual += e->price[k] * (double)(e->base[k] - bound);
     }
+    weigh_crowds(t);
     t->borders = 0;
     for (int64_t i = 0; i < e->n; i++)
         if (t->border[i].weight > 0) {
@@ -147,6 +241,7 @@ static void multiply(struct newton *t)
         t->q[x->a] += flow;
         t->q[x->b] -= flow;
     }
+    multiply_crowds(t);
     for (int64_t c = 0; c < k; c++)
         t->q[c] = t->fixed[c] ? 0 : t->q[c];
 }
@@ -200,11 +295,20 @@ static void follow(struct newton *t, double part, double reach)
     }
 }
 
+/* Points by which the smoothed sizes are off their bounds. */
+static double off_bounds(const struct newton *t)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < t->e->k; k++)
+        sum += fabs(t->lack[k]);
+    return sum;
+}
+
 /* Steps at one scale, while they lower the dual. */
 static int descend(struct newton *t, double reach, int steps)
 {
     struct ck_exact *e = t->e;
-    double dual = look(t);
+    double dual = look(t), few = 0.1 * (double)e->k;
     for (int s = 0; s < steps; s++) {
         double mean = 0, part = 1, next = dual;
         for (int64_t k = 0; k < e->k; k++)
@@ -225,7 +329,7 @@ static int descend(struct newton *t, double reach, int steps)
         }
         double gain = dual - next;
         dual = next;
-        if (gain < 1e-6 * fabs(dual) * 0.1)
+        if (gain < 1e-7 * fabs(dual) && (steps == STEPS || off_bounds(t) < few))
             break;
         if (e->poll)
             CK_RETURN_IF(e->poll(e->poll_arg));
@@ -240,6 +344,10 @@ static void release(struct newton *t)
     ck_free(t->part);
     ck_free(t->border);
     ck_free(t->value);
+    ck_free(t->sure);
+    ck_free(t->last);
+    ck_free(t->part_of);
+    ck_free(t->arrive);
     ck_free(t->was);
     ck_free(t->sought);
     ck_free(t->lack);
@@ -255,8 +363,8 @@ static void release(struct newton *t)
 static int reserve(struct newton *t)
 {
     size_t k = (size_t)t->e->k;
-    double **of[] = {&t->lack, &t->diagonal, &t->step, &t->was, &t->sought,
-                     &t->r,    &t->z,        &t->d,    &t->q};
+    double **of[] = {&t->lack, &t->diagonal, &t->step, &t->was,    &t->sought, &t->r,
+                     &t->z,    &t->d,        &t->q,    &t->arrive, &t->last};
     int ok = 1;
     t->workers = ck_threads();
     t->part = ck_calloc_array((size_t)t->workers, sizeof *t->part);
@@ -269,19 +377,24 @@ static int reserve(struct newton *t)
         ok &= *of[i] != NULL;
     }
     t->border = ck_alloc_array((size_t)t->e->n, sizeof *t->border);
+    t->sure = ck_alloc_array((size_t)t->e->n, sizeof *t->sure);
     t->value = ck_alloc_array((size_t)(t->e->n / CHUNK + 1), sizeof *t->value);
     t->fixed = ck_calloc_array(k, sizeof *t->fixed);
-    return ok && t->part && t->border && t->fixed && t->value ? COKE_OK : COKE_ENOMEM;
+    t->part_of = ck_alloc_array((size_t)t->e->crowds, k * sizeof *t->part_of);
+    for (int64_t i = 0; t->sure && i < t->e->n; i++)
+        t->sure[i].until = -INFINITY;
+    return ok && t->part && t->sure && t->part_of && t->border && t->fixed && t->value
+               ? COKE_OK
+               : COKE_ENOMEM;
 }
 
-int ck_newton_run(struct ck_exact *e, double from, double to, double reach)
+int ck_newton_run(struct ck_exact *e, double from, double to, double reach, int patient)
 {
-    enum { STEPS = 4 };
     struct newton t = {.e = e};
     int rc;
     CK_TRY(reserve(&t));
-    for (t.scale = from; e->n > 0; t.scale = fmax(to, t.scale / 4)) {
-        CK_TRY(descend(&t, reach, STEPS));
+    for (t.scale = from; e->n + e->crowds > 0; t.scale = fmax(to, t.scale / 4)) {
+        CK_TRY(descend(&t, reach, patient && t.scale <= to ? MORE : STEPS));
         if (t.scale <= to)
             break;
     }

@@ -169,6 +169,7 @@ void ck_repair_load_solver(struct ck_repair_scan *p, struct ck_exact *e)
     e->arc = p->arc;
     e->first = p->choices;
     e->choice = p->choice;
+    ck_crowds_load(p, e);
     set_box(p, e);
 }
 
@@ -180,7 +181,7 @@ static int find_optimum(struct ck_repair_scan *p, struct ck_exact *e, int *insid
     const double few =
         0.02; /* missing rows, as a fraction, with which an attempt is worth it */
     double margin = (double)p->margin;
-    CK_RETURN_IF(ck_newton_run(e, margin / 16, SMALLEST * p->r->scan->longest, margin / 2));
+    CK_RETURN_IF(ck_newton_run(e, margin / 16, SMALLEST * p->r->scan->longest, margin / 2, 0));
     *inside = 0;
     struct ck_repair_misfit m = ck_repair_misfit(p->r, e->size);
     if ((double)(m.missing + m.surplus) > few * (double)p->r->total &&

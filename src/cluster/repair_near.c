@@ -2,8 +2,8 @@
  *
  * A scan lists the rows with a choice at the present prices. If many rows are missing, Newton's
  * method on these lists leads to the prices of the next scan; if few are, the exact solver ends
- * on what is left of the lists in a narrow box. Where rows are copies of each other, prices come
- * from batches of rows, and an auction within a limit of work takes the place of both. Clusters
+ * on what is left of the lists in a narrow box. Many copies of a row count as one point
+ * (repair_crowds.c). Where copies are of many different rows, prices come from batches of rows, and an auction within a limit of work takes the place of both. Clusters
  * whose lists are too short get the cheapest rows of all others (repair_fill.c). The dual at any
  * prices bounds the optimum, whatever was cut short: the gap is rigorous. */
 #include "cluster/auction.h"
@@ -38,17 +38,41 @@ static double missing(const struct ck_repair *r)
     return (double)(m.missing + m.surplus) / fmax(1, (double)all);
 }
 
+/* Crowds are taken out. Copies that are not in one remain. */
+static int find_copies(struct ck_repair_scan *p)
+{
+    CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
+    if (!p->copies)
+        return COKE_OK;
+    CK_RETURN_IF(ck_crowds_find(p));
+    if (p->crowds.n == 0)
+        return COKE_OK;
+    CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
+    if (p->copies)
+        ck_crowds_release(&p->crowds);
+    return COKE_OK;
+}
+
+/* Prices move on the lists of each scan by Newton's method. */
+static int by_newton(const struct ck_repair_scan *p)
+{
+    return p->crowds.n > 0 || (!p->copies && ck_repair_is_tight(p->r));
+}
+
 /* Rows that are copies of each other reach a border of two clusters all at once, which no step of
  * Newton's method foresees. Then prices come from batches of rows, spread over centers that tie at
  * random. Of such centers the one with the highest dual gets all rows of a batch in the epochs,
  * and their duals are far apart: prices start from 0. Where bounds leave slack, batches are also
  * the way from duals that left many rows missing. */
-static int start_prices(struct ck_repair_scan *p)
+static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
-    const double few = 0.02;
+    const double few = 0.02, crowd_sample = 0.2;
+    const int crowd_rounds = 6;
     struct ck_repair *r = p->r;
     double lead;
-    CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
+    CK_RETURN_IF(find_copies(p));
+    if (p->crowds.n)
+        return ck_repair_sample_prices(p, e, crowd_sample, crowd_rounds);
     if (!p->copies && (ck_repair_is_tight(r) || missing(r) < few))
         return COKE_OK;
     CK_RETURN_IF(ck_repair_scan_lead(p, &lead));
@@ -95,9 +119,10 @@ static void keep_lower(const struct ck_repair *r, struct proof *best, double dua
 }
 
 /* The bound at the prices of the scan itself, whose labels are the best at these. */
-static double dual_of_scan(const struct ck_repair *r)
+static double dual_of_scan(const struct ck_repair_scan *p)
 {
-    double dual = r->primal;
+    const struct ck_repair *r = p->r;
+    double dual = r->primal + p->crowds.apart;
     for (int64_t k = 0; k < r->k; k++) {
         int64_t bound = r->price[k] >= 0 ? r->min_size[k] : r->max_size[k];
         dual += (double)r->price[k] * (double)(r->size[k] - bound);
@@ -130,6 +155,14 @@ static int fill_suffices(const struct ck_repair_scan *p, const struct ck_exact *
 {
     double loss = (double)misfit(p->r, e) * (double)p->margin;
     return loss <= p->r->tolerance * ck_repair_total(p->r);
+}
+
+/* With crowds, whose prices are far apart, it loses more: an estimate, which also brings labels that
+ * are above the bound below it. */
+static double fill_loss(const struct ck_repair *r, double dual)
+{
+    double each = 0.15 * r->scan->longest;
+    return fmax((double)violations(r) * each, 2 * (r->primal - dual));
 }
 
 /* The row that costs least to bring from another cluster with rows to spare into k, of those that
@@ -174,7 +207,7 @@ static int find_labels(struct ck_repair_scan *p, struct ck_exact *e)
     const struct ck_repair *r = p->r;
     const double margin = (double)p->margin;
     int inside = 0;
-    if (p->copies || !ck_repair_is_tight(r)) {
+    if (!by_newton(p)) {
         CK_RETURN_IF(ck_exact_approach(e, SWEEPS));
         if (!p->copies && fill_suffices(p, e)) {
             fill_from_lists(p, e);
@@ -183,10 +216,14 @@ static int find_labels(struct ck_repair_scan *p, struct ck_exact *e)
         if (!p->copies)
             CK_RETURN_IF(solve_nearby(p, e, &inside));
     } else {
-        CK_RETURN_IF(ck_newton_run(e, margin / 16, 2 * e->tie, margin / 2));
+        double scale = (p->crowds.n ? 0.5 : 2) * e->tie;
+        CK_RETURN_IF(ck_newton_run(e, margin / 16, scale, margin / 2, p->crowds.n > 0));
+        ck_crowds_divide(p, e, scale);
         CK_RETURN_IF(solve_nearby(p, e, &inside));
     }
-    if (inside)
+    if (p->crowds.n && !inside)
+        fill_from_lists(p, e);
+    if (p->crowds.n || inside)
         return COKE_OK;
     return ck_auction_run(e, e->tie, LEAST_WORK + (int64_t)(scan_cost(r) / PER_ARC));
 }
@@ -197,7 +234,7 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proo
 {
     struct ck_repair *r = p->r;
     double before = 0, after = 0, value, dual;
-    keep_lower(r, best, dual_of_scan(r));
+    keep_lower(r, best, dual_of_scan(p));
     ck_repair_load_solver(p, e);
     for (int64_t i = 0; i < p->n; i++)
         before += (double)p->score[i];
@@ -207,11 +244,11 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proo
     r->primal += after - before;
     ck_repair_keep_solution(p, e);
     CK_RETURN_IF(ck_repair_scan_value(p, &value));
-    dual = ck_repair_dual_value(p, e, r->primal, value);
+    dual = ck_repair_dual_value(p, e, r->primal, value + ck_crowds_excess(p, e));
     if (isnan(dual))
         return COKE_ENOMEM;
     keep_lower(r, best, dual);
-    return COKE_OK;
+    return p->crowds.n ? ck_crowds_settle(p) : COKE_OK;
 }
 
 /* Scans with lists at most: they end when the gap is reached. */
@@ -221,24 +258,28 @@ static int most_rounds(const struct ck_repair_scan *p)
     const double cheap = 4e9; /* multiplications */
     if (p->copies)
         return ck_repair_is_tight(r) ? 2 : 1;
+    if (p->crowds.n)
+        return ck_repair_is_tight(r) ? ROUNDS : 3;
     return (ck_repair_is_tight(r) ? ROUNDS : 1) + (int)fmin(10, floor(cheap / scan_cost(r)));
 }
 
 /* How far prices may move on the lists of a scan, which bound them only near by. */
 struct trust {
-    double off;   /* rows off their bounds in the last scan */
-    double reach; /* in margins */
+    double off;       /* rows off their bounds in the last scan; with crowds its dual */
+    double reach;     /* in margins */
+    double scan_dual; /* of the present scan */
 };
 
 /* Farther while that helps, not as far after a step that went too far. */
 static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trust *t)
 {
-    const double more = 1.4, less = 0.6, worse = 1.5;
-    double off = (double)violations(p->r);
-    if (p->copies || !ck_repair_is_tight(p->r)) {
+    const double less = 0.6, more = p->crowds.n ? 1.2 : 1.4, worse = p->crowds.n ? 1 : 1.5;
+    double off = p->crowds.n ? t->scan_dual : (double)violations(p->r);
+    if (!by_newton(p)) {
         ck_repair_move_box(p, e);
         return COKE_OK;
     }
+    ck_crowds_take_back(p, e);
     if (t->off < INFINITY)
         t->reach *= off > worse * t->off ? less : more;
     t->off = off;
@@ -251,9 +292,10 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
     struct ck_repair *r = p->r;
     double wanted = ck_repair_is_tight(r) ? 12 : 6;
     const double near = 0.0125; /* fraction of rows off their bounds: solve from there on */
-    struct trust trust = {INFINITY, 6};
-    CK_RETURN_IF(start_prices(p));
-    int rounds = most_rounds(p), by_newton = !p->copies && ck_repair_is_tight(r);
+    struct trust trust = {.off = INFINITY};
+    CK_RETURN_IF(start_prices(p, e));
+    trust.reach = p->crowds.n ? 3 : 6;
+    int rounds = most_rounds(p);
     p->tie = (float)(0.1 * r->tolerance * r->scan->longest);
     for (int round = 0; round < rounds; round++) {
         CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices(r, wanted)));
@@ -264,13 +306,17 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
         e->tie = 0.25 * r->tolerance * ck_repair_total(r) / fmax(1, (double)r->total);
         p->tie = (float)e->tie;
         int last = round == rounds - 1;
-        if (!last && by_newton && (double)violations(r) > near * (double)r->total) {
-            keep_lower(r, best, dual_of_scan(r));
+        trust.scan_dual = dual_of_scan(p);
+        if (!last && by_newton(p) && !p->crowds.n &&
+            (double)violations(r) > near * (double)r->total) {
+            keep_lower(r, best, dual_of_scan(p));
             ck_repair_load_solver(p, e);
         } else {
             CK_RETURN_IF(solve_lists(p, e, best));
-            int reached = best->dual - r->primal <= r->tolerance * ck_repair_total(r);
-            if (last || (reached && !violations(r)))
+            /* what rows of a crowd are apart, no other scan will improve */
+            double left = p->crowds.n ? fill_loss(r, best->dual) - p->crowds.apart : 0;
+            int reached = best->dual - r->primal + left <= r->tolerance * ck_repair_total(r);
+            if (last || (reached && (p->crowds.n || !violations(r))))
                 break;
         }
         CK_RETURN_IF(next_prices(p, e, &trust));

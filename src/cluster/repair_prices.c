@@ -199,7 +199,7 @@ int ck_repair_has_copies(struct ck_repair_scan *p, int *copies)
     for (int i = 0; i < ROWS; i++) {
         id[n] = (int64_t)ck_rng_below((uint64_t)p->r->sample, CK_RNG_SAMPLE, (uint64_t)i, 1,
                                       (uint64_t)scan->rows->n);
-        int known = ck_scan_is_bad(scan, id[n]);
+        int known = ck_scan_is_bad(scan, id[n]) || ck_crowds_have(&p->crowds, id[n]);
         for (int j = 0; j < n; j++)
             known |= id[j] == id[n];
         n += !known;

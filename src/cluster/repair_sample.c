@@ -31,7 +31,8 @@ int ck_repair_free_prices(struct ck_repair_scan *p, struct ck_exact *e, double t
         e->low[k] = fmax(r->max_size ? -limit : 0, (double)p->bias[k] - p->trust);
         e->high[k] = fmin(limit, (double)p->bias[k] + p->trust);
     }
-    CK_RETURN_IF(ck_newton_run(e, (double)p->margin / 16, to, (double)p->margin / 2));
+    double wide = p->crowds.n ? fmax((double)p->margin, p->trust / 3) : (double)p->margin;
+    CK_RETURN_IF(ck_newton_run(e, wide / 16, to, wide / 2, 0));
     for (int64_t k = 0; k < r->k; k++)
         r->price[k] = (float)e->price[k];
     ck_repair_make_prices_valid(r);
@@ -50,14 +51,15 @@ int ck_repair_sample_prices(struct ck_repair_scan *p, struct ck_exact *e, double
                             int rounds)
 {
     struct ck_repair *r = p->r;
+    const double first = 1; /* how far prices may move where crowds decide them */
     int rc = COKE_OK;
     p->fraction = fraction;
     e->min_size = p->min_size;
     e->max_size = r->max_size ? p->max_size : NULL;
     for (int round = 0; round < rounds; round++) {
-        CK_TRY(ck_repair_scan_choose_margin(p, CHOICES));
+        CK_TRY(ck_repair_scan_choose_margin(p, p->crowds.n ? 3 * CHOICES : CHOICES));
         CK_TRY(ck_repair_scan_run(p));
-        p->trust = 3 * (double)p->margin;
+        p->trust = fmax(3 * (double)p->margin, p->crowds.n ? ldexp(first, -round) : 0);
         scale_bounds(p, r->total);
         ck_repair_load_solver(p, e);
         CK_TRY(ck_repair_free_prices(p, e, (double)p->margin / 64));

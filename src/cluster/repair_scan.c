@@ -118,8 +118,8 @@ static int64_t cut_list(struct ck_repair_scan *p, const struct ck_repair_active 
     return kept;
 }
 
-/* CK_ROW_OFF or 0. Centers of equal rows differ in their last bits: such a lead is a tie. */
-static uint32_t off_mark(const struct ck_repair_scan *p, float score, float nearest)
+/* Centers of equal rows differ in their last bits: such a lead is a tie. */
+uint32_t ck_repair_off_mark(const struct ck_repair_scan *p, float score, float nearest)
 {
     return score < nearest - 1e-6f * (float)p->r->scan->longest ? CK_ROW_OFF : 0;
 }
@@ -145,7 +145,8 @@ static int label_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
         part->square +=
             ck_frame_row_square(&r->scan->frame, r->scan->kn, w->x + (int64_t)i * r->scan->ld);
         struct ck_repair_active row = {id[i], label[i], score[i], w->near.nearest[i], 0};
-        row.mark = is_far(p, label[i]) ? CK_ROW_FAR : off_mark(p, score[i], row.nearest);
+        row.mark =
+            is_far(p, label[i]) ? CK_ROW_FAR : ck_repair_off_mark(p, score[i], row.nearest);
         if (row.mark != CK_ROW_FAR)
             part->nearest += (double)row.nearest;
         int64_t choices = at - first;
@@ -182,7 +183,7 @@ static int marked_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
             continue;
         float own = ck_assigner_score(r->assigner, w->x + (int64_t)i * r->scan->ld,
                                       ck_labels_get(r->labels, id[i]));
-        *mark = (uint8_t)off_mark(p, own, score[i]);
+        *mark = (uint8_t)ck_repair_off_mark(p, own, score[i]);
     }
     return COKE_OK;
 }
@@ -190,7 +191,7 @@ static int marked_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
 /* Bad rows never; else the sample, or marked rows, or all. */
 static int wanted(const struct ck_repair_scan *p, int64_t i)
 {
-    if (ck_scan_is_bad(p->r->scan, i))
+    if (ck_scan_is_bad(p->r->scan, i) || (ck_crowds_have(&p->crowds, i) && !p->only_marked))
         return 0;
     if (p->fraction < 1)
         return ck_rng_in_sample((uint64_t)p->r->sample, (uint64_t)i, p->fraction);
@@ -275,6 +276,7 @@ void ck_repair_scan_release(struct ck_repair_scan *p)
 {
     ck_repair_scan_release_found(p);
     release_merged(p);
+    ck_crowds_release(&p->crowds);
     for (int i = 0; p->worker && i < p->workers; i++) {
         ck_free(p->worker[i].x);
         ck_free(p->worker[i].near.item);
@@ -423,7 +425,7 @@ int ck_repair_scan_nearest(struct ck_repair_scan *p)
     int64_t rows;
     for (int64_t i = 0; i < p->n; i++)
         if (!(p->mark[p->id[i]] & (CK_ROW_FAR | CK_ROW_MOVED)))
-            p->mark[p->id[i]] = (uint8_t)off_mark(p, p->score[i], p->nearest[i]);
+            p->mark[p->id[i]] = (uint8_t)ck_repair_off_mark(p, p->score[i], p->nearest[i]);
     CK_RETURN_IF(any_marked(p, CK_ROW_FAR | CK_ROW_MOVED, &rows));
     if (rows)
         CK_RETURN_IF(run_marked(p, rows, NULL, &r->nearest));
@@ -482,7 +484,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
     ck_repair_scan_release_found(p);
     if (rc)
         return rc;
-    r->scans += p->fraction;
+    r->scans += p->fraction * (1 - p->crowds.total / (double)r->scan->rows->n);
     r->primal = r->weight = r->square = r->nearest = 0;
     r->total = 0;
     for (int64_t c = 0; c < p->chunks; c++) {
@@ -497,6 +499,7 @@ int ck_repair_scan_run(struct ck_repair_scan *p)
         r->size[p->label[i]]++;
     for (int64_t k = 0; k < r->k; k++)
         r->total += r->size[k];
+    ck_crowds_add(p);
     r->active = p->n;
     r->arcs = p->narcs;
     /* ids, labels, scores, first choices and leaders of the rows; arcs by cluster and point */
@@ -527,7 +530,7 @@ static void count_chunk(void *arg, int64_t chunk, int worker)
     for (int64_t i = chunk * CK_ASSIGN_BLOCK; i < (chunk + 1) * CK_ASSIGN_BLOCK; i++) {
         int64_t row = (int64_t)ck_rng_below((uint64_t)r->sample, CK_RNG_SAMPLE, (uint64_t)i, 1,
                                             (uint64_t)total);
-        if (!ck_scan_is_bad(r->scan, row))
+        if (!ck_scan_is_bad(r->scan, row) && !ck_crowds_have(&p->crowds, row))
             id[n++] = row;
     }
     int rc = list_near(p, w, id, n, label, score);

@@ -5,6 +5,7 @@
 
 #include "cluster/exact.h"
 #include "cluster/repair.h"
+#include "cluster/repair_crowds.h"
 #include "core/first_error.h"
 
 #include <stdatomic.h>
@@ -84,6 +85,7 @@ struct ck_repair_scan {
     float lowest;          /* lowest of bias */
     int full_scans;
     int copies;                   /* many rows are copies of others */
+    struct ck_crowds crowds;      /* except these */
     double trust;                 /* how far prices may move from one scan to the next */
     double fraction;              /* of the rows that are scanned; 1 = all */
     int64_t *min_size, *max_size; /* [k] bounds for that fraction */
@@ -114,6 +116,8 @@ int ck_repair_scan_nearest(struct ck_repair_scan *p);
 
 /* Sum over the rows whose lists were cut of their best values at r->price. */
 int ck_repair_scan_value(struct ck_repair_scan *p, double *sum);
+/* CK_ROW_OFF or 0: is the nearest center nearer than that of the label? */
+uint32_t ck_repair_off_mark(const struct ck_repair_scan *p, float score, float nearest);
 /* Reports progress through the callbacks; COKE_ESTOPPED if the caller asks to stop. */
 int ck_repair_scan_report(const struct ck_repair *r, const char *phase, int64_t done,
                           int64_t total);
@@ -136,7 +140,8 @@ double ck_repair_price_change(const struct ck_repair_scan *p);
 /* Moves r->price towards the optimum by one visit to all rows. lead: as above. spread: rows go to
  * centers within `lead` at random. Collective. */
 int ck_repair_refine_prices(struct ck_repair_scan *p, double lead, int spread);
-/* Are many rows, within about 1e-4, copies of others? Measured on a sample. */
+/* Are many rows, within about 1e-4, copies of others? Without those of crowds. Measured on a
+ * sample. */
 int ck_repair_has_copies(struct ck_repair_scan *p, int *copies);
 /* A number in [0, 1) for (row, center). */
 float ck_repair_random(const struct ck_repair *r, int64_t id, int32_t k);

@@ -5,59 +5,15 @@
  * center here, whose bounds are the sums of theirs. Any division of its rows that keeps the bounds
  * of the members is as good as another, up to |x| times the distance between the centers. */
 #include "cluster/repair_twins.h"
+#include "cluster/near_groups.h"
 #include "cluster/row_sum.h"
 #include "core/error.h"
 #include "core/mem.h"
-#include "core/rng.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- groups ---- */
-
-struct place {
-    double at; /* along a random direction */
-    int32_t k;
-};
-
-static int by_place(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : (x->k > y->k) - (x->k < y->k);
-}
-
-static double distance(const float *a, const float *b, int ld)
-{
-    double sum = 0;
-    for (int j = 0; j < ld; j++)
-        sum += ((double)a[j] - (double)b[j]) * ((double)a[j] - (double)b[j]);
-    return sqrt(sum);
-}
-
-/* Centers that are near to each other are near on any line: after sorting along one, each looks at
- * its neighbors alone. Sets the group of all centers. */
-static void join(struct ck_twins *t, const struct ck_repair *r, const struct place *place,
-                 double limit)
-{
-    const int ld = r->scan->ld;
-    for (int64_t i = 0; i < t->k; i++) {
-        int32_t first = place[i].k;
-        if (t->group[first] >= 0)
-            continue;
-        t->group[first] = (int32_t)t->groups++;
-        for (int64_t j = i + 1; j < t->k && place[j].at - place[i].at <= limit; j++) {
-            int32_t k = place[j].k;
-            double d = t->group[k] >= 0 ? INFINITY
-                                        : distance(ck_assigner_center(r->assigner, first),
-                                                   ck_assigner_center(r->assigner, k), ld);
-            if (d > limit)
-                continue;
-            t->group[k] = t->group[first];
-            t->radius = fmax(t->radius, d);
-        }
-    }
-}
 
 /* Members by group, each group's in ascending order. The first of them need not be the one that the
  * distances were measured from: then the radius doubles. */
@@ -72,48 +28,18 @@ static void list_members(struct ck_twins *t)
     t->radius *= 2;
 }
 
-static struct place *sort_places(const struct ck_repair *r)
-{
-    struct place *place = ck_alloc_array((size_t)r->k, sizeof *place);
-    double *line = ck_alloc_array((size_t)r->scan->ld, sizeof *line), length = 0;
-    for (int j = 0; line && j < r->scan->ld; j++) {
-        line[j] = (double)ck_rng_u32(1, CK_RNG_SAMPLE, (uint64_t)j, 0) - 0x1p31;
-        length += line[j] * line[j];
-    }
-    for (int64_t k = 0; line && place && k < r->k; k++) {
-        const float *c = ck_assigner_center(r->assigner, k);
-        place[k] = (struct place){0, (int32_t)k};
-        for (int j = 0; j < r->scan->ld; j++)
-            place[k].at += (double)c[j] * line[j] / sqrt(length);
-    }
-    if (!line || !place) {
-        ck_free(place);
-        place = NULL;
-    } else {
-        qsort(place, (size_t)r->k, sizeof *place, by_place);
-    }
-    ck_free(line);
-    return place;
-}
-
 int ck_twins_find(struct ck_twins *t, const struct ck_repair *r, double limit)
 {
-    int rc = COKE_ENOMEM;
     *t = (struct ck_twins){.k = r->k};
-    struct place *place = sort_places(r);
     t->group = ck_alloc_array((size_t)r->k, sizeof *t->group);
     t->member = ck_alloc_array((size_t)r->k, sizeof *t->member);
     t->start = ck_calloc_array((size_t)r->k + 2, sizeof *t->start);
-    if (!place || !t->group || !t->member || !t->start)
-        goto done;
-    for (int64_t k = 0; k < t->k; k++)
-        t->group[k] = -1;
-    join(t, r, place, limit);
+    if (!t->group || !t->member || !t->start)
+        return COKE_ENOMEM;
+    CK_RETURN_IF(ck_near_groups(ck_assigner_center(r->assigner, 0), r->k, r->scan->ld, limit,
+                                t->group, &t->groups, &t->radius));
     list_members(t);
-    rc = COKE_OK;
-done:
-    ck_free(place);
-    return rc;
+    return COKE_OK;
 }
 
 void ck_twins_release(struct ck_twins *t)

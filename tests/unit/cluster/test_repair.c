@@ -429,6 +429,23 @@ static void allow_at_most(struct problem *p, double ratio)
         p->max_size[l] = (int64_t)ceil(ratio * (double)p->n / (double)p->k);
 }
 
+/* Runs it on one thread and on three. */
+static void check_near_on_teams(struct problem *p)
+{
+    struct problem twin = *p;
+    assert_ok(run(p, 1));
+    check_near(p);
+    twin.label = test_array((size_t)p->n, sizeof *p->label);
+    twin.price = test_array((size_t)p->k, sizeof *p->price);
+    coke_set_threads(3);
+    assert_ok(run(&twin, 1));
+    coke_set_threads(1);
+    assert_memory_equal(p->label, twin.label, (size_t)p->n * sizeof *p->label);
+    assert_memory_equal(p->price, twin.price, (size_t)p->k * sizeof *p->price);
+    free(twin.label);
+    free(twin.price);
+}
+
 /* Loose, balanced and two-sided bounds, from prices of 0. */
 static void near_labels_keep_sizes_within_the_tolerance(void **state)
 {
@@ -436,23 +453,12 @@ static void near_labels_keep_sizes_within_the_tolerance(void **state)
     const double ratio[] = {0.4, 0.9, 1, 0, 0.8, 1}, most[] = {0, 0, 0, 1.3, 1.2, 1};
     for (int c = 0; c < 6; c++)
         for (int dim = 2; dim <= 20; dim += 18) {
-            struct problem p = make(3000, 40, dim, (uint64_t)(c + 1)), twin;
+            struct problem p = make(3000, 40, dim, (uint64_t)(c + 1));
             set_ratio(&p, ratio[c]);
             if (most[c] > 0)
                 allow_at_most(&p, most[c]);
             p.tolerance = 1e-4;
-            twin = p;
-            assert_ok(run(&p, 1));
-            check_near(&p);
-            twin.label = test_array((size_t)p.n, sizeof *p.label);
-            twin.price = test_array((size_t)p.k, sizeof *p.price);
-            coke_set_threads(3);
-            assert_ok(run(&twin, 1));
-            coke_set_threads(1);
-            assert_memory_equal(p.label, twin.label, (size_t)p.n * sizeof *p.label);
-            assert_memory_equal(p.price, twin.price, (size_t)p.k * sizeof *p.price);
-            free(twin.label);
-            free(twin.price);
+            check_near_on_teams(&p);
             drop(&p);
         }
 }
@@ -482,6 +488,34 @@ static void coinciding_centers_share_their_rows(void **state)
             p.tolerance = 2e-6; /* what the distances of the centers may hide */
             check_near(&p);
         }
+        drop(&p);
+    }
+}
+
+/* Nine rows of ten, or two of three, are copies of one or two rows, up to `noise`, and must fill
+ * clusters far away. */
+static void crowds_fill_clusters_far_away(void **state)
+{
+    (void)state;
+    const double ratio[] = {0.4, 1, 0.8}, most[] = {0, 0, 1.2};
+    for (int c = 0; c < 12; c++) {
+        struct problem p = make(4000, 40, 16, (uint64_t)c);
+        int one = c % 2, noisy = c >= 6;
+        for (int64_t i = 2; i < p.n; i++) {
+            if (one ? i % 10 == 0 : i % 3 == 0)
+                continue;
+            float *x = p.x + i * p.dim;
+            memcpy(x, p.x + (one ? 0 : i % 3 - 1) * p.dim, (size_t)p.dim * sizeof *x);
+            x[i % p.dim] += noisy ? 5e-5f * test_normal(7, (uint64_t)i) : 0;
+            test_normalize(x, p.dim);
+        }
+        test_normalize(p.x, p.dim);
+        test_normalize(p.x + p.dim, p.dim);
+        set_ratio(&p, ratio[c % 3]);
+        if (most[c % 3] > 0)
+            allow_at_most(&p, most[c % 3]);
+        p.tolerance = noisy ? 6e-4 : 1e-4; /* the noise is 5e-5 of rows far from their centers */
+        check_near_on_teams(&p);
         drop(&p);
     }
 }
@@ -578,6 +612,7 @@ int main(void)
         cmocka_unit_test(versions_and_threads_agree),
         cmocka_unit_test(near_labels_keep_sizes_within_the_tolerance),
         cmocka_unit_test(coinciding_centers_share_their_rows),
+        cmocka_unit_test(crowds_fill_clusters_far_away),
         cmocka_unit_test(it_stops_at_any_report),
         cmocka_unit_test(a_caller_can_stop_it),
     };

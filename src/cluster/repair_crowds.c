@@ -1,0 +1,480 @@
+/* repair_crowds.c - many equal rows count as one in the repair near the optimum.
+ *
+ * Copies of a row prefer the same center at any prices, and reach a border all at once. Where they
+ * must fill many clusters, the prices of all of these have to tie for them, however far the centers
+ * are: lists of near centers do not reach that far. A crowd of such rows is one point with a
+ * multiplicity that knows all centers; Newton's method divides it by a smooth function, and between
+ * centers that tie it may be divided in any way. For rows that differ by d from the one that stands for them,
+ * values differ by at most d times the length of a center, which is added to the dual. */
+#include "cluster/repair_crowds.h"
+#include "cluster/near_groups.h"
+#include "cluster/repair_scan.h"
+#include "cluster/row_sum.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/rng.h"
+#include "core/workers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SAMPLE = 2048, /* rows */
+    LEAST = 8,     /* rows of the sample that make a crowd */
+};
+
+/* Rows within this of each other are one crowd, relative to the heaviest. */
+static const double NEAR = 3e-4;
+
+/* ---- the crowds ---- */
+
+void ck_crowds_release(struct ck_crowds *c)
+{
+    ck_free(c->of);
+    ck_free(c->x);
+    ck_free(c->count);
+    ck_free(c->scaled);
+    ck_free(c->score);
+    ck_free(c->nearest);
+    ck_free(c->given);
+    memset(c, 0, sizeof *c);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Draws different usable rows. Returns how many. */
+static int draw(const struct ck_repair *r, int64_t *id)
+{
+    int n = 0, kept = 0;
+    for (int i = 0; i < SAMPLE; i++) {
+        int64_t row = (int64_t)ck_rng_below((uint64_t)r->sample, CK_RNG_SAMPLE, (uint64_t)i, 1,
+                                            (uint64_t)r->scan->rows->n);
+        if (!ck_scan_is_bad(r->scan, row))
+            id[n++] = row;
+    }
+    qsort(id, (size_t)n, sizeof *id, by_id);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || id[i] != id[i - 1])
+            id[kept++] = id[i];
+    return kept;
+}
+
+/* Of the rows x [n][ld] of a sample, one of each large group stands for a crowd; none if most
+ * copies are in smaller groups. */
+static int choose_rows(struct ck_repair_scan *p, float *x, int n)
+{
+    struct ck_crowds *c = &p->crowds;
+    const struct ck_scan *scan = p->r->scan;
+    double half = 0.5 * n / (double)p->r->k, radius;
+    int least = half > LEAST ? (int)half : LEAST;
+    int64_t groups;
+    int32_t group[SAMPLE];
+    int size[SAMPLE] = {0}, copies = 0, crowded = 0;
+    CK_RETURN_IF(
+        ck_near_groups(x, n, scan->ld, NEAR * scan->heaviest, group, &groups, &radius));
+    for (int i = 0; i < n; i++)
+        size[group[i]]++;
+    for (int64_t g = 0; g < groups; g++) {
+        copies += size[g] > 1 ? size[g] : 0;
+        crowded += size[g] >= least ? size[g] : 0;
+    }
+    for (int i = 0; i < n && 2 * crowded > copies; i++) {
+        if (size[group[i]] < least)
+            continue;
+        memmove(x + c->n++ * scan->ld, x + (int64_t)i * scan->ld, (size_t)scan->ld * sizeof *x);
+        size[group[i]] = 0; /* only its first row */
+    }
+    return COKE_OK;
+}
+
+static int reserve(struct ck_repair_scan *p)
+{
+    struct ck_crowds *c = &p->crowds;
+    size_t n = (size_t)c->n, k = (size_t)p->r->k;
+    c->of = ck_alloc_array((size_t)p->r->scan->rows->n, sizeof *c->of);
+    c->count = ck_calloc_array(n, sizeof *c->count);
+    c->scaled = ck_calloc_array(n, sizeof *c->scaled);
+    c->score = ck_alloc_array(n, k * sizeof *c->score);
+    c->nearest = ck_alloc_array(n, sizeof *c->nearest);
+    c->given = ck_calloc_array(n, k * sizeof *c->given);
+    return c->of && c->count && c->scaled && c->score && c->nearest && c->given ? COKE_OK
+                                                                                : COKE_ENOMEM;
+}
+
+/* ---- their rows ---- */
+
+struct joining {
+    struct ck_repair_scan *p;
+    float *line, *place; /* [ld], [crowds] along it */
+    struct sums {
+        double apart, weight, square;
+    } * part; /* [chunks] */
+};
+
+/* The crowd of row x, or -1, and how far it is from it. */
+static int32_t crowd_of(const struct joining *j, const float *x, double *distance)
+{
+    const struct ck_crowds *c = &j->p->crowds;
+    const struct ck_scan *scan = j->p->r->scan;
+    const double limit = NEAR * scan->heaviest;
+    float at = scan->kn->dot(x, j->line, scan->ld);
+    float window = (float)(limit + 1e-5 * scan->longest); /* with what f32 rounds */
+    for (int64_t i = 0; i < c->n; i++) {
+        if (fabsf(j->place[i] - at) > window)
+            continue;
+        const float *y = c->x + i * scan->ld;
+        int same = memcmp(x, y, (size_t)scan->ld * sizeof *x) == 0;
+        *distance = same ? 0 : ck_near_distance(x, y, scan->ld);
+        if (*distance <= limit)
+            return (int32_t)i;
+    }
+    return -1;
+}
+
+static void join_chunk(void *arg, int64_t chunk, int worker)
+{
+    struct joining *j = arg;
+    const struct ck_scan *scan = j->p->r->scan;
+    int64_t first = chunk * CK_REPAIR_CHUNK, end = first + CK_REPAIR_CHUNK, id[CK_ASSIGN_BLOCK];
+    float *x = j->p->worker[worker].x;
+    int rc = COKE_OK, n = 0;
+    end = end < scan->rows->n ? end : scan->rows->n;
+    for (int64_t i = first; i < end && !rc; i++) {
+        j->p->crowds.of[i] = -1;
+        if (!ck_scan_is_bad(scan, i))
+            id[n++] = i;
+        if (n < CK_ASSIGN_BLOCK && i < end - 1)
+            continue;
+        rc = n > 0 ? ck_scan_get(scan, id, n, x) : COKE_OK;
+        for (int b = 0; b < n && !rc; b++) {
+            const float *row = x + (int64_t)b * scan->ld;
+            double distance = 0;
+            int32_t of = crowd_of(j, row, &distance);
+            j->p->crowds.of[id[b]] = of;
+            if (of < 0)
+                continue;
+            j->part[chunk].apart += distance;
+            j->part[chunk].weight += ck_scan_weight(scan, id[b]);
+            j->part[chunk].square += ck_frame_row_square(&scan->frame, scan->kn, row);
+        }
+        n = 0;
+    }
+    ck_first_error_keep(&j->p->error, rc);
+}
+
+static double longest_center(const struct ck_repair *r)
+{
+    double most = 0;
+    for (int64_t k = 0; k < r->k; k++) {
+        const float *c = ck_assigner_center(r->assigner, k);
+        most = fmax(most, (double)r->scan->kn->dot(c, c, r->scan->ld));
+    }
+    return sqrt(most) * (1 + 1e-5);
+}
+
+static void add_up(struct ck_repair_scan *p, const struct joining *j)
+{
+    struct ck_crowds *c = &p->crowds;
+    for (int64_t i = 0; i < p->r->scan->rows->n; i++)
+        if (c->of[i] >= 0)
+            c->count[c->of[i]]++;
+    for (int64_t i = 0; i < c->n; i++)
+        c->total += c->count[i];
+    for (int64_t i = 0; i < p->chunks; i++) {
+        c->apart += j->part[i].apart;
+        c->weight += j->part[i].weight;
+        c->square += j->part[i].square;
+    }
+    c->apart *= longest_center(p->r);
+}
+
+static int join_rows(struct ck_repair_scan *p)
+{
+    const struct ck_scan *scan = p->r->scan;
+    struct ck_crowds *c = &p->crowds;
+    struct joining j = {.p = p};
+    int rc = COKE_ENOMEM;
+    double *line = ck_alloc_array((size_t)scan->ld, sizeof *line);
+    j.line = ck_alloc_array((size_t)scan->ld, sizeof *j.line);
+    j.place = ck_alloc_array((size_t)c->n, sizeof *j.place);
+    j.part = ck_calloc_array((size_t)p->chunks, sizeof *j.part);
+    if (!line || !j.line || !j.place || !j.part)
+        goto done;
+    ck_near_line(scan->ld, line);
+    for (int i = 0; i < scan->ld; i++)
+        j.line[i] = (float)line[i];
+    for (int64_t i = 0; i < c->n; i++)
+        j.place[i] = scan->kn->dot(c->x + i * scan->ld, j.line, scan->ld);
+    ck_parallel(p->chunks, join_chunk, &j);
+    CK_TRY(ck_first_error_raise(&p->error));
+    add_up(p, &j);
+done:
+    ck_free(line);
+    ck_free(j.line);
+    ck_free(j.place);
+    ck_free(j.part);
+    return rc;
+}
+
+int ck_crowds_find(struct ck_repair_scan *p)
+{
+    struct ck_crowds *c = &p->crowds;
+    const struct ck_repair *r = p->r;
+    int64_t id[SAMPLE];
+    int n = draw(r, id);
+    c->x = ck_alloc_array(SAMPLE, (size_t)r->scan->ld * sizeof *c->x);
+    if (!c->x)
+        return COKE_ENOMEM;
+    CK_RETURN_IF(ck_scan_get(r->scan, id, n, c->x));
+    CK_RETURN_IF(choose_rows(p, c->x, n));
+    if (c->n == 0)
+        return COKE_OK;
+    CK_RETURN_IF(reserve(p));
+    for (int64_t i = 0; i < c->n; i++) {
+        c->nearest[i] = -INFINITY;
+        for (int64_t k = 0; k < r->k; k++) {
+            float score = ck_assigner_score(r->assigner, c->x + i * r->scan->ld, k);
+            c->score[i * r->k + k] = score;
+            c->nearest[i] = fmaxf(c->nearest[i], score);
+        }
+    }
+    p->r->scans += 1;
+    return join_rows(p);
+}
+
+/* ---- as points of the solver ---- */
+
+void ck_crowds_add(struct ck_repair_scan *p)
+{
+    struct ck_crowds *c = &p->crowds;
+    struct ck_repair *r = p->r;
+    if (c->n == 0)
+        return;
+    r->total += (int64_t)(c->total * p->fraction);
+    r->weight += c->weight;
+    r->square += c->square;
+    memset(c->given, 0, (size_t)(c->n * r->k) * sizeof *c->given);
+    for (int64_t i = 0; i < c->n; i++) {
+        const float *score = c->score + i * r->k;
+        int64_t best = 0;
+        for (int64_t k = 1; k < r->k; k++)
+            if (score[k] + p->bias[k] > score[best] + p->bias[best])
+                best = k;
+        c->given[i * r->k + best] = (int64_t)c->count[i];
+        r->size[best] += (int64_t)c->count[i];
+        r->primal += c->count[i] * (double)score[best];
+    }
+}
+
+void ck_crowds_load(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    struct ck_crowds *c = &p->crowds;
+    e->crowds = c->n;
+    e->crowd = c->scaled;
+    e->crowd_score = c->score;
+    for (int64_t i = 0; i < c->n; i++)
+        c->scaled[i] = c->count[i] * p->fraction;
+}
+
+/* ---- the division ---- */
+
+/* How rows of one crowd may move: out of clusters with more than `most` rows, into those with less
+ * than `least`, if they tie. */
+struct shift {
+    struct ck_exact *e;
+    const float *score; /* [k] of the crowd */
+    int64_t *given;     /* [k] */
+    double worst;       /* values of clusters that take */
+};
+
+/* The sizes that suit the price of cluster k. */
+static int64_t least_rows(const struct ck_exact *e, int64_t k)
+{
+    return e->price[k] < ck_exact_rest(e, k) ? e->max_size[k] : e->min_size[k];
+}
+
+static int64_t most_rows(const struct ck_exact *e, int64_t k)
+{
+    if (e->price[k] > ck_exact_rest(e, k))
+        return e->min_size[k];
+    return e->max_size ? e->max_size[k] : INT64_MAX / 4;
+}
+
+static int64_t no_less(const struct ck_exact *e, int64_t k)
+{
+    return e->min_size[k];
+}
+
+/* Rows move from clusters above keep(k) to those below want(k), both in ascending order. */
+static void shift_rows(struct shift *s, int64_t (*keep)(const struct ck_exact *, int64_t),
+                       int64_t (*want)(const struct ck_exact *, int64_t))
+{
+    struct ck_exact *e = s->e;
+    int64_t from = 0;
+    for (int64_t k = 0; k < e->k; k++) {
+        if ((double)s->score[k] + e->price[k] < s->worst)
+            continue;
+        int64_t lack = want(e, k) - e->size[k];
+        while (lack > 0 && from < e->k) {
+            int64_t spare = e->size[from] - keep(e, from);
+            spare = spare < s->given[from] ? spare : s->given[from];
+            spare = spare < lack ? spare : lack;
+            if (spare <= 0 || from == k) {
+                from++;
+                continue;
+            }
+            s->given[from] -= spare;
+            s->given[k] += spare;
+            e->size[from] -= spare;
+            e->size[k] += spare;
+            lack -= spare;
+        }
+    }
+}
+
+/* Parts by the function of ck_newton_run on the scale T, rounded so that they sum to `count`. */
+static void round_parts(const struct ck_exact *e, const float *score, double T, double count,
+                        int64_t *given)
+{
+    double best = -INFINITY, sum = 0, until = 0;
+    int64_t before = 0, last = 0;
+    for (int64_t k = 0; k < e->k; k++)
+        best = fmax(best, (double)score[k] + e->price[k]);
+    for (int64_t k = 0; k < e->k; k++)
+        sum += exp(((double)score[k] + e->price[k] - best) / T);
+    for (int64_t k = 0; k < e->k; k++) {
+        double part = exp(((double)score[k] + e->price[k] - best) / T) / sum;
+        until += part * count;
+        given[k] = (int64_t)floor(until + 0.5) - before;
+        before += given[k];
+        last = part > 0.5 / (double)e->k ? k : last;
+    }
+    given[last] += (int64_t)count - before;
+}
+
+void ck_crowds_divide(struct ck_repair_scan *p, struct ck_exact *e, double scale)
+{
+    struct ck_crowds *c = &p->crowds;
+    struct ck_repair *r = p->r;
+    const double far = 16; /* behind the best, a cluster gets one row of ten million */
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t *given = c->given + i * e->k;
+        const float *score = c->score + i * e->k;
+        for (int64_t k = 0; k < e->k; k++)
+            r->primal -= (double)given[k] * (double)score[k];
+        round_parts(e, score, scale, c->count[i], given);
+        for (int64_t k = 0; k < e->k; k++)
+            e->size[k] += given[k];
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        struct shift s = {e, c->score + i * e->k, c->given + i * e->k, -INFINITY};
+        for (int64_t k = 0; k < e->k; k++)
+            s.worst = fmax(s.worst, (double)s.score[k] + e->price[k]);
+        s.worst -= far * scale;
+        shift_rows(&s, most_rows, least_rows);
+        shift_rows(&s, no_less, least_rows);
+        shift_rows(&s, most_rows, most_rows);
+        for (int64_t k = 0; k < e->k; k++) {
+            r->primal += (double)s.given[k] * (double)s.score[k];
+            p->base[k] += s.given[k];
+        }
+    }
+    e->crowds = 0;
+}
+
+void ck_crowds_take_back(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    struct ck_crowds *c = &p->crowds;
+    for (int64_t i = 0; i < c->n && e->crowds == 0; i++)
+        for (int64_t k = 0; k < e->k; k++)
+            p->base[k] -= c->given[i * e->k + k];
+    e->crowds = c->n;
+}
+
+double ck_crowds_excess(const struct ck_repair_scan *p, const struct ck_exact *e)
+{
+    const struct ck_crowds *c = &p->crowds;
+    double sum = c->apart;
+    for (int64_t i = 0; i < c->n; i++) {
+        const float *score = c->score + i * e->k;
+        double best = -INFINITY;
+        for (int64_t k = 0; k < e->k; k++)
+            best = fmax(best, (double)score[k] + e->price[k]);
+        for (int64_t k = 0; k < e->k; k++)
+            sum += (double)c->given[i * e->k + k] * (best - (double)score[k] - e->price[k]);
+    }
+    return sum;
+}
+
+/* ---- as rows again ---- */
+
+static int in_crowd(const void *arg, int64_t id)
+{
+    const struct ck_repair_scan *p = arg;
+    return p->crowds.of[id] >= 0;
+}
+
+static int add_difference(const void *arg, const int64_t *id, int n, const float *x,
+                          double *sum)
+{
+    const struct ck_repair_scan *p = arg;
+    const struct ck_repair *r = p->r;
+    for (int i = 0; i < n; i++, x += r->scan->ld) {
+        int32_t k = ck_labels_get(r->labels, id[i]);
+        float score = ck_assigner_score(r->assigner, x, k);
+        *sum += (double)score - (double)p->crowds.score[p->crowds.of[id[i]] * r->k + k];
+        if (r->scores)
+            r->scores[id[i]] = score;
+    }
+    return COKE_OK;
+}
+
+/* Labels in the order of the rows; at [crowds]: the present cluster of each, left: the rows that it
+ * still gets. Where rows are only nearly equal, ck_repair_scan_nearest looks for the nearest center
+ * of each. */
+static void label_rows(struct ck_repair_scan *p, int64_t *at, int64_t *left)
+{
+    struct ck_crowds *c = &p->crowds;
+    struct ck_repair *r = p->r;
+    for (int64_t i = 0; i < c->n; i++) {
+        at[i] = 0;
+        left[i] = c->given[i * r->k];
+    }
+    for (int64_t row = 0; row < r->scan->rows->n; row++) {
+        int32_t i = c->of[row];
+        if (i < 0)
+            continue;
+        while (left[i] == 0)
+            left[i] = c->given[i * r->k + ++at[i]];
+        left[i]--;
+        ck_labels_set(r->labels, row, (int32_t)at[i]);
+        p->mark[row] = c->apart > 0 ? CK_ROW_FAR
+                                    : (uint8_t)ck_repair_off_mark(p, c->score[i * r->k + at[i]],
+                                                                  c->nearest[i]);
+        r->nearest += c->apart > 0 ? 0 : (double)c->nearest[i];
+    }
+}
+
+int ck_crowds_settle(struct ck_repair_scan *p)
+{
+    struct ck_crowds *c = &p->crowds;
+    struct ck_row_sum s = {
+        .scan = p->r->scan, .wanted = in_crowd, .add = add_difference, .arg = p};
+    int64_t *at = ck_alloc_array(2 * (size_t)c->n, sizeof *at);
+    double difference;
+    if (!at)
+        return COKE_ENOMEM;
+    label_rows(p, at, at + c->n);
+    ck_free(at);
+    if (c->apart == 0 && !p->r->scores)
+        return COKE_OK;
+    CK_RETURN_IF(ck_row_sum(&s, &difference));
+    p->r->primal += difference;
+    p->r->scans += c->total / (double)p->r->scan->rows->n;
+    return COKE_OK;
+}
