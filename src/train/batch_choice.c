@@ -305,6 +305,12 @@ static void say(const struct ck_train_options *given, const struct ck_train_opti
                (double)memory->available / 1e9);
 }
 
+/* That print about three digits of x, and never an exponent. */
+static int decimals(double x)
+{
+    return x >= 100 ? 0 : x >= 10 ? 1 : 2;
+}
+
 /* Settles auto, and warns of a bf16 that does not pay. On the matrix unit it always does. */
 static int choose_precision(struct ck_train_options *o, struct model *m,
                             const struct coke_callbacks *cb)
@@ -314,16 +320,18 @@ static int choose_precision(struct ck_train_options *o, struct model *m,
     struct ck_plan_request like = request_of(m, o, 0, 1);
     CK_RETURN_IF(ck_precision_choose(&o->precision, &m->encoder.net, &like, seconds));
     if (chosen && seconds[0] > 0)
-        ck_say(cb, "precision %s: measured %.3g images/s in f32, %.3g in bf16",
-               precision_name[o->precision], 1 / seconds[0], 1 / seconds[1]);
+        ck_say(cb, "precision %s: measured %.*f images/s in f32, %.*f in bf16",
+               precision_name[o->precision], decimals(1 / seconds[0]), 1 / seconds[0],
+               decimals(1 / seconds[1]), 1 / seconds[1]);
     else if (chosen)
         ck_say(cb, "precision f32: this CPU has no instructions for bf16");
     if (chosen || o->precision != CK_PRECISION_BF16 || ck_amx() == CK_AMX_UNIT)
         return COKE_OK;
     CK_RETURN_IF(ck_precision_measure(&m->encoder.net, &like, seconds));
     if (seconds[CK_PRECISION_BF16] > seconds[CK_PRECISION_F32])
-        ck_say(cb, "precision bf16 is slower than f32 on this CPU: %.3g against %.3g images/s",
-               1 / seconds[1], 1 / seconds[0]);
+        ck_say(cb, "precision bf16 is slower than f32 on this CPU: %.*f against %.*f images/s",
+               decimals(1 / seconds[1]), 1 / seconds[1], decimals(1 / seconds[0]),
+               1 / seconds[0]);
     return COKE_OK;
 }
 
