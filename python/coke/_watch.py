@@ -27,6 +27,14 @@ def read_progress(p):
                     text(p.unit) or "rows", text(p.detail))
 
 
+def title(p):
+    """"epoch 3/10" or the phase, as the program shows it: a training begins with epoch 0."""
+    if p.phase != "epoch" or not p.epochs:
+        return p.phase
+    first = p.unit == "rows"
+    return "epoch %d/%d" % (p.epoch + first, p.epochs - 1 + first)
+
+
 class Lines:
     """Progress as one line of standard error that is written again."""
 
@@ -38,9 +46,8 @@ class Lines:
         if now - self.last < 0.2:
             return
         self.last = now
-        epoch = " %d/%d" % (p.epoch, p.epochs) if p.epochs else ""
         goal = "/%d" % p.total if p.total else ""
-        sys.stderr.write("\r\x1b[K%s%s: %d%s %s" % (p.phase, epoch, p.done, goal, p.unit))
+        sys.stderr.write("\r\x1b[K%s: %d%s %s" % (title(p), p.done, goal, p.unit))
         sys.stderr.flush()
 
     def close(self):
@@ -57,7 +64,7 @@ class Bar:
         self.name = None
 
     def __call__(self, p):
-        name = "%s %d/%d" % (p.phase, p.epoch, p.epochs) if p.epochs else p.phase
+        name = title(p)
         if name != self.name:
             self.close()
             self.name = name

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import unittest
 
-from python_case import SOURCE, Case, main, np, rows
+from python_case import SOURCE, Case, has, main, np, rows
 
 import coke
 from coke import _library
@@ -172,6 +172,18 @@ class Errors(Case):
         seen = []
         coke.cluster(rows(), 4, epochs=3, progress=seen.append)
         self.assertIn("epoch", {p.phase for p in seen})
+
+    @unittest.skipUnless(has("tqdm"), "tqdm is not installed")
+    def test_progress_is_a_bar_of_tqdm(self):
+        job = "import numpy as np, coke\ncoke.cluster(np.random.RandomState(0).randn(600, 8), 4, " \
+            "epochs=3, progress=True)"
+        code, out = self.python(job)
+        self.assertEqual(code, 0, out)
+        self.assertRegex(out, r"epoch 1/3: +0%\|.*\| 0/600 .* rows/s")
+        code, out = self.python("import sys\nsys.modules['tqdm'] = None\n" + job)
+        self.assertEqual(code, 0, out)
+        self.assertNotIn("rows/s", out)
+        self.assertIn("init: 0", out)
 
     def test_ctrl_c_stops_a_job(self):
         code, out = self.python("""
