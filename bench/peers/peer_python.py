@@ -2,6 +2,7 @@
 from PyPI beside the package of this tree, and results of worker processes."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -29,18 +30,23 @@ def prepare(args):
     return python
 
 
-def worker(python, script, arguments, limit, threads=None):
-    """What `script --worker arguments...` prints as JSON, or None after `limit` seconds."""
+def worker(python, script, arguments, limit, threads=None, cpu=False):
+    """What `script --worker arguments...` prints as JSON, or None after `limit` seconds; cpu: those
+    of one process's computing, so that other work on the machine does not count."""
+    def limit_cpu():
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
     command = [python, "-W", "ignore", os.path.abspath(script), "--worker"]
     environment = dict(os.environ, **({name: str(threads) for name in THREADS} if threads else {}))
     process = subprocess.Popen(command + [str(a) for a in arguments], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=environment,
-                               start_new_session=True)
+                               start_new_session=True, preexec_fn=limit_cpu if cpu else None)
     try:
-        out, errors = process.communicate(timeout=limit)
+        out, errors = process.communicate(timeout=None if cpu else limit)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # the processes that it started, too
         process.wait()
+        return None
+    if cpu and process.returncode == -signal.SIGXCPU:
         return None
     if process.returncode:
         sys.exit(errors)
