@@ -20,8 +20,9 @@
 #include <string.h>
 
 enum {
-    SAMPLE = 2048, /* rows */
-    LEAST = 8,     /* rows of the sample that make a crowd */
+    SAMPLE = 2048,     /* rows */
+    LEAST = 8,         /* rows of the sample that make a crowd */
+    ROUND_CHUNKS = 64, /* between two progress reports */
 };
 
 /* Rows within this of each other are one crowd, relative to the heaviest. */
@@ -111,6 +112,7 @@ static int reserve(struct ck_repair_scan *p)
 struct joining {
     struct ck_repair_scan *p;
     float *line, *place; /* [ld], [crowds] along it */
+    int64_t first;       /* chunk of this round */
     struct sums {
         double apart, weight, square;
     } * part; /* [chunks] */
@@ -136,9 +138,10 @@ static int32_t crowd_of(const struct joining *j, const float *x, double *distanc
     return -1;
 }
 
-static void join_chunk(void *arg, int64_t chunk, int worker)
+static void join_chunk(void *arg, int64_t at, int worker)
 {
     struct joining *j = arg;
+    int64_t chunk = j->first + at;
     const struct ck_scan *scan = j->p->r->scan;
     int64_t first = chunk * CK_REPAIR_CHUNK, end = first + CK_REPAIR_CHUNK, id[CK_ASSIGN_BLOCK];
     float *x = j->p->worker[worker].x;
@@ -210,8 +213,13 @@ static int join_rows(struct ck_repair_scan *p)
         j.line[i] = (float)line[i];
     for (int64_t i = 0; i < c->n; i++)
         j.place[i] = scan->kn->dot(c->x + i * scan->ld, j.line, scan->ld);
-    ck_parallel(p->chunks, join_chunk, &j);
-    CK_TRY(ck_first_error_raise(&p->error));
+    for (; j.first < p->chunks; j.first += ROUND_CHUNKS) {
+        int64_t left = p->chunks - j.first, done = (j.first + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
+        ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, join_chunk, &j);
+        CK_TRY(ck_first_error_raise(&p->error));
+        CK_TRY(ck_repair_scan_report(
+            p->r, "repair", done < scan->rows->n ? done : scan->rows->n, scan->rows->n));
+    }
     add_up(p, &j);
 done:
     ck_free(line);
