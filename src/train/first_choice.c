@@ -60,7 +60,8 @@ static int choose_k(struct chooser *c, int64_t images)
                  steps[i]);
     if (n == 0)
         snprintf(text, sizeof text, "%s", images >= 20 ? "2,4" : "2");
-    return choose(c, "k", text, "heads of at least 30 images per cluster, or 2 clusters");
+    return choose(c, "k", text,
+                  n ? "heads of at least 30 images per cluster" : "few images, few clusters");
 }
 
 static int64_t clamp(int64_t x, int64_t min, int64_t max)
@@ -124,8 +125,10 @@ int ck_first_choose_for(struct ck_train_options *o, const struct ck_first_facts 
     CK_RETURN_IF(choose_k(&c, f->images));
     CK_RETURN_IF(choose(&c, "ratio", "0.9", "few epochs need clusters of similar size"));
     CK_RETURN_IF(choose_images(&c, f->side));
-    CK_RETURN_IF(
-        choose_number(&c, "batch", batch_for(f->images), "24 steps per epoch or more"));
+    int64_t batch = batch_for(f->images);
+    CK_RETURN_IF(choose_number(&c, "batch", batch,
+                               f->images >= 24 * batch ? "24 steps per epoch or more"
+                                                       : "few images, small batches"));
     CK_RETURN_IF(choose_number(
         &c, "epochs",
         1 + clamp(BUDGET / (f->images > 0 ? f->images : 1), MIN_EPOCHS, MAX_EPOCHS),
