@@ -1,8 +1,10 @@
 /* test_group.c - a process alone: nothing is added, nothing moves, no MPI is asked for. */
+#include "core/plugin.h"
 #include "dist/group.h"
 #include "dist/cores.h"
 #include "support.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 static void a_process_alone_is_rank_0_of_1(void **state)
@@ -53,17 +55,19 @@ static void a_launcher_without_the_plug_in_is_an_error_in_words(void **state)
     unsetenv("COKE_MPI");
 }
 
-/* Not that another one is missing elsewhere. */
-static void a_plug_in_beside_the_program_that_does_not_load_says_why(void **state)
+/* Not that another one is missing elsewhere. Where this program is linked to the shared library, the
+ * real plug-in lies there. */
+static void a_plug_in_beside_the_library_that_does_not_load_says_why(void **state)
 {
     (void)state;
     char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
-    assert_true(n > 0);
-    path[n] = 0;
+    Dl_info library;
+    assert_true(dladdr((void *)(uintptr_t)ck_plugin_find, &library));
+    assert_non_null(realpath(library.dli_fname, path));
     strcpy(strrchr(path, '/'), "/libcoke-mpi.so");
     FILE *f = fopen(path, "wx");
-    assert_non_null(f);
+    if (!f)
+        skip();
     fputs("no library", f);
     fclose(f);
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
@@ -81,7 +85,7 @@ int main(void)
         cmocka_unit_test(sums_of_one_are_what_they_were),
         cmocka_unit_test(parts_of_one_are_the_whole),
         cmocka_unit_test(a_launcher_without_the_plug_in_is_an_error_in_words),
-        cmocka_unit_test(a_plug_in_beside_the_program_that_does_not_load_says_why),
+        cmocka_unit_test(a_plug_in_beside_the_library_that_does_not_load_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
