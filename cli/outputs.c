@@ -89,11 +89,16 @@ FILE *outputs_words(const char *path)
     return strcmp(path, "/dev/stdout") == 0 ? stderr : stdout;
 }
 
+/* The library refuses links with these names, too, but only after the work. */
 static int check_inside(const char *dir, const char *name, int force)
 {
     char path[PATH_MAX];
+    struct stat st;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
         return talk_fail(COKE_EUSAGE, "%.60s...: the name is too long", dir);
+    if (force && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        return talk_fail(COKE_EUSAGE, "%s is a symbolic link, which is not written through",
+                         path);
     return outputs_check_file(path, force);
 }
 

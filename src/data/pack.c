@@ -248,7 +248,7 @@ static int open_shard(struct pack *p)
     CK_RETURN_IF(CK_VEC_RESERVE(p->shard, p->room, p->result->shards + 1));
     memset(p->shard + before, 0, (size_t)(p->room - before) * sizeof *p->shard);
     shard_name(p, p->result->shards, path, sizeof path);
-    int rc = ck_writer_open(open_writer(p), path, p->force);
+    int rc = ck_writer_open(open_writer(p), path, ck_force_inside(p->force));
     p->open = !rc;
     p->used = 0;
     return rc;
@@ -320,7 +320,7 @@ static int write_classes(const struct pack *p, struct ck_writer *w)
     if (p->data->set->classes == 0)
         return COKE_OK;
     classes_name(p, path, sizeof path);
-    CK_RETURN_IF(ck_writer_open(w, path, p->force));
+    CK_RETURN_IF(ck_writer_open(w, path, ck_force_inside(p->force)));
     for (int32_t c = 0; c < p->data->set->classes; c++)
         CK_RETURN_IF(write_class(w, p->data->set->class_name[c], c));
     return ck_writer_finish(w);

@@ -64,7 +64,7 @@ int ck_rows_images_write(const char *rows, const struct coke_dataset *d, int for
         ck_json_put_text(&j, t->row[i].name, text);
     }
     ck_json_end(&j);
-    CK_TRY(ck_json_write(&j, path, force));
+    CK_TRY(ck_json_write(&j, path, ck_force_inside(force)));
 done:
     ck_json_release(&j);
     return rc;

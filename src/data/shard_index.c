@@ -187,7 +187,7 @@ static int write_index(const struct ck_shard_index *x, const struct identity *ta
         memcpy(at, x->keys.text, x->keys.used);
     at += x->keys.used;
     put(&at, (int64_t)hash_file(data, n, x->keys.used));
-    CK_TRY(ck_writer_open(&w, path, 1));
+    CK_TRY(ck_writer_open(&w, path, CK_FORCE_INSIDE));
     CK_TRY(ck_writer_write(&w, data, size));
     CK_TRY(ck_writer_commit(&w));
 done:

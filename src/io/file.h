@@ -43,6 +43,12 @@ int ck_file_open_inside(const char *path, int more, int *fd);
  * refuse a symbolic link; others = overwrite, also what a link leads to. */
 enum { CK_FORCE_INSIDE = -1 };
 
+/* `force` of the user for a name that the user did not write, such as those in a folder. */
+static inline int ck_force_inside(int force)
+{
+    return force ? CK_FORCE_INSIDE : 0;
+}
+
 /* Refuses a target that exists (without force) or cannot be written to, to be asked before any
  * work is done: "PATH exists; set force to overwrite it". */
 int ck_file_check_target(const char *path, int force);

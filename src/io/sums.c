@@ -150,7 +150,7 @@ static int open_single(struct ck_writer *w, const char *path, const char *list, 
     uint64_t hash;
     int ours = 0;
     CK_RETURN_IF(find_line(list, base_of(path), &ours, &hash));
-    return ck_writer_open(w, list, ours && !force ? CK_FORCE_INSIDE : force);
+    return ck_writer_open(w, list, ck_force_inside(ours || force));
 }
 
 int ck_sums_commit(struct ck_writer *w)

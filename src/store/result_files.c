@@ -37,7 +37,7 @@ static int open_output(struct output *o, const struct coke_cluster *c, const cha
         snprintf(name, sizeof name, "%s%s", stem, suffix);
     if ((size_t)snprintf(o->path, sizeof o->path, "%s/%s", dir, name) >= sizeof o->path)
         return ck_fail(COKE_EUSAGE, "%s: the name is too long", dir);
-    return ck_writer_open(&o->w, o->path, force);
+    return ck_writer_open(&o->w, o->path, ck_force_inside(force));
 }
 
 /* In pieces: labels may be stored in 16 bits, and an int32 copy of all would be the largest
