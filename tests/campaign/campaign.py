@@ -21,7 +21,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from jobs import JOBS, TRAININGS, Bench
+from jobs import JOBS, METHOD_JOBS, RESUMED, TRAININGS, Bench
 
 KILLS, RANKS, FUZZ_SECONDS, FLIPS = 1000, 100, 7200, 2000
 # COKE_LOST_SECONDS; ten times as long while MPI starts (docs/distributed.md).
@@ -31,6 +31,7 @@ FLIPPED = [("c/model.safetensors", "assign"), ("c/model.safetensors", "continue"
            ("c/labels.npy", "report-cluster"), ("c/labels.npy", "eval"),
            ("c/summary.json", "report-cluster"), ("c/checksums.xxh3", "report-cluster"),
            ("c/centers.npy", "start"), ("labels.npy", "eval"), ("labels.npy.xxh3", "eval"),
+           ("l/model.safetensors", "assign-all"), ("e-images.json", "sort-rows"),
            ("e.npy", "cluster-images"), ("e.npy.xxh3", "cluster-images"), ("e.pth", "import"),
            ("run/final.safetensors", "embed"), ("run/last.safetensors", "export-pth"),
            ("run/run.json", "report"), ("run/metrics.jsonl", "report"),
@@ -157,6 +158,8 @@ class Campaign:
         self.check_reach()
         state = part.count.setdefault("next", {})
         for name in sorted(JOBS):
+            if name in METHOD_JOBS and self.args.amount < 0.1:
+                continue  # for the sake of time
             counts = self.count_calls(name)
             for kind in KINDS:
                 key, calls = name + " " + kind, self.choose_calls(name, kind, counts[kind])
@@ -234,17 +237,20 @@ class Campaign:
     def flip_files(self):
         """(file below the inputs, the command that reads it): all files that coke writes and reads,
         but event files, whose records have a CRC, and empty ones."""
-        half = self.bench.inputs + "/half/"
-        return FLIPPED + [("half/" + n, "resume") for n in sorted(os.listdir(half))
-                          if os.path.getsize(half + n) and not n.startswith("events.")]
+        found = list(FLIPPED)
+        for job in RESUMED:
+            half = "%s/%s/" % (self.bench.inputs, job)
+            found += [(job + "/" + n, job) for n in sorted(os.listdir(half))
+                      if os.path.getsize(half + n) and not n.startswith("events.")]
+        return found
 
     def flip_once(self, target, rng):
         path, job = target
         b = self.bench
         b.expect(job)
         out = b.fresh(job)
-        if job == "resume":
-            return self.read_flipped(out + "/run" + path[4:], job, out, rng)
+        if job in RESUMED:
+            return self.read_flipped(out + "/run" + path[len(job):], job, out, rng)
         saved = b.work + "/saved"
         shutil.copy2(b.inputs + "/" + path, saved)
         try:

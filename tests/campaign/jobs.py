@@ -10,17 +10,18 @@ import struct
 import subprocess
 import time
 
-TRAIN = ["train", "{in}/photos", "--stem", "cifar", "--width", "0.0625", "--dim", "8", "--recipe",
-         "cifar-single", "--size", "16", "--batch", "8", "-k", "3,5", "--epochs", "4", "--warmup",
-         "1", "--optimizer", "sgd", "--rate", "0.05", "--save-steps", "2", "--threads", "1", "-q"]
+BASE = ["train", "{in}/photos", "--stem", "cifar", "--width", "0.0625", "--size", "16", "--batch",
+        "8", "--epochs", "4", "--warmup", "1", "--optimizer", "sgd", "--rate", "0.05",
+        "--save-steps", "2", "--threads", "1", "-q", "-o", "{out}/run"]
+TRAIN = BASE + ["--dim", "8", "--recipe", "cifar-single", "-k", "3,5"]
 
 JOBS = {
     "cluster": ["cluster", "{in}/x.npy", "-k", "10", "--restarts", "1", "--polish", "2", "-o",
                 "{out}/c", "--threads", "1", "-q"],
     "assign": ["assign", "{in}/c", "{in}/x.npy", "-o", "{out}/labels.npy", "--threads", "1",
                "-q"],
-    "train": TRAIN + ["-o", "{out}/run"],
-    "resume": TRAIN + ["-o", "{out}/run"],  # of {in}/half, which is copied there
+    "train": TRAIN,
+    "resume": TRAIN,
     "embed": ["embed", "{in}/run", "{in}/photos", "-o", "{out}/e.npy", "--threads", "1", "-q"],
     "sort": ["assign", "{in}/run", "{in}/photos", "--copy-to", "{out}/sorted", "-o",
              "{out}/t.csv", "--threads", "1", "-q"],
@@ -31,14 +32,42 @@ JOBS = {
     "report-cluster": ["report", "{in}/c", "-o", "{out}/r.html", "-q"],
     "pack": ["data", "pack", "{in}/photos", "-o", "{out}/s", "-q"],
     "preview": ["data", "preview", "{in}/photos", "-o", "{out}/p.png", "-q"],
+    "levels": ["cluster", "{in}/x.npy", "-k", "40", "--levels", "2", "--metric", "euclidean",
+               "--restarts", "1", "--polish", "2", "-o", "{out}/c", "--threads", "1", "-q"],
+    "continue": ["cluster", "{in}/x.fbin", "--continue", "{in}/c", "--epochs", "1", "-o",
+                 "{out}/c", "--threads", "1", "-q"],
+    "assign-all": ["assign", "{in}/l", "{in}/x.npy", "-o", "{out}/labels.npy", "--second",
+                   "{out}/second.npy", "--margins", "{out}/margins.npy", "--sorted",
+                   "{out}/sorted.npz", "--medoids", "{out}/medoids.npy", "--threads", "1", "-q"],
+    "sort-rows": ["assign", "{in}/ce", "{in}/e.npy", "--copy-to", "{out}/sorted", "-o",
+                  "{out}/labels.npy", "--threads", "1", "-q"],
 }
 
-TRAININGS = ("train", "resume")
+# State beyond the network and its clusters: queues, averaged encoders, prototypes, labels of
+# other kinds, averaged weights, sizes that change.
+METHODS = {
+    "simclr": ["--projector", "16-relu-8"],
+    "byol": ["--projector", "16-bn-relu-8", "--predictor", "16-bn-relu-8"],
+    "mocov2": ["--projector", "16-relu-8", "--queue", "16"],
+    "swav": ["--projector", "16-relu-8", "--prototypes", "6", "--queue", "16", "--queue-from", "2",
+             "--recipe", "multi", "--small-views", "1", "--small-size", "8"],
+    "dino": ["--projector", "16-gelu-8", "--prototypes", "8", "--ema", "0.9"],
+    "secu": ["--dim", "8", "-k", "3"],
+    "deepclusterv2": ["--projector", "16-relu-8", "-k", "3"],
+    "coke": ["--dim", "8", "-k", "3", "--ema", "0.9", "--round", "8", "--size-schedule", "12,16"],
+}
+# The calls of these fail in the same places as those of "train".
+METHOD_JOBS = {"train-" + m: BASE + ["--method", m] + more for m, more in METHODS.items()}
+JOBS.update(METHOD_JOBS)
+# These continue a training that was stopped, of which a copy is in {out}/run.
+RESUMED = {"resume": "train", "resume-swav": "train-swav", "resume-dino": "train-dino"}
+JOBS.update({name: JOBS[first] for name, first in RESUMED.items()})
+METHOD_JOBS.update({name: JOBS[name] for name in RESUMED if name != "resume"})
+
+TRAININGS = {name for name in JOBS if name.startswith(("train", "resume"))}
 
 # Commands that read what others wrote, for flipped bits; what they print counts as an output.
 READS = {
-    "continue": ["cluster", "{in}/x.npy", "--continue", "{in}/c", "--epochs", "1", "-o",
-                 "{out}/c", "--threads", "1", "-q"],
     "start": ["cluster", "{in}/x.npy", "-k", "10", "--init", "{in}/c/centers.npy", "--epochs",
               "1", "--polish", "0", "-o", "{out}/c", "--threads", "1", "-q"],
     "cluster-images": ["cluster", "{in}/e.npy", "-k", "3", "--restarts", "1", "-o", "{out}/c",
@@ -56,13 +85,22 @@ READS = {
 }
 
 
+def make_rows(rows, dim):
+    x = hashlib.shake_256(b"rows").digest(rows * dim)
+    return b"".join(struct.pack("<f", b - 127.5) for b in x)
+
+
+def write_fbin(path, rows, dim):
+    with open(path, "wb") as f:
+        f.write(struct.pack("<II", rows, dim) + make_rows(rows, dim))
+
+
 def write_npy(path, rows, dim):
     head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (rows, dim)
     head += " " * (63 - (10 + len(head)) % 64) + "\n"
-    x = hashlib.shake_256(b"rows").digest(rows * dim)
     with open(path, "wb") as f:
         f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
-        f.write(b"".join(struct.pack("<f", b - 127.5) for b in x))
+        f.write(make_rows(rows, dim))
 
 
 def write_photos(folder):
@@ -93,6 +131,7 @@ class Bench:
 
     def make_inputs(self):
         write_npy(self.inputs + "/x.npy", 2000, 16)
+        write_fbin(self.inputs + "/x.fbin", 2000, 16)
         write_photos(self.inputs + "/photos")
         for name in ("cluster", "train", "export-pth", "assign", "pack"):
             self.must_run(JOBS[name])
@@ -100,19 +139,20 @@ class Bench:
         self.must_run(["cluster", "{in}/e.npy", "-k", "3", "--restarts", "1", "-o", "{in}/ce",
                        "--threads", "1", "-q"])
         self.must_run(READS["shards-info"])  # makes the index
-        self.stop_training()
+        self.must_run([a.replace("/c", "/l") for a in JOBS["levels"]])
+        for name, first in RESUMED.items():
+            self.stop_training(first, self.inputs + "/" + name)
 
     def must_run(self, words):
         p = subprocess.run(self.fill(words, self.inputs), env=self.env, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT)
         assert p.returncode == 0, (words, p.stdout)
 
-    def stop_training(self):
-        """Makes {in}/half, a training that was stopped with its checkpoints."""
-        half = self.inputs + "/half"
+    def stop_training(self, name, half):
+        """Makes `half`, a training that was stopped with its checkpoints."""
         while not os.path.isdir(half):
-            out = self.fresh("train")
-            p = self.start("train", out)
+            out = self.fresh(name)
+            p = self.start(name, out)
             while p.poll() is None and not os.path.exists(out + "/run/last.safetensors"):
                 time.sleep(0.01)
             p.terminate()
@@ -142,9 +182,10 @@ class Bench:
     def expect(self, name):
         """Reference outputs of a job: {path: bytes}; files that differ from run to run (times)
         are volatile and only have to exist."""
-        if name == "resume":
-            self.reference[name], self.volatile[name] = self.expect("train"), self.volatile["train"]
-            self.seconds[name] = self.seconds["train"]
+        if name in RESUMED:
+            first = RESUMED[name]
+            self.reference[name], self.volatile[name] = self.expect(first), self.volatile[first]
+            self.seconds[name] = self.seconds[first]
         if name not in self.reference:
             found = []
             for i in range(2):
@@ -169,8 +210,8 @@ class Bench:
         out = self.work + "/out"
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
-        if name == "resume":
-            shutil.copytree(self.inputs + "/half", out + "/run")
+        if name in RESUMED:
+            shutil.copytree(self.inputs + "/" + name, out + "/run")
         return out
 
     def wrong_files(self, name, out):
