@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "io/record.h"
+#include "train/method.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -72,9 +73,13 @@ static const struct advice advice[CK_ALARMS][MAX_ADVICE + 1] = {
     [CK_ALARM_STILL] = {{RECIPE, 1, "another recipe, channels 1"}, {K, 1, "more clusters (k)"}},
 };
 
-/* Is the option already as far as it goes, or without effect here? */
+/* Is the option already as far as it goes, without effect here, or refused by the method? */
 static int is_moot(const struct advice *v, const struct ck_health_facts *f)
 {
+    static const char *const own[] = {
+        [RATIO] = "ratio", [ETA] = "eta", [ALPHA] = "alpha", [K] = "k", [RECIPE] = NULL};
+    if (own[v->option] && !ck_method_reads(ck_method_row(f->o), own[v->option]))
+        return 1;
     switch (v->option) {
     case RATIO:
         return v->direction > 0 && f->o->kmeans.ratio >= 1;

@@ -83,6 +83,8 @@ enum ck_predictor_use { CK_PREDICTOR_FREE, CK_PREDICTOR_NONE, CK_PREDICTOR_NEEDE
 const struct ck_method *ck_method_row(const struct ck_train_options *o);
 /* Their names as the choices of an option: "coke|secu|...". */
 const char *ck_method_choices(void);
+/* Is it one of the method's own options? */
+int ck_method_reads(const struct ck_method *m, const char *name);
 /* Refuses options that only other methods read, unless they have their defaults, and what the
  * method itself refuses. */
 int ck_method_check(const struct ck_train_options *o);

@@ -48,7 +48,7 @@ const char *ck_method_choices(void)
 
 /* ---- options ---- */
 
-static int reads(const struct ck_method *m, const char *name)
+int ck_method_reads(const struct ck_method *m, const char *name)
 {
     for (const char *const *o = m->options; *o; o++)
         if (strcmp(*o, name) == 0)
@@ -94,7 +94,7 @@ int ck_method_check(const struct ck_train_options *o)
     struct ck_train_options defaults = ck_train_options_default();
     for (int i = 0; i < METHODS; i++)
         for (const char *const *name = methods[i]->options; *name; name++)
-            if (!reads(m, *name))
+            if (!ck_method_reads(m, *name))
                 CK_RETURN_IF(refuse_changed(m, o, &defaults, *name));
     CK_RETURN_IF(check_needs(m, o));
     return m->check ? m->check(o) : COKE_OK;

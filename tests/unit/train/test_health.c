@@ -82,6 +82,28 @@ static void one_cluster_that_takes_all_is_told(void **state)
     assert_told_once(r, "one cluster of head 1 (k 100) holds 60 % of the images", 2);
 }
 
+static void advice_names_no_option_that_the_method_refuses(void **state)
+{
+    (void)state;
+    static const char *const foreign[] = {"ratio", "eta", "alpha", "clusters (k)"};
+    struct ck_train_options o = ck_train_options_default();
+    const struct ck_health_facts facts = {2, 20, 2, &o};
+    struct ck_health w = {0};
+    assert_ok(ck_options_set(ck_train_option_table(), &o, "method", "dino"));
+    for (int i = 0; i < 3; i++) {
+        struct ck_epoch_report r = healthy(2 + i);
+        r.feature_mean = 0.99;
+        r.health[1].size_max = 6000;
+        r.health[1].empty = 30;
+        ck_health_check(&w, &r, &facts);
+        assert_int_equal(r.warnings.n, i < 2 ? 0 : 3);
+        for (int a = 0; a < r.warnings.n; a++)
+            for (int f = 0; f < 4; f++)
+                if (strstr(r.warnings.item[a].text, foreign[f]))
+                    fail_msg("%s", r.warnings.item[a].text);
+    }
+}
+
 static void empty_clusters_are_told(void **state)
 {
     (void)state;
@@ -198,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(healthy_training_is_left_in_peace),
         cmocka_unit_test(one_cluster_that_takes_all_is_told),
+        cmocka_unit_test(advice_names_no_option_that_the_method_refuses),
         cmocka_unit_test(empty_clusters_are_told),
         cmocka_unit_test(large_duals_are_told),
         cmocka_unit_test(predictions_at_chance_are_told_after_five_epochs),
