@@ -10,24 +10,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Hashes 64 rows from all parts of the file, weights included: a different file of the same
- * shape is detected without reading it all. */
+/* Hashes the rows, weights included: all of a small file, else 256 from all parts, which detect
+ * a different file of the same shape without reading it all. */
 static int hash_sample(const struct ck_job *j, uint64_t *hash)
 {
     const struct coke_cluster *c = j->c;
-    enum { SAMPLE = 256 };
-    int64_t id[SAMPLE], count = c->n < SAMPLE ? c->n : SAMPLE;
-    int n = 0, rc = COKE_OK;
-    float *x = ck_calloc_array(SAMPLE + CK_TILE, (size_t)c->scan.ld * sizeof *x);
+    enum { PIECE = 256, SMALL = 1 << 20 }; /* rows, numbers */
+    int64_t id[PIECE], count = c->n * c->scan.ld <= SMALL || c->n < PIECE ? c->n : PIECE;
+    int rc = COKE_OK;
+    float *x = ck_calloc_array(PIECE + CK_TILE, (size_t)c->scan.ld * sizeof *x);
     if (!x)
         return COKE_ENOMEM;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t row = ck_sample_at(c->n, count, i);
-        if (!ck_scan_is_bad(&c->scan, row))
-            id[n++] = row;
+    *hash = 0;
+    for (int64_t i = 0; i < count;) {
+        int n = 0;
+        for (int64_t end = i + PIECE < count ? i + PIECE : count; i < end; i++) {
+            int64_t row = ck_sample_at(c->n, count, i);
+            if (!ck_scan_is_bad(&c->scan, row))
+                id[n++] = row;
+        }
+        CK_TRY(ck_scan_get(&c->scan, id, n, x));
+        *hash = ck_hash(x, (size_t)(n * c->scan.ld) * sizeof *x, *hash);
     }
-    CK_TRY(ck_scan_get(&c->scan, id, n, x));
-    *hash = ck_hash(x, (size_t)(n * c->scan.ld) * sizeof *x, 0);
 done:
     ck_free(x);
     return rc;

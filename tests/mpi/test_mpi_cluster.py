@@ -50,9 +50,10 @@ def make(tmp):
     np.save(tmp + "/x.npy", x)
     np.save(tmp + "/short.npy", x[:3000])
     np.save(tmp + "/other.npy", x[::-1])
-    last = x.copy()
-    last[-1] += 1
-    np.save(tmp + "/last.npy", last)
+    for name, row in ("last", -1), ("inner", 1501):
+        one = x.copy()
+        one[row, 3] += 1
+        np.save("%s/%s.npy" % (tmp, name), one)
     np.save(tmp + "/tiny.npy", x[:2])
     for name, least in ("least", 20), ("more", 21):
         np.savetxt("%s/%s.txt" % (tmp, name), [least] * 5, "%d")
@@ -85,10 +86,8 @@ with tempfile.TemporaryDirectory() as tmp:
                 ["x.npy", "-k", "5"], ["x.npy", "-k", "5", "--ratio", "0.5"])
     check_words(tmp, 2, "the number of rows is 3000 in process 1, but 3003 in process 0",
                 ["x.npy", "-k", "5"], ["short.npy", "-k", "5"])
-    check_words(tmp, 2, "a sample of the rows is ", ["x.npy", "-k", "5"],
-                ["other.npy", "-k", "5"])
-    check_words(tmp, 2, "a sample of the rows is ", ["x.npy", "-k", "5"],
-                ["last.npy", "-k", "5"])
+    for name in "other.npy", "last.npy", "inner.npy":
+        check_words(tmp, 2, "a sample of the rows is ", ["x.npy", "-k", "5"], [name, "-k", "5"])
     check_words(tmp, 2, "the list of sizes is ", ["x.npy", "-k", "5", "--min-sizes", "least.txt"],
                 ["x.npy", "-k", "5", "--min-sizes", "more.txt"])
     check_words(tmp, 2, "2 rows cannot be shared by 3 processes", *[["tiny.npy", "-k", "1"]] * 3)
