@@ -9,7 +9,7 @@ cmp c.json d.json || exit 1
 coke cluster --ratio .2 --config c.json --print-config > e.json || exit 1
 py <<'P'
 c, e = json.load(open("c.json")), json.load(open("e.json"))
-assert c["k"] == [6, 8] and c["repair"] is False and c["epochs"] == 3
+assert c["k"] == [6, 8] and c["repair"] == "off" and c["epochs"] == 3
 assert e["ratio"] == .2 and {**e, "ratio": c["ratio"]} == c
 P
 coke cluster x.npy --config c.json -o a -q >/dev/null || exit 1

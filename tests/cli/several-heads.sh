@@ -7,7 +7,7 @@ coke cluster x.npy -k 5,10,20 --ratio .6 -o out -q >/dev/null || exit 1
 py <<'P'
 names = [f"{what}-h{h}-k{k}{end}" for h, k in enumerate((5, 10, 20))
          for what, end in (("labels", ".npy"), ("centers", ".npy"), ("model", ".safetensors"))]
-assert sorted(os.listdir("out")) == sorted(names + ["summary.json"])
+assert sorted(os.listdir("out")) == sorted(names + ["checksums.xxh3", "summary.json"])
 for h, k in enumerate((5, 10, 20)):
     assert sizes(f"out/labels-h{h}-k{k}.npy", k).min() >= int(.6 * 600 / k)
 P
