@@ -133,6 +133,17 @@ static int count_columns(void)
     return columns > 0 ? columns : 80;
 }
 
+/* Bytes of text that fit, up to a comma: half a number would be another one. */
+static int fit(const char *text, int room)
+{
+    int n = (int)strlen(text);
+    if (n <= room)
+        return n;
+    for (n = room; n > 0 && text[n] != ','; n--)
+        ;
+    return n > 0 ? n : room > 0 ? room : 0;
+}
+
 /* Redraws the whole line: \r moves to its start, ESC [K clears it. Color only around the bar. One
  * line at most, with a free column at its end: a longer one would scroll at every redraw. Without
  * room for numbers beside the bar the bar is omitted. */
@@ -154,7 +165,7 @@ static void draw_bar(struct progress *p, const struct coke_progress *s, double f
     if (has_bar)
         fprintf(stderr, "[%s%s%s] ", p->color ? "\033[32m" : "", bar,
                 p->color ? "\033[0m" : "");
-    fprintf(stderr, "%.*s", after > 0 ? after : 0, line + n);
+    fprintf(stderr, "%.*s", fit(line + n, after), line + n);
     fflush(stderr);
     p->drawn = 1;
 }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # Bar and log number epochs alike, the time left knows that epoch 0 is cheap, and a bar is no
 # wider than the terminal.
-set -- synthetic:n=120,size=16 --recipe cifar-small --arch resnet18 --stem cifar --width 0.0625 \
+set -- --recipe cifar-small --arch resnet18 --stem cifar --width 0.0625 \
     --size 16 --batch 20 -k 4 --warmup 0 --optimizer sgd --rate 0.01 --threads 1
-coke train "$@" --epochs 4 -o run 2>log >/dev/null || exit 1
+coke train synthetic:n=900,size=16 "$@" --epochs 4 -o run 2>log >/dev/null || exit 1
 py <<'P'
 import re
 log = open("log").read()
@@ -12,12 +12,12 @@ assert shown == ["0", "1", "2", "3"], log
 assert re.findall(r"^epoch (\d+): loss", log, re.M) == shown, log
 rate, left = re.search(r"^epoch 0/3: 100 % ([\d.]+k?) images/s, (\d+) s left", log, re.M).groups()
 rate = float(rate[:-1]) * 1000 if rate[-1] == "k" else float(rate)
-assert abs(int(left) - 3 * 2.5 * 120 / rate) <= 1.5, (rate, left)
+assert abs(int(left) - 3 * 2.5 * 900 / rate) <= 1.5, (rate, left)
 P
 command -v script >/dev/null || exit 0
 script -qec true /dev/null </dev/null >/dev/null 2>&1 || exit 0 # no pseudo-terminals here
 for columns in 30 60 200; do
-    script -qec "stty cols $columns; coke train $* --epochs 3 --fresh --force -o run" /dev/null </dev/null >wide.txt || exit 1
+    script -qec "stty cols $columns; coke train synthetic:n=120,size=16 $* --epochs 3 --fresh --force -o run" /dev/null </dev/null >wide.txt || exit 1
     COLUMNS=$columns py <<'P'
 import os, re
 columns = int(os.environ["COLUMNS"])
@@ -26,5 +26,10 @@ bars = [b.split(b"\r")[0].split(b"\n")[0] for b in text.split(b"\r\x1b[K")[1:]]
 bars = [b for b in bars if re.match(rb"epoch \d+/", b)]
 assert bars and max(map(len, bars)) < columns, (columns, bars)
 assert any(b"[##" in b for b in bars) == (columns >= 60), bars
+for b in bars:
+    words = re.sub(rb".*?(\] |/\d+ +)", b"", b).strip()
+    assert all(re.fullmatch(rb"\d+ %( [\d.]+k? images/s| loss \d+\.\d{4})?|[\d.]+ (s|min|h) left|"
+                            rb"loss \d+\.\d{4}|rate [\d.e-]+|\d+ % waiting for data", w)
+               for w in words.split(b", ")), b
 P
 done
