@@ -345,13 +345,15 @@ class Campaign:
             if os.path.exists(kept):
                 subprocess.run(["tar", "-C", grown, "-xzf", kept], check=True)
         words = self.args.corpus + "/../dict/" + name + ".dict"
-        p = subprocess.run([program, grown, "-max_total_time=%d" % seconds, "-timeout=10",
-                            "-rss_limit_mb=2048", "-max_len=65536",
-                            "-artifact_prefix=%s/" % self.work]
-                           + (["-dict=" + words] if os.path.exists(words) else []),
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if p.returncode:
-            return "%s: %s" % (name, p.stdout.decode(errors="replace")[-1000:])
+        command = [program, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=2048",
+                   "-max_len=65536", "-artifact_prefix=%s/" % self.work]
+        if os.path.exists(words):
+            command.append("-dict=" + words)
+        text = self.run_fuzzer(command, grown)
+        if text and not self.is_repeated(command, text):  # the machine had stopped
+            text = self.run_fuzzer(command, grown)
+        if text:
+            return "%s: %s" % (name, text[-1000:])
         # The smallest inputs that cover the same code: for tests/fuzz/corpus.
         shutil.rmtree(small, ignore_errors=True)
         os.makedirs(small)
@@ -361,6 +363,16 @@ class Campaign:
                        "-cf - . | gzip -n9 > '%s.tar.gz'" % (small, grown), shell=True,
                        check=True)
         return None
+
+    @staticmethod
+    def run_fuzzer(command, what):
+        """What it prints about a finding, or None."""
+        p = subprocess.run(command + [what], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return p.stdout.decode(errors="replace") if p.returncode else None
+
+    def is_repeated(self, command, text):
+        found = re.search("Test unit written to (.*)", text)
+        return not found or self.run_fuzzer(command, found.group(1)) is not None
 
     # ---- programs of the build ----
 
