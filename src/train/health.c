@@ -209,7 +209,8 @@ static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, in
     if (*lowest == 0 || s->loss < *lowest)
         *lowest = s->loss;
     int high = s->loss > near_chance * chance || s->loss > *lowest + moved * chance;
-    int right = s->accuracy > chance_factor * guess - epsilon;
+    double error = sqrt(fmax(guess * (1 - guess), 0) / (double)r->images);
+    int right = s->accuracy > chance_factor * guess - 2 * error - epsilon;
     count(&w->head[h].chance, r->epoch > warmup && high && !right && !w->learned);
     if (w->head[h].chance > 1 && s->loss < w->stuck[h] - falls * chance)
         w->head[h].chance = 1;
@@ -239,11 +240,14 @@ static void note_knn(struct ck_health *w, const struct ck_epoch_report *r)
     w->learned = w->random > 0 && p >= w->random + 2 * sqrt(2 * p * (1 - p) / n);
 }
 
-/* In the second half of a training. */
-static void check_knn(struct ck_health *w, struct ck_epoch_report *r, int64_t epochs)
+/* In the second half of a training. One that starts from trained weights, such as a second stage,
+ * may leave k-NN as it is. */
+static void check_knn(struct ck_health *w, struct ck_epoch_report *r,
+                      const struct ck_health_facts *f)
 {
     double least = moved * log((double)r->health[0].k);
-    if (!r->heads || !r->monitored || 2 * r->epoch < epochs || w->random <= 0)
+    if (!r->heads || !r->monitored || 2 * r->epoch < f->epochs || w->random <= 0 ||
+        f->o->init || f->o->from)
         return;
     count(&w->still, !w->learned && r->loss < w->max_loss - least);
     if (w->still == 1)
@@ -270,7 +274,7 @@ void ck_health_check(struct ck_health *w, struct ck_epoch_report *r,
     }
     for (int h = 0; h < r->heads; h++)
         check_predictions(w, r, facts->warmup, h);
-    check_knn(w, r, facts->epochs);
+    check_knn(w, r, facts);
 }
 
 /* ---- after a resume ---- */

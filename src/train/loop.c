@@ -178,11 +178,13 @@ static void copy_monitored(struct coke_train_summary *o, const struct ck_epoch_r
 }
 
 /* ", k-NN 0.713, ACC 0.520, ..."; in epoch 0 with what k-NN has to exceed. */
-static void describe_monitored(const struct ck_epoch_report *r, char *out, size_t size)
+static void describe_monitored(const struct ck_epoch_report *r, int trained, char *out,
+                               size_t size)
 {
     size_t n = (size_t)ck_format(out, size, ", k-NN %.3f", r->knn20);
     if (r->epoch == 0)
-        n += (size_t)ck_format(out + n, size - n, " (random network; pixels %.3f)", r->pixels);
+        n += (size_t)ck_format(out + n, size - n, " (%s; pixels %.3f)",
+                               trained ? "before the training" : "random network", r->pixels);
     if (r->matched >= 0)
         ck_format(out + n, size - n, ", ACC %.3f, NMI %.3f, ARI %.3f", r->accuracy, r->nmi,
                   r->ari);
@@ -199,7 +201,7 @@ static void summarise(struct ck_training *t, const struct ck_epoch_report *r)
     o->loss = r->loss;
     if (r->monitored) {
         copy_monitored(o, r);
-        describe_monitored(r, more, sizeof more);
+        describe_monitored(r, t->s.o.init || t->s.o.from, more, sizeof more);
     }
     if (r->processes > 1)
         ck_format(talk, sizeof talk, ", %.0f %% waiting for processes",

@@ -10,6 +10,8 @@ coke export a -o a.pth --format pth -q >/dev/null || exit 1
 # nothing is learned at this rate: what was loaded stays
 train --dim 16 --rate 1e-30 --init a -o b 2>b.err >/dev/null || exit 1
 grep starting b.err
+train --dim 16 --rate 1e-30 --init a -o e --monitor 1 2>e.err >/dev/null || exit 1
+grep -q '^epoch 0: .* k-NN 0.[0-9]* (before the training; pixels 0.[0-9]*)' e.err || exit 1
 train --dim 16 --rate 1e-30 --init a/final.safetensors -o c -q >/dev/null || exit 1
 train --dim 8 --rate 1e-30 --seed 5 --init a.pth -o d 2>d.err >/dev/null || exit 1
 grep starting d.err

@@ -129,6 +129,51 @@ static void predictions_at_chance_are_told_after_five_epochs(void **state)
     assert_told_once(r, "the predictions of head 1 are right as often as guesses (0.030", 4);
 }
 
+/* 11 of 20 right where 10 are expected: within the errors of counting. */
+static void predictions_for_few_images_are_left_in_peace(void **state)
+{
+    (void)state;
+    struct ck_health w = {0};
+    struct heard h = {0};
+    for (int64_t e = 0; e < 20; e++) {
+        struct ck_epoch_report r = healthy(e);
+        r.images = 20;
+        r.heads = 1;
+        r.health[0].k = 2;
+        r.health[0].size_max = 10;
+        r.health[0].accuracy = 0.55;
+        r.health[0].loss = 0.8;
+        check(&w, &r, &h);
+    }
+    assert_int_equal(h.n, 0);
+}
+
+/* Warnings for a loss that falls while k-NN stays what it was. */
+static int count_still(const char *from)
+{
+    struct ck_health w = {0};
+    struct ck_train_options o = ck_train_options_default();
+    const struct ck_health_facts facts = {2, 20, 2, &o};
+    int n = 0;
+    o.from = from;
+    for (int64_t e = 0; e < 20; e++) {
+        struct ck_epoch_report r = healthy(e);
+        r.monitored = 1;
+        r.asked = 10000;
+        r.knn20 = 0.8;
+        ck_health_check(&w, &r, &facts);
+        n += r.warnings.n;
+    }
+    return n;
+}
+
+static void only_a_random_network_has_to_improve(void **state)
+{
+    (void)state;
+    assert_int_equal(count_still(NULL), 1);
+    assert_int_equal(count_still("run"), 0);
+}
+
 /* As at a high temperature. */
 static void high_loss_with_right_predictions_is_left_in_peace(void **state)
 {
@@ -224,6 +269,8 @@ int main(void)
         cmocka_unit_test(empty_clusters_are_told),
         cmocka_unit_test(large_duals_are_told),
         cmocka_unit_test(predictions_at_chance_are_told_after_five_epochs),
+        cmocka_unit_test(predictions_for_few_images_are_left_in_peace),
+        cmocka_unit_test(only_a_random_network_has_to_improve),
         cmocka_unit_test(high_loss_with_right_predictions_is_left_in_peace),
         cmocka_unit_test(a_loss_that_climbs_back_without_predictions_is_told),
         cmocka_unit_test(loss_that_falls_without_knn_is_told_in_the_second_half),
