@@ -68,6 +68,8 @@ def check_nulls(array, first, n):
 
 def numbers(schema, array, first, n, owner):
     """Values first .. first + n - 1 of a primitive array, counted from its offset."""
+    if schema.dictionary:
+        raise TypeError("an Arrow dictionary is not a column of numbers; decode it")
     kind = NUMBERS.get(schema.format.decode())
     if kind is None:
         raise TypeError("Arrow type '%s' is not a number" % schema.format.decode())
@@ -128,7 +130,7 @@ def check_columns(schemas):
     names = [s.name.decode("utf-8", "replace") if s.name else "" for s in schemas]
     vectors = [n for s, n in zip(schemas, names) if s.format.startswith(b"+")]
     text = [n for s, n in zip(schemas, names)
-            if not s.format.startswith(b"+") and s.format.decode() not in NUMBERS]
+            if not s.format.startswith(b"+") and (s.dictionary or s.format.decode() not in NUMBERS)]
     if vectors and len(names) > 1:
         raise ValueError("the table has %d columns, of which '%s' has vectors; pass that column "
                          "alone" % (len(names), vectors[0]))

@@ -110,11 +110,14 @@ def array_of(value, dtype, n, name):
     """A contiguous array [n], or None."""
     if value is None:
         return None
-    array = np.asarray(value)
+    array, sizes = np.asarray(value), np.dtype(dtype).kind == "i"
+    if array.dtype.kind not in "fiub":
+        raise ValueError("%s: %s" % (name, "sizes are integers" if sizes else
+                                     "weights are real numbers"))
     array = np.ascontiguousarray(np.broadcast_to(array, (n,)) if array.ndim == 0 else array)
     if array.shape != (n,):
         raise ValueError("%s: %d values are needed, the shape is %s" % (name, n, array.shape))
-    if np.dtype(dtype).kind == "i" and np.any(array != array.astype(np.int64)):
+    if sizes and np.any(array != array.astype(np.int64)):
         raise ValueError("%s: sizes are integers" % name)
     if name == "sample_weight" and not np.any(array):
         raise ValueError("sample_weight: all weights are zero")
@@ -129,7 +132,11 @@ def start_of(init, k, dim):
     """An `init` that is no word of the option: (initial centers, a model to continue from)."""
     if isinstance(init, Model):
         return None, init
-    centers = np.ascontiguousarray(to_matrix(init), np.float32)
+    try:
+        centers = np.ascontiguousarray(to_matrix(init), np.float32)
+    except TypeError:
+        raise ValueError("init: a %s is not a word of the option, an array or a Model" %
+                         type(init).__name__) from None
     if centers.shape != (k, dim):
         raise ValueError("init: the shape of the initial centers is %s, not (%d, %d)" %
                          (centers.shape, k, dim))

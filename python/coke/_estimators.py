@@ -12,7 +12,7 @@ from ._exemplars import Source, nearest
 from ._library import Handle, call, constant, lib, make, set_threads
 from ._model import Model, distances, pack
 from ._options import FLAG, Options, lines_of, python_name, table, whole
-from ._rows import Rows, as_rows, blocks, column_names
+from ._rows import Rows, as_rows, blocks, collected, column_names
 
 try:
     from sklearn.base import (BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin,
@@ -80,20 +80,22 @@ def seed_of(random_state):
     raise ValueError("random_state %r is not an int, RandomState or Generator" % (random_state,))
 
 
-def unit(x):
-    length = np.linalg.norm(x, axis=1, keepdims=True)
-    if not np.all(np.isfinite(length)) or not np.all(length > 0):
-        raise ValueError("X has rows that are zero, NaN or infinity, which have no direction")
-    return x / length
+def usable(x, metric):
+    """Which rows [n] are finite and, for the cosine, have a direction."""
+    length = np.linalg.norm(x, axis=1)
+    return np.isfinite(length) & ((length > 0) | (metric != "cosine"))
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """What KMeans and KMeansConstrained have in common: fitted attributes and their use."""
 
+    bad = "error"  # KMeansConstrained has no such parameter
+
     # ---- input ----
 
     def _rows(self, X, reset):
         """X as rows; checks or, with reset, remembers the number and names of its features."""
+        X = collected(X)
         rows = as_rows(X)
         self._names(X, rows, reset)
         n_features = rows.shape[1]
@@ -157,7 +159,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         """Distances [n][k] to the centers; metric cosine: of rows of length 1."""
         model = self._model()
         rows = self._rows(X, reset=False)
-        return distances(rows, self.cluster_centers_, model.metric)
+        return distances(rows, self.cluster_centers_, model.metric, self.bad)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """fit, then the distances of the same rows to the centers."""
@@ -167,7 +169,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         """Minus the sum of squared distances to the nearest centers."""
         model = self._model()
         rows = self._rows(X, reset=False)
-        labels = model.predict(rows)
+        labels = model.assign(rows, bad=self.bad)[0]
         return -inertia(rows, self.cluster_centers_, labels, model.metric, sample_weight)
 
     def exemplars(self, X, n=5):
@@ -175,7 +177,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         where a center is the nearest one of fewer rows."""
         model = self._model()
         rows = self._rows(X, reset=False)
-        return nearest(rows, model.predict(rows), self.cluster_centers_, model.metric, n)
+        return nearest(rows, model.assign(rows, bad=self.bad)[0], self.cluster_centers_, model.metric, n)
 
     def _repr_html_(self):
         if hasattr(self, "model_"):
@@ -230,15 +232,15 @@ class KMeans(Estimator):
     # the docstring is made below, from the table
 
     def __init__(self, n_clusters=8, **params):
-        known = self.__init__.__signature__.parameters
-        for name in params:
-            if name not in known:
-                raise TypeError("KMeans() has no parameter %r; its options: %s" %
-                                (name, ", ".join(known)))
         self.n_clusters = n_clusters
-        for name, parameter in known.items():
-            if name != "n_clusters":
-                setattr(self, name, params.get(name, parameter.default))
+        known = self.__init__.__signature__.parameters
+        defaults = {p.name: p.default for p in known.values() if p.kind == p.KEYWORD_ONLY}
+        for name in params:
+            if name not in defaults:
+                raise TypeError("KMeans() has no parameter %r; its options: %s" %
+                                (name, ", ".join(defaults)))
+        for name, default in defaults.items():
+            setattr(self, name, params.get(name, default))
 
     def _options(self):
         """An option object with the values of the parameters."""
@@ -295,15 +297,22 @@ class KMeans(Estimator):
     def partial_fit(self, X, y=None, sample_weight=None):
         """One online step with a batch of rows: assigns them, moves duals and centers.
 
-        The first batch, of at least n_clusters rows, is clustered to get initial centers."""
+        Continues a fit. Without one the first batch, of at least n_clusters rows, is clustered to
+        get initial centers. Bounds are those of `ratio` and `max_ratio`."""
         if sample_weight is not None:
             raise ValueError("partial_fit takes no sample_weight")
-        first = not hasattr(self, "_online")
+        for name in ("size_min", "size_max", "min_sizes", "max_sizes"):
+            if getattr(self, name) is not None:
+                raise ValueError("%s counts the rows of a fit, and a stream has no end; bound its "
+                                 "clusters by ratio and max_ratio" % name)
+        first = not hasattr(self, "cluster_centers_")
         rows = self._rows(X, reset=first)
         set_threads(self.n_jobs)
-        if first:
+        if not hasattr(self, "_online"):
             self._online = Online.begin(self, rows)
-        self.labels_ = np.concatenate([self._online.step(b) for b in blocks(rows)])
+        self.labels_ = np.concatenate([self._online.step(b, self.bad) for b in blocks(rows)])
+        for name in ("inertia_", "objective_", "certificate_", "summary_"):  # of the fit
+            self.__dict__.pop(name, None)
         self.model_ = self._online.model()
         self.cluster_centers_ = np.array(self.model_.centers)
         self.duals_ = np.array(self.model_.duals)
@@ -326,29 +335,54 @@ class Online:
 
     @classmethod
     def begin(cls, estimator, rows):
-        """Initial centers and the step of the duals from a clustering of the first batch."""
-        estimator._check_count(rows)
-        source = estimator._options()
-        start = Clustering(run(rows, source, start=estimator._start(rows)), 0)
-        options = Options("kmeans", {"n": cls.ROWS, "k": start.model.n_clusters,
-                                     "dim": start.model.dim, "keep_labels": False})
+        """Initial centers and the step of the duals from the fit, or else from a clustering of the
+        first batch."""
+        source, seen = estimator._options(), None
+        if hasattr(estimator, "summary_"):
+            model, summary, seen = estimator.model_, estimator.summary_, estimator.sizes_
+        else:
+            estimator._check_count(rows)
+            start = Clustering(run(rows, source, start=estimator._start(rows)), 0)
+            model, summary = start.model, start.summary
+        options = Options("kmeans", {"n": cls.ROWS, "k": model.n_clusters, "dim": model.dim,
+                                     "keep_labels": False})
         names = {row.name for row in table("cluster")} - {"k", "update", "carry"}
         for row in table("kmeans"):
             if row.name in names:
                 options.set(row.name, source.get(row.name))
-        options.set("eta", float(start.summary["eta"]))
-        centers = np.ascontiguousarray(start.centers, np.float32)
+        options.set("eta", float(summary["eta"]))
+        centers = np.ascontiguousarray(model.centers, np.float32)
         address = make("kmeans_new", options.address, centers.ctypes.data, None, None)
         self = cls.__new__(cls)
-        self.handle, self.metric, self.steps = Handle(address, "kmeans_free"), \
-            start.model.metric, 0
+        self.handle, self.metric, self.steps = Handle(address, "kmeans_free"), model.metric, 0
         self.k, self.dim = centers.shape
+        if seen is not None:
+            self._count(seen, centers)
         return self
 
-    def step(self, x):
-        x = np.ascontiguousarray(unit(x) if self.metric == "cosine" else x, np.float32)
-        labels = np.empty(len(x), np.int32)
-        call("kmeans_step", self.handle.address, x.ctypes.data, None, len(x), labels.ctypes.data)
+    def _count(self, seen, centers):
+        """Gives the rows of a fit, seen [k], their weight in the centers. Euclidean sums keep it in
+        their last column, in a unit that a step with k rows shows."""
+        state, meta = packed_state(self.handle.address)
+        state.update(count=seen.astype("<i8"), sum=np.array(state["sum"]))
+        if self.metric == "euclidean":
+            self.step(centers, "skip")
+            after, _ = packed_state(self.handle.address)
+            state["sum"][:, self.dim] = seen * (after["sum"][:, self.dim].sum() // self.k)
+        self.__setstate__({"handle": pack(state, meta), "steps": 0})
+
+    def step(self, x, bad):
+        """Labels of a batch; those of bad rows are -1 if they are to be skipped."""
+        good = usable(x, self.metric)
+        if bad == "error" and not good.all():
+            raise ValueError("row %d of X is zero, NaN or infinity" % np.argmin(good))
+        labels = np.full(len(x), -1, np.int32)
+        x = np.ascontiguousarray(x[good])
+        if self.metric == "cosine":
+            x /= np.linalg.norm(x, axis=1, keepdims=True)
+        own = np.empty(len(x), np.int32)
+        call("kmeans_step", self.handle.address, x.ctypes.data, None, len(x), own.ctypes.data)
+        labels[good] = own
         self.steps += 1
         return labels
 

@@ -3,6 +3,7 @@
 The rest of the package uses `call(name, ...)`, which raises, `lib.name(...)` for functions without
 a status, `struct.coke_x` and `constant.COKE_X`."""
 import ctypes
+import operator
 import os
 import threading
 import types
@@ -173,6 +174,9 @@ class Handle:
             getattr(lib, self.free)(address)
         self.keep = ()
 
+    def __reduce__(self):
+        raise TypeError("cannot pickle an object of the library, which is an address")
+
     def __del__(self):
         try:
             self.close()
@@ -196,7 +200,10 @@ def set_threads(n_jobs):
     if n_jobs is None:
         return
     cores = len(os.sched_getaffinity(0))
-    n = int(n_jobs)
+    try:
+        n = operator.index(n_jobs)
+    except TypeError:
+        raise ValueError("n_jobs: %r is not an integer" % (n_jobs,)) from None
     if n == 0:
         raise ValueError("n_jobs == 0 has no meaning; use -1 for all cores")
     n = max(1, cores + 1 + n) if n < 0 else n

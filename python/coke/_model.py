@@ -12,6 +12,7 @@ from ._rows import as_rows, blocks
 from ._watch import Watch
 
 TYPES = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4"}
+BAD = ("error", "skip")  # what becomes of rows without a label, as in coke.h
 NAMES = {np.dtype(value): name for name, value in TYPES.items()}
 
 
@@ -94,6 +95,8 @@ class Model:
 
         constrained: satisfy the bounds of the model exactly, in proportion to the rows.
         bad: "skip" gives rows that cannot be labelled the label -1 instead of failing."""
+        if bad not in BAD:
+            raise ValueError("bad: %r is none of %s" % (bad, ", ".join(BAD)))
         rows = as_rows(x)
         n, dim = rows.shape
         if dim != self.dim:
@@ -103,7 +106,7 @@ class Model:
         summary = struct.coke_head_summary()
         job = struct.coke_assign_job(rows=rows.address, labels=labels.ctypes.data,
                                      scores=scores.ctypes.data, constrained=bool(constrained),
-                                     bad=["error", "skip"].index(bad), callbacks=watch.address)
+                                     bad=BAD.index(bad), callbacks=watch.address)
         watch.call("model_assign", self._handle.address, ctypes.byref(job),
                    ctypes.byref(summary))
         return labels, scores, summary_dict(summary)
@@ -112,9 +115,10 @@ class Model:
         """The nearest center of each row; constrained: with the model's sizes kept."""
         return self.assign(x, constrained)[0]
 
-    def transform(self, x):
-        """Distances to the centers; of the normalized rows if the metric is the cosine."""
-        return distances(x, self.centers, self.metric)
+    def transform(self, x, bad="error"):
+        """Distances to the centers; of the normalized rows if the metric is the cosine. bad: "skip"
+        gives rows with NaN or infinity distances of NaN."""
+        return distances(x, self.centers, self.metric, bad)
 
     def with_bounds(self, n, min_sizes, max_sizes):
         """This model with other bounds for n rows."""
@@ -144,7 +148,7 @@ def summary_dict(summary):
     return {name: getattr(summary, name) for name, _ in summary._fields_ if name != "size"}
 
 
-def distances(x, centers, metric):
+def distances(x, centers, metric, bad="error"):
     """Euclidean distances [n][k]; of unit vectors if the metric is the cosine."""
     rows = as_rows(x)
     out = np.empty((len(rows), len(centers)), np.float32)
@@ -152,11 +156,13 @@ def distances(x, centers, metric):
     at = 0
     for block in blocks(rows):
         block = block.astype(np.float64)
-        if not np.isfinite(block).all():
+        finite = np.isfinite(block).all(axis=1)
+        if bad == "error" and not finite.all():
             raise ValueError("X contains NaN or infinity (inf)")
+        block[~finite] = np.nan
         if metric == "cosine":
             length = np.linalg.norm(block, axis=1, keepdims=True)
-            block /= np.where(length > 0, length, 1)
+            block /= np.where(length == 0, 1, length)
         d = np.einsum("ij,ij->i", block, block)[:, None] + square - 2 * (block @ centers.T)
         out[at:at + len(block)] = np.sqrt(np.maximum(d, 0))
         at += len(block)

@@ -20,10 +20,16 @@ class Rows:
     `coke.open_rows` makes them of files, which may be larger than memory; every function that
     takes an array takes them, too. Indexing copies rows to a numpy array."""
 
-    def __init__(self, handle, source, names=None):
+    def __init__(self, handle, source, names=None, opened=None):
         self._handle = handle
         self.source = source
         self.names = names  # of the columns, or None
+        self._opened = opened  # (paths, options) of files
+
+    def __reduce__(self):
+        if self._opened is None:
+            raise TypeError("cannot pickle rows that are not of files")
+        return open_again, self._opened
 
     @property
     def address(self):
@@ -90,12 +96,15 @@ def open_rows(*paths, **options):
     -------
     Rows
     """
-    names = [os.fsdecode(path) for path in paths]
+    return open_again([os.fsdecode(path) for path in paths], options)
+
+
+def open_again(names, options):
     array = (ctypes.c_char_p * max(len(names), 1))(*[encode(name) for name in names])
     chosen = Options("rows", options)
     handle = Handle(make("rows_open", array, len(names), chosen.address), "rows_free")
     source = names[0] if len(names) == 1 else "%s and %d more" % (names[0], len(names) - 1)
-    return Rows(handle, source)
+    return Rows(handle, source, opened=(names, options))
 
 
 # ---- arrays ----
@@ -127,7 +136,13 @@ def from_objects(x):
     """Numbers, or one vector per element (a pandas column of lists), as an array of numbers."""
     if x.ndim == 2 and x.shape[1] == 1 and x.size and np.ndim(x[0, 0]) == 1:
         x = x[:, 0]
-    if x.ndim == 1 and x.size and np.ndim(x[0]) == 1:
+    if x.ndim == 0:
+        raise TypeError("a %s is not an array, tensor, data frame or path" %
+                        type(x.item()).__name__)
+    if x.ndim == 1 and any(np.ndim(v) == 1 for v in x):
+        missing = [i for i, v in enumerate(x) if np.ndim(v) != 1]
+        if missing:
+            raise ValueError("row %d has no vector" % missing[0])
         if len({len(v) for v in x}) > 1:
             raise ValueError("the vectors have different lengths")
         return np.stack([np.asarray(v) for v in x])
@@ -155,9 +170,17 @@ def check_frame(x):
                              "alone" % (x.shape[1], name))
 
 
+def collected(x):
+    """The data of a lazy frame of polars; anything else as it is."""
+    lazy = type(x).__module__.split(".")[0] == "polars" and hasattr(x, "collect")
+    return x.collect() if lazy else x
+
+
 def to_numpy(x):
     """Any accepted input as a numpy array, without a copy if possible."""
     if isinstance(x, np.ndarray):
+        if np.ma.is_masked(x):
+            raise ValueError("X has masked values; fill them, or leave these rows out")
         return np.asarray(x)
     if type(x).__module__.startswith("scipy.sparse") or hasattr(x, "toarray"):
         raise TypeError("Sparse data was passed, but dense data is required. "
@@ -165,10 +188,8 @@ def to_numpy(x):
     if is_pandas(x):
         check_frame(x)
         return np.asarray(x)
-    library = type(x).__module__.split(".")[0]
-    if library == "polars" and hasattr(x, "collect"):  # a LazyFrame
-        x = x.collect()
-    if library == "datasets" and hasattr(x, "with_format"):
+    x = collected(x)
+    if type(x).__module__.split(".")[0] == "datasets" and hasattr(x, "with_format"):
         x = x.with_format("arrow")[:]
     if is_arrow(x):
         from ._arrow import to_array
@@ -227,6 +248,7 @@ def as_rows(x):
         return x
     if isinstance(x, (str, os.PathLike)):
         return open_rows(x)
+    x = collected(x)
     return from_matrix(to_matrix(x), column_names(x))
 
 

@@ -49,6 +49,10 @@ class Certificate(NamedTuple):
 class Rows:
     source: str
     shape: tuple[int, int]
+    dtype: np.dtype[np.float32]
+    ndim: int
+    is_open: bool
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
     def __len__(self) -> int: ...
     def __getitem__(self, which: Any) -> NDArray[np.float32]: ...
     def close(self) -> None: ...
@@ -70,7 +74,7 @@ class Model:
     def assign(self, x: Any, constrained: bool = False, bad: Literal["error", "skip"] = "error",
                progress: Any = None) -> tuple[NDArray[np.int32], NDArray[np.float32], dict[str, Any]]: ...
     def predict(self, x: Any, constrained: bool = False) -> NDArray[np.int32]: ...
-    def transform(self, x: Any) -> NDArray[np.float32]: ...
+    def transform(self, x: Any, bad: Literal["error", "skip"] = "error") -> NDArray[np.float32]: ...
     def with_bounds(self, n: int, min_sizes: ArrayLike, max_sizes: ArrayLike | None) -> Model: ...
     def save(self, path: str | PathLike[str], force: bool = False) -> None: ...
 
@@ -104,6 +108,7 @@ FITTED = '''    labels_: NDArray[np.int32]
     model_: Model
     n_iter_: int
     n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> %(name)s: ...
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]: ...
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any: ...
@@ -117,13 +122,12 @@ FITTED = '''    labels_: NDArray[np.int32]
 '''
 
 
-CONSTRAINED = '''    def __init__(
-        self, n_clusters: int = 8, size_min: int | None = None, size_max: int | None = None,
-        init: Literal["k-means++", "random"] | ArrayLike = "k-means++", n_init: int = 10,
-        max_iter: int = 300, tol: float = 1e-4, verbose: bool = False, random_state: Any = None,
-        copy_x: bool = True, n_jobs: int | None = 1,
-    ) -> None: ...
-    def predict(self, X: Any, size_min: int | None | Literal["init"] = "init",
+CONSTRAINED = [
+    "n_clusters: int = 8", "size_min: int | None = None", "size_max: int | None = None",
+    'init: Literal["k-means++", "random"] | ArrayLike = "k-means++"', "n_init: int = 10",
+    "max_iter: int = 300", "tol: float = 1e-4", "verbose: bool = False",
+    "random_state: Any = None", "copy_x: bool = True", "n_jobs: int | None = 1"]
+PREDICT_CONSTRAINED = '''    def predict(self, X: Any, size_min: int | None | Literal["init"] = "init",
                 size_max: int | None | Literal["init"] = "init") -> NDArray[np.int32]: ...
 '''
 
@@ -191,21 +195,26 @@ def function(indent, name, first, rest, result):
     return "\n".join(lines) + "\n"
 
 
+def estimator(name, first, rest):
+    """A class with its constructor, the parameters as attributes, and what a fit makes."""
+    return "\nclass %s:\n" % name + \
+        "".join("    %s\n" % p.split(" = ")[0] for p in first + rest) + \
+        function("    ", "__init__", ["self"] + first, rest, "None") + FITTED % {"name": name}
+
+
 def stubs():
     cluster = SIZES + ["sample_weight: ArrayLike | None = None"] + COMMON + \
         parameters("cluster", ("k",))
     text = HEAD + function("", "open_rows", ["*paths: str | PathLike[str]"],
                            parameters("rows", ()), "Rows").replace("    *,\n", "", 1)
-    for k, result in (("int", "Clustering"), ("Sequence[int]", "list[Clustering]")):
+    for k, result in (("int", "Clustering"), ("Sequence[int] | NDArray[np.integer[Any]]", "list[Clustering]")):
         text += "@overload\n" + function("", "cluster", ["x: Any", "k: " + k], cluster, result)
-    text += "\nclass KMeans:\n" + function(
-        "    ", "__init__", ["self", "n_clusters: int = 8"],
-        parameters("cluster", ("k", "seed")) + ESTIMATOR, "None")
-    text += FITTED % {"name": "KMeans"}
+    text += estimator("KMeans", ["n_clusters: int = 8"],
+                      parameters("cluster", ("k", "seed")) + ESTIMATOR)
     text += "    def predict(self, X: Any, constrained: bool = False) -> NDArray[np.int32]: ...\n"
     text += "    def partial_fit(self, X: Any, y: Any = None, sample_weight: None = None) " \
         "-> KMeans: ...\n"
-    text += "\nclass KMeansConstrained:\n" + CONSTRAINED + FITTED % {"name": "KMeansConstrained"}
+    text += estimator("KMeansConstrained", CONSTRAINED, []) + PREDICT_CONSTRAINED
     text += "\nclass Run:\n    path: str\n    epoch: int\n    n_clusters: list[int]\n"
     for name, first, kinds, result in RUN:
         text += function("    ", name, ["self"] + first, parameters_of(kinds), result)

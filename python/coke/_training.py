@@ -1,5 +1,6 @@
 """coke.train and coke.Run: encoders of images, in a full build of the library (COKE_NN=ON)."""
 import ctypes
+import functools
 import json
 import os
 import tempfile
@@ -143,9 +144,12 @@ class Run:
     def __init__(self, path, **options):
         need_full_build()
         self.path = os.fspath(path)
-        self._options = Options("use", options)
+        self._chosen, self._options = options, Options("use", options)
         self._handle = Handle(make("run_open", encode(self.path), self._options.address),
                               "run_free", keep=(self._options,))
+
+    def __reduce__(self):
+        return functools.partial(Run, **self._chosen), (self.path,)
 
     @property
     def epoch(self):

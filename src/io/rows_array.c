@@ -64,6 +64,14 @@ static int get(struct coke_rows *r, const int64_t *index, int n, float *out, int
     return COKE_OK;
 }
 
+static double value(struct coke_rows *r, int64_t index, int32_t column)
+{
+    const struct array_rows *a = (const struct array_rows *)r;
+    double x;
+    ck_convert_f64(a->dtype, a->x + index * a->row_stride + column * a->column_stride, 1, &x);
+    return x;
+}
+
 static void where(const struct coke_rows *r, int64_t index, char *text, int size)
 {
     (void)r;
@@ -112,6 +120,7 @@ int ck_rows_from_memory(struct coke_rows **out, const struct coke_memory *m)
                                  .name = "array",
                                  .note = "",
                                  .get = get,
+                                 .value = value,
                                  .where = where,
                                  .free = release};
     a->x = m->data;

@@ -1,10 +1,13 @@
 """test_cluster_call.py - coke.cluster, models and rows: results, files, errors, Ctrl-C."""
+import ast
+import copy
 import ctypes
 import os
 import pickle
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import unittest
 
@@ -12,6 +15,7 @@ from python_case import SOURCE, Case, has, main, np, rows
 
 import coke
 from coke import _library
+from coke._rows import as_rows
 
 
 class Results(Case):
@@ -120,6 +124,17 @@ class Files(Case):
             self.assertEqual(len(coke.cluster(r, 4).labels), len(x))
         with self.assertRaisesRegex(ValueError, "closed"):
             len(r)
+
+    def test_rows_of_files_are_opened_again_by_pickle(self):
+        x = rows()
+        x.tofile("x.raw")
+        with coke.open_rows("x.raw", raw="f32:8") as r:
+            for copied in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r)):
+                np.testing.assert_array_equal(copied[:], x)
+                copied.close()
+            np.testing.assert_array_equal(r[:], x)
+        with self.assertRaisesRegex(TypeError, "pickle"):
+            pickle.dumps(as_rows(x))
 
     def test_bounds_of_a_model_can_be_replaced(self):
         x = rows()
@@ -248,6 +263,22 @@ class Border(Case):
         self.assertIn("ratio", names)
         for option in coke.options("cluster"):
             self.assertIn(option.name.replace("-", "_"), coke.cluster.__doc__)
+
+    def test_stubs_have_what_objects_have(self):
+        subprocess.check_call([sys.executable, _library.HERE + "/_stubs.py", "stubs.pyi"])
+        with open("stubs.pyi") as f:
+            classes = {c.name: c for c in ast.parse(f.read()).body if isinstance(c, ast.ClassDef)}
+        fit = dict(n_clusters=3, size_min=5)
+        np.save("x.npy", rows())
+        c = coke.cluster(rows(), 3)
+        for value in (coke.KMeans(**fit).fit(rows()), coke.KMeansConstrained(**fit).fit(rows()),
+                      c, c.model, coke.open_rows("x.npy")):
+            body = classes[type(value).__name__].body
+            known = {item.target.id if isinstance(item, ast.AnnAssign) else item.name
+                     for item in body}
+            public = {n for n in set(vars(value)) | set(vars(type(value)))
+                      if n[0] != "_" and not n.endswith("_request")}  # scikit-learn adds these
+            self.assertEqual(public - known - {"names", "address"}, set(), type(value).__name__)
 
     def test_import_loads_nothing_else(self):
         code, out = self.python("import coke, sys; print('numpy' in sys.modules, "

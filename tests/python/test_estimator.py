@@ -100,6 +100,40 @@ class Fit(Case):
         with self.assertRaisesRegex(ValueError, "n_jobs"):
             coke.KMeans(6, n_jobs=0).fit(rows())
 
+    def test_arguments_of_a_wrong_type_are_named(self):
+        x = rows()
+        for name, value in (("size_min", "a"), ("min_sizes", [1, 2, 3, None, 4, 5])):
+            with self.assertRaisesRegex(ValueError, "min_sizes: sizes are integers"):
+                coke.KMeans(6, **{name: value}).fit(x)
+        for weight in ("a", np.ones(600) * 1j, [None] * 600):
+            with self.assertRaisesRegex(ValueError, "sample_weight: .* numbers"):
+                coke.KMeans(6).fit(x, sample_weight=weight)
+        for jobs in ("a", 2.5):
+            with self.assertRaisesRegex(ValueError, "n_jobs: .* is not an integer"):
+                coke.KMeans(6, n_jobs=jobs).fit(x)
+        for init in (coke.KMeans(6), len, object()):
+            with self.assertRaisesRegex(ValueError, "init: .* is not a word"):
+                coke.KMeans(6, init=init).fit(x)
+        with self.assertRaisesRegex(ValueError, "bad: 'x' is none of error, skip"):
+            coke.KMeans(6).fit(x).model_.assign(x, bad="x")
+
+    def test_skipped_rows_are_skipped_everywhere(self):
+        x = rows()
+        x[7, 3] = np.nan
+        good = np.arange(600) != 7
+        m = coke.KMeans(6, bad="skip").fit(x)
+        self.assertTrue(np.isnan(m.transform(x)[7]).all())
+        np.testing.assert_array_equal(m.transform(x)[good], m.transform(x[good]))
+        np.testing.assert_array_equal(m.fit_transform(x), m.transform(x))
+        self.assertAlmostEqual(m.score(x), m.score(x[good]), delta=1e-9)
+        self.assertNotIn(7, m.exemplars(x, 600))
+        online = coke.KMeans(6, bad="skip").partial_fit(x)
+        self.assertEqual((online.labels_ == -1).nonzero()[0].tolist(), [7])
+        self.assertEqual(online.sizes_.sum(), 599)
+        for method in ("transform", "score", "predict"):
+            with self.assertRaisesRegex(ValueError, "NaN"):
+                getattr(coke.KMeans(6).fit(x[good]), method)(x)
+
     def test_extreme_shapes(self):
         for x, k in ((rows(1), 1), (rows(9), 9), (rows(50, dim=1), 2), (rows(40, dim=900), 3)):
             self.assertEqual(len(coke.KMeans(k).fit(x).labels_), len(x))
@@ -124,6 +158,22 @@ class Online(Case):
         np.testing.assert_array_equal(one.cluster_centers_, two.cluster_centers_)
         with self.assertRaisesRegex(ValueError, "expecting 8 features"):
             one.partial_fit(rows(dim=9))
+
+    def test_a_stream_continues_a_fit(self):
+        x, new = rows(), rows(10, seed=3)
+        for metric in ("cosine", "euclidean"):
+            m = coke.KMeans(6, metric=metric).fit(x)
+            before = m.cluster_centers_
+            m = pickle.loads(pickle.dumps(m)).partial_fit(new[:2])
+            self.assertEqual((m.labels_.shape, m.sizes_.sum(), m.n_iter_), ((2,), 602, 1))
+            self.assertLess(np.abs(m.cluster_centers_ - before).max(), .1 * np.abs(before).max())
+            self.assertGreater(m.score(x), 1.1 * coke.KMeans(6, metric=metric).fit(x).score(x))
+
+    def test_bounds_in_rows_have_no_meaning_in_a_stream(self):
+        for name, value in (("size_min", 9), ("size_max", 200), ("min_sizes", [9] * 6),
+                            ("max_sizes", [200] * 6)):
+            with self.assertRaisesRegex(ValueError, name + ".*ratio"):
+                coke.KMeans(6, **{name: value}).partial_fit(rows())
 
     def test_a_fit_begins_anew(self):
         m = coke.KMeans(6).partial_fit(rows())

@@ -2,6 +2,7 @@
 cannot, with a clear exception."""
 import pickle
 import unittest
+import warnings
 
 from python_case import Case, has, main, np, rows
 
@@ -38,6 +39,7 @@ class Arrays(Case):
         np.save("x.npy", x)
         self.same(np.load("x.npy", mmap_mode="r"), like=x)
         self.same(x.tolist(), like=x)
+        self.same(np.ma.masked_array(x), like=x)
 
     def test_no_copy_where_the_layout_allows(self):
         for x in (rows(), rows(dtype=np.float64), rows().astype("f2"), rows().T.copy().T,
@@ -63,7 +65,11 @@ class Arrays(Case):
                  (ValueError, "inf", np.where(x > 2, np.inf, x)),
                  (ValueError, "different lengths", ragged), (TypeError, "Sparse", sparse),
                  (ValueError, "could not convert", np.full((9, 2), "abc")),
-                 (TypeError, "must be", np.full((9, 2), {}, dtype=object))]
+                 (TypeError, "must be", np.full((9, 2), {}, dtype=object)),
+                 (TypeError, "generator is not an array", (row for row in x)),
+                 (TypeError, "NoneType is not an array", None),
+                 (ValueError, "masked", np.ma.masked_array(x, x > 2)),
+                 (ValueError, "too large for f32", np.full((9, 2), 1e300))]
         for kind, words, bad in cases:
             with self.assertRaisesRegex(kind, words):
                 coke.cluster(bad, 2)
@@ -113,6 +119,11 @@ class Pandas(Case):
         with self.assertRaisesRegex(ValueError, "2 columns, of which 'v' has vectors"):
             labels(pd.DataFrame({"id": range(600), "v": [list(r) for r in x]}))
         np.testing.assert_array_equal(labels(pd.DataFrame({"v": [list(r) for r in x]})), labels(x))
+        for missing in (None, np.nan):
+            with self.assertRaisesRegex(ValueError, "row 1 has no vector"):
+                labels(pd.Series([[1., 2.], missing, [3., 4.]]))
+            with self.assertRaisesRegex(ValueError, "row 0 has no vector"):
+                labels(pd.Series([missing, [1., 2.]]))
 
 
 @unittest.skipUnless(has("pyarrow"), "pyarrow is not installed")
@@ -163,8 +174,12 @@ class Arrow(Case):
         numbers, vectors = pa.array([1, 2]), pa.array([[1., 2.], [3., 4.]])
         with self.assertRaisesRegex(ValueError, "2 columns, of which 'v' has vectors"):
             coke.cluster(pa.table({"id": numbers, "v": vectors}), 1)
-        with self.assertRaisesRegex(TypeError, "column 't' of the table is not a number"):
-            coke.cluster(pa.table({"id": numbers, "t": ["a", "b"]}), 1)
+        codes = pa.array([5., 7.]).dictionary_encode()
+        for text in (["a", "b"], codes):
+            with self.assertRaisesRegex(TypeError, "column 't' of the table is not a number"):
+                coke.cluster(pa.table({"id": numbers, "t": text}), 1)
+        with self.assertRaisesRegex(TypeError, "dictionary"):
+            coke.cluster(codes, 1)
 
 
 @unittest.skipUnless(has("polars"), "polars is not installed")
@@ -179,6 +194,9 @@ class Polars(Case):
         np.testing.assert_array_equal(to_matrix(pl.Series("v", x.tolist())), x)
         np.testing.assert_array_equal(to_matrix(array[5:40]), x[5:40])
         np.testing.assert_array_equal(labels(array), labels(x))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pl.exceptions.PerformanceWarning)
+            coke.KMeans(5).fit(array.to_frame().lazy())
 
 
 @unittest.skipUnless(has("datasets"), "datasets is not installed")

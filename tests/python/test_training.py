@@ -4,6 +4,7 @@ import inspect
 import io
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -111,6 +112,13 @@ class Training(Case):
             coke.train("synthetic:n=50", 2, "run", epoch=2)
         with self.assertRaisesRegex(OSError, "none"):
             coke.Run("none")
+
+    def test_a_run_is_opened_again_by_pickle(self):
+        run = coke.train("synthetic:n=60", 5, "run", **SMALL)
+        again = pickle.loads(pickle.dumps(coke.Run("run", size=24)))
+        np.testing.assert_array_equal(again.labels(), run.labels())
+        with self.assertRaisesRegex(TypeError, "pickle"):
+            pickle.dumps(run.images())
 
     def test_ctrl_c_leaves_a_checkpoint(self):
         code, out = self.python("""
