@@ -9,6 +9,7 @@ from ._exemplars import largest, some, spread
 STYLE = "font-family: sans-serif; font-size: 13px; max-width: 640px"
 
 
+FIRST = "; color:gray; white-space:nowrap"
 CELL = "<td style='text-align:left; padding:1px 8px 1px 0%s'>%s</td>"
 PICTURES, SIDE, MOST_IMAGES = 8, 56, 200000  # per cluster; pixels; larger sets take long to open
 
@@ -20,7 +21,7 @@ class Markup(str):
 def table(rows, head=()):
     """Rows of text or Markup. The first column is gray."""
     def cell(i, value):
-        return CELL % ("; color:gray" if i == 0 else "",
+        return CELL % (FIRST if i == 0 else "",
                        value if isinstance(value, Markup) else html.escape(str(value)))
     lines = ["".join(CELL % ("; color:gray", html.escape(h)) for h in head)] if head else []
     lines += ["".join(cell(i, v) for i, v in enumerate(row)) for row in rows]
@@ -68,35 +69,39 @@ def box(title, *parts):
     return "<div style='%s'><b>%s</b>%s</div>" % (STYLE, html.escape(title), "".join(parts))
 
 
-def sizes_text(sizes):
-    return "%d .. %d, median %d" % (sizes.min(), sizes.max(), np.median(sizes))
+def sizes_text(sizes, bound):
+    """The bound is the dashed line of the bars."""
+    text = "%d .. %d, median %d" % (sizes.min(), sizes.max(), np.median(sizes))
+    return text + ("; at least %d (dashed)" % bound if bound else "")
 
 
 def model_html(model):
     rows = [("clusters", model.n_clusters), ("columns", model.dim), ("metric", model.metric)]
     picture = ""
     if model.sizes is not None:
-        rows.append(("sizes", sizes_text(model.sizes)))
-        picture = bars(model.sizes, int(model.min_sizes.min()))
+        bound = int(model.min_sizes.min())
+        rows.append(("sizes", sizes_text(model.sizes, bound)))
+        picture = bars(model.sizes, bound)
     return box("coke.Model", table(rows), picture)
 
 
 def clustering_html(c):
-    s = c.summary
-    rows = [("rows", s["n"]), ("clusters", s["k"]), ("sizes", sizes_text(c.sizes)),
+    s, bound = c.summary, int(c.model.min_sizes.min())
+    rows = [("rows", s["n"]), ("clusters", s["k"]), ("sizes", sizes_text(c.sizes, bound)),
             ("objective", "%.6g" % c.objective), ("epochs", s["epochs"])]
     if c.certificate:
         rows.append(("certificate", "gap %.3g of %.6g" % (c.certificate.gap, c.certificate.dual)))
-    return box("coke.Clustering", table(rows), bars(c.sizes, int(c.model.min_sizes.min())),
+    return box("coke.Clustering", table(rows), bars(c.sizes, bound),
                exemplars(c._source, c.labels, c.sizes, c.centers, c.model.metric))
 
 
 def estimator_html(m):
-    rows = [("rows", len(m.labels_)), ("sizes", sizes_text(m.sizes_)), ("epochs", m.n_iter_)]
+    n = int(m.sizes_.sum())  # of partial_fit: all batches
+    bound = int(np.floor(m.model_.min_sizes.min() * n / float(m.model_.meta["n"])))
+    rows = [("rows", n), ("sizes", sizes_text(m.sizes_, bound)), ("epochs", m.n_iter_)]
     certificate = getattr(m, "certificate_", None)
     if certificate:
         rows.append(("certificate", "gap %.3g of %.6g" % (certificate.gap, certificate.dual)))
-    bound = int(np.floor(m.model_.min_sizes.min() * len(m.labels_) / float(m.model_.meta["n"])))
     return box(repr(m), table(rows), bars(m.sizes_, bound),
                exemplars(m._source, m.labels_, m.sizes_, m.cluster_centers_, m.model_.metric))
 

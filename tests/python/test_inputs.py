@@ -215,6 +215,7 @@ class Pictures(Case):
         for html in (m._repr_html_(), c._repr_html_(), c.model._repr_html_()):
             self.assertIn("<svg", html)
             self.assertIn("sizes", html)
+            self.assertIn("at least 48 (dashed)", html)
         self.assertIn("text/plain", m._repr_mimebundle_())
         constrained = coke.KMeansConstrained(5)
         for unfitted in (coke.KMeans(), constrained):
