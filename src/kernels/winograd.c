@@ -108,8 +108,10 @@ static void set_groups(struct run *r)
 {
     int64_t limit = r->by_slots ? large_group(r) : small_group(r),
             image = r->g.rows * r->g.cols;
-    r->unit = !r->by_slots && image <= limit ? image : 1;
-    int64_t units = r->g.tiles / r->unit, per_group = limit / r->unit;
+    int sorted = image <= limit && ck_wino_sort(&r->g);
+    r->unit = image <= limit && (sorted || !r->by_slots) ? image : 1;
+    /* segments should fill their products: at least as many tiles as the limit */
+    int64_t units = r->g.tiles / r->unit, per_group = (limit + sorted * (image - 1)) / r->unit;
     r->groups = (units + per_group - 1) / per_group;
     r->group = (units + r->groups - 1) / r->groups * r->unit;
 }
@@ -187,23 +189,42 @@ static void make_weights(void *arg, int64_t item, int worker)
 
 /* ---- inputs, products and outputs of a group ---- */
 
-/* Divides the rows of V into parts of nearly equal size, one per product. */
+/* Divides the rows of V of each segment into parts of nearly equal size, one per product. */
 static int64_t part_count(const struct run *r, int64_t tiles)
 {
-    return (tiles + r->rows - 1) / r->rows;
+    int64_t count = 0;
+    for (int i = 0; i < CK_WINO_SEGMENTS; i++) {
+        int64_t n = ck_wino_segment(&r->g, tiles, i + 1) - ck_wino_segment(&r->g, tiles, i);
+        count += (n + r->rows - 1) / r->rows;
+    }
+    return count;
 }
 
 static int64_t part_start(const struct run *r, int64_t tiles, int64_t part)
 {
-    return tiles * part / part_count(r, tiles);
+    for (int i = 0; i < CK_WINO_SEGMENTS; i++) {
+        int64_t first = ck_wino_segment(&r->g, tiles, i);
+        int64_t n = ck_wino_segment(&r->g, tiles, i + 1) - first;
+        int64_t parts = (n + r->rows - 1) / r->rows;
+        if (part < parts)
+            return first + n * part / parts;
+        part -= parts;
+    }
+    return tiles;
+}
+
+static struct ck_wino_group group_of(const struct run *r, int64_t group)
+{
+    return (struct ck_wino_group){group_start(r, group), group_tiles(r, group)};
 }
 
 /* v [slots][part][in_blocks][rows][16]: each product reads one contiguous piece. */
 static void make_inputs(const struct run *r, int64_t group, int64_t part, float *v)
 {
     int64_t tiles = group_tiles(r, group), first = part_start(r, tiles, part);
-    struct ck_wino_range range = {.blocks = r->in_blocks,
-                                  .first = group_start(r, group) + first,
+    struct ck_wino_range range = {.group = group_of(r, group),
+                                  .blocks = r->in_blocks,
+                                  .first = first,
                                   .count = part_start(r, tiles, part + 1) - first,
                                   .stream = r->by_slots};
     v += first * r->in_blocks * BLOCK;
@@ -217,16 +238,21 @@ struct ahead {
     struct ck_wino_ahead *pixels;
 };
 
-/* Computes m [tiles][width] of a slot and a panel, in chunks of k. */
-static void multiply(const struct run *r, int64_t tiles, int width, const float *v,
+/* Computes m [tiles][width] of a slot and a panel, in chunks of k; not of tiles that do not need
+ * the slot. */
+static void multiply(const struct run *r, int64_t tiles, int64_t slot, int width, const float *v,
                      const float *u, const struct ahead *next, float *m)
 {
+    int64_t begin, end, parts = part_count(r, tiles);
+    ck_wino_used(&r->g, tiles, slot, &begin, &end);
     for (int64_t block = 0; block < r->in_blocks; block += CHUNK) {
         int64_t k = smaller(CHUNK, r->in_blocks - block) * BLOCK;
         const float *ahead = block + CHUNK < r->in_blocks ? u + k * width : next->u;
-        for (int64_t part = 0; part < part_count(r, tiles); part++) {
+        for (int64_t part = 0, done = 0; part < parts; part++) {
             int64_t first = part_start(r, tiles, part);
             int64_t rows = part_start(r, tiles, part + 1) - first;
+            if (first < begin || first >= end)
+                continue;
             struct ck_wino_product p = {.rows = (int)rows,
                                         .width = width,
                                         .k = k,
@@ -237,9 +263,10 @@ static void multiply(const struct run *r, int64_t tiles, int width, const float 
                                         .c = m + first * width};
             if (next->pixels)
                 p.ahead = ck_wino_ahead_next(next->pixels, k);
-            else if (ahead && part < width / BLOCK)
-                p.ahead = ahead + part * k * BLOCK;
+            else if (ahead && done < width / BLOCK)
+                p.ahead = ahead + done * k * BLOCK;
             r->kn->product(&p);
+            done++;
         }
         u += k * width;
     }
@@ -251,8 +278,12 @@ static void make_outputs(const struct run *r, int64_t group, int64_t panel, int6
 {
     int width = panel_width(r, panel);
     for (int lane = 0; lane < width; lane += BLOCK) {
-        struct ck_wino_range range = {(panel * r->width + lane) / BLOCK, r->out_blocks,
-                                      group_start(r, group) + first, count, r->stream};
+        struct ck_wino_range range = {.group = group_of(r, group),
+                                      .block = (panel * r->width + lane) / BLOCK,
+                                      .blocks = r->out_blocks,
+                                      .first = first,
+                                      .count = count,
+                                      .stream = r->stream};
         ck_wino_outputs(r->kn, &r->g, &range, m + first * width + lane, width,
                         m_stride(group_tiles(r, group), width), r->y);
     }
@@ -270,7 +301,7 @@ static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, co
         for (int i = 0; i < ck_wino_copies(&r->g, point); i++) {
             int64_t slot = ck_wino_slot(&r->g, point, i);
             struct ahead next = {point + 1 < POINTS ? u + u_stride(r, width) : NULL, pixels};
-            multiply(r, tiles, width, v + slot * v_stride(r, tiles), u, &next,
+            multiply(r, tiles, slot, width, v + slot * v_stride(r, tiles), u, &next,
                      m + slot * m_stride(tiles, width));
         }
 }
@@ -336,7 +367,7 @@ static void run_slot(void *arg, int64_t slot, int worker)
     for (int64_t panel = 0; panel < r->panels; panel++) {
         int width = panel_width(r, panel);
         struct ahead next = {panel + 1 < r->panels ? u_of(r, panel + 1, slot) : NULL, NULL};
-        multiply(r, tiles, width, r->v + slot * v_stride(r, tiles), u_of(r, panel, slot), &next,
+        multiply(r, tiles, slot, width, r->v + slot * v_stride(r, tiles), u_of(r, panel, slot), &next,
                  m_panel(r, panel) + slot * m_stride(tiles, width));
     }
 }

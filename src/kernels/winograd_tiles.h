@@ -12,17 +12,31 @@ struct ck_wino_plane {
     int step, before, size;
 };
 
-/* Tiles are numbered row by row, image by image; those at the border may extend beyond it. */
+/* Tiles are numbered row by row, image by image; those at the border may extend beyond it: short
+ * ones, which need fewer slots. A sorted grid divides the tiles of some images, a group, into four
+ * segments, so that those which need a slot are neighbors: short rows of full columns, full rows of
+ * full columns, full rows of short columns, and what is short in both. */
 struct ck_wino_grid {
     enum ck_wino_form form;
     struct ck_wino_plane in, out;
-    int64_t rows, cols; /* of tiles, in an image */
-    int64_t tiles;      /* in all images */
+    int64_t rows, cols;           /* of tiles, in an image */
+    int64_t full_rows, full_cols; /* in the second segment; unsorted: all */
+    int64_t tiles;                /* in all images */
     int side;           /* slots in one dimension */
     int slots;
 };
 
+enum { CK_WINO_SEGMENTS = 4 };
+
 struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s, enum ck_wino_form form);
+/* Sorts the tiles of a grid, whose groups must be whole images from now on; 0: it has no short
+ * ones. */
+int ck_wino_sort(struct ck_wino_grid *g);
+/* The first tile of a segment in a group of so many tiles; that of segment 4 is their number. */
+int64_t ck_wino_segment(const struct ck_wino_grid *g, int64_t tiles, int segment);
+/* The tiles *first..*end - 1 of such a group that need a slot. */
+void ck_wino_used(const struct ck_wino_grid *g, int64_t tiles, int64_t slot, int64_t *first,
+                  int64_t *end);
 
 /* Slots that have the weights of a point: those of even pixels, with stride 2, share them. */
 static inline int ck_wino_copies(const struct ck_wino_grid *g, int64_t point)
@@ -50,8 +64,14 @@ static inline int64_t ck_wino_blocks(int64_t channels)
     return (channels + CK_WINO_BLOCK - 1) / CK_WINO_BLOCK;
 }
 
-/* Channel block `block` of `blocks`, of the images' tiles first..first + count - 1. */
+/* A group: the grid's tiles start..start + tiles - 1. */
+struct ck_wino_group {
+    int64_t start, tiles;
+};
+
+/* Channel block `block` of `blocks`, of the tiles first..first + count - 1 of a group. */
 struct ck_wino_range {
+    struct ck_wino_group group;
     int64_t block, blocks, first, count;
     int stream; /* bypass the caches: the output must be aligned to 64 bytes */
 };

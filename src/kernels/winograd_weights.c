@@ -47,6 +47,7 @@ struct run {
     int64_t in_blocks, out_blocks;
     int64_t panels, width;           /* panels of output channels, and their width */
     int64_t parts, group;            /* group: maximum tiles per group */
+    int64_t unit;                    /* indivisible run of tiles: an image's, or 1 */
     int64_t v_floats, d_floats;      /* per group */
     int64_t sum_floats, part_floats; /* per block and panel, per part */
     const float *x, *dy;
@@ -90,6 +91,14 @@ static void set_way(struct run *r)
     r->way = few && r->in_blocks * r->panels >= 8 * ITEM_BLOCKS ? BY_BLOCK : BY_POINT;
 }
 
+/* Sorted tiles need groups of whole images. */
+static void set_unit(struct run *r)
+{
+    int64_t image = r->g.rows * r->g.cols;
+    r->unit = image <= r->group && ck_wino_sort(&r->g) ? image : 1;
+    r->group = r->group / r->unit * r->unit;
+}
+
 static struct run run_for(const struct ck_wino_shape *s)
 {
     struct run r = {.kn = ck_wino_kernels(),
@@ -100,6 +109,7 @@ static struct run run_for(const struct ck_wino_shape *s)
     r.width = smaller(r.kn->width, r.out_blocks * BLOCK);
     r.panels = (r.out_blocks * BLOCK + r.width - 1) / r.width;
     set_way(&r);
+    set_unit(&r);
     r.v_floats = r.in_blocks * r.g.slots * v_stride(r.group);
     r.d_floats = r.panels * r.g.slots * d_stride(r.group, r.width);
     r.sum_floats = BLOCK * POINTS * r.width;
@@ -120,7 +130,8 @@ static int64_t all_sums(const struct run *r, int threads)
 static void make_inputs(const struct run *r, int64_t block, int64_t first, int64_t count,
                         float *v)
 {
-    struct ck_wino_range range = {block, r->in_blocks, first, count, r->way != BY_PART};
+    struct ck_wino_range range = {{first, count}, block, r->in_blocks, 0, count,
+                                  r->way != BY_PART};
     ck_wino_inputs(r->kn, &r->g, &range, r->x, v + block * r->g.slots * v_stride(count),
                    v_stride(count));
 }
@@ -129,7 +140,8 @@ static void make_inputs(const struct run *r, int64_t block, int64_t first, int64
 static void make_grads(const struct run *r, int64_t block, int64_t first, int64_t count,
                        float *d)
 {
-    struct ck_wino_range range = {block, r->out_blocks, first, count, r->way != BY_PART};
+    struct ck_wino_range range = {{first, count}, block, r->out_blocks, 0, count,
+                                  r->way != BY_PART};
     int64_t panel = block * BLOCK / r->width, lane = block * BLOCK % r->width;
     int width = panel_width(r, panel);
     ck_wino_output_grads(r->kn, &r->g, &range, r->dy,
@@ -162,6 +174,15 @@ static const float *d_of(const struct run *r, const struct pile *p, const struct
     int64_t width = panel_width(r, m->panel);
     return p->d + m->panel * r->g.slots * d_stride(p->count, r->width) +
            ck_wino_slot(&r->g, m->point, m->copy) * d_stride(p->count, width) + m->at * width;
+}
+
+/* Sets the product to the first of the pile's tiles that need its slot; returns the end of these.
+ * There may be none: then a product of no tiles makes the sum 0. */
+static int64_t end_of(const struct run *r, const struct pile *p, struct product *m)
+{
+    int64_t end;
+    ck_wino_used(&r->g, p->count, ck_wino_slot(&r->g, m->point, m->copy), &m->at, &end);
+    return end;
 }
 
 /* Adds to sum [16][36][width] of the product's block and panel. next_v and next_d are
@@ -203,21 +224,25 @@ static void finish(const struct run *r, int64_t block, int64_t panel, const floa
 static void multiply_group(const struct run *r, const struct pile *p,
                            struct ck_wino_ahead next[2], int accumulate, float *sum)
 {
-    struct product m = {.tiles = p->count};
+    struct product m = {0};
     for (; m.point < POINTS; m.point++)
         for (m.block = 0; m.block < r->in_blocks; m.block++)
             for (m.panel = 0; m.panel < r->panels; m.panel++)
-                for (m.copy = 0; m.copy < ck_wino_copies(&r->g, m.point); m.copy++)
-                    multiply(r, p, &m, ck_wino_ahead_next(&next[0], p->count),
-                             ck_wino_ahead_next(&next[1], p->count), accumulate || m.copy,
+                for (m.copy = 0; m.copy < ck_wino_copies(&r->g, m.point); m.copy++) {
+                    m.tiles = end_of(r, p, &m) - m.at;
+                    multiply(r, p, &m, ck_wino_ahead_next(&next[0], m.tiles),
+                             ck_wino_ahead_next(&next[1], m.tiles), accumulate || m.copy,
                              sum + (m.block * r->panels + m.panel) * r->sum_floats);
+                }
 }
 
 /* BY_PART: an item is a part of the tiles, in the worker's own v and d. */
 static void run_part(void *arg, int64_t part, int worker)
 {
     const struct run *r = arg;
-    int64_t begin = r->g.tiles * part / r->parts, end = r->g.tiles * (part + 1) / r->parts;
+    int64_t units = r->g.tiles / r->unit;
+    int64_t begin = units * part / r->parts * r->unit,
+            end = units * (part + 1) / r->parts * r->unit;
     float *v = r->v + worker * (r->v_floats + r->d_floats), *d = v + r->v_floats;
     for (int64_t t = begin; t < end; t += r->group) {
         struct pile p = {v, d, smaller(r->group, end - t)};
@@ -259,16 +284,17 @@ static const float *slice(const struct run *r, const struct pile *p, const struc
 /* All tiles of a slot, prefetching within it. */
 static void multiply_slot(const struct run *r, const struct pile *p, struct product m)
 {
-    for (; m.at < p->count; m.at += STEP)
+    int64_t end = end_of(r, p, &m), first = m.at;
+    for (; m.at < end || m.at == first; m.at += STEP)
         for (m.panel = 0; m.panel < r->panels; m.panel++)
             for (m.block = 0; m.block < r->in_blocks; m.block++) {
-                m.tiles = smaller(STEP, p->count - m.at);
+                m.tiles = smaller(STEP, end - m.at);
                 struct product next_v = m, next_d = m;
                 next_v.block++;
                 next_d.panel = m.panel + 1 < r->panels ? m.panel + 1 : 0;
                 next_d.at += next_d.panel ? 0 : STEP;
                 multiply(r, p, &m, next_v.block < r->in_blocks ? v_of(r, p, &next_v) : NULL,
-                         slice(r, p, &next_d, m.block), r->first + m.at > 0 || m.copy,
+                         slice(r, p, &next_d, m.block), r->first || m.at > first || m.copy,
                          r->sum + (m.block * r->panels + m.panel) * r->sum_floats);
             }
 }
@@ -293,9 +319,10 @@ static void multiply_blocks(const struct run *r, const struct pile *p, struct pr
     int last = m.copy + 1 == ck_wino_copies(&r->g, m.point);
     then.point += last;
     then.copy = last ? 0 : m.copy + 1;
-    for (m.at = 0; m.at < p->count; m.at += STEP)
+    int64_t stop = end_of(r, p, &m), first = m.at;
+    for (; m.at < stop || m.at == first; m.at += STEP)
         for (m.block = begin; m.block < end; m.block++) {
-            m.tiles = smaller(STEP, p->count - m.at);
+            m.tiles = smaller(STEP, stop - m.at);
             int more = m.block + 1 < end;
             struct product next_v = more ? m : then, next_d = then;
             next_v.block = more ? m.block + 1 : begin;
@@ -303,7 +330,7 @@ static void multiply_blocks(const struct run *r, const struct pile *p, struct pr
             next_d.tiles = m.tiles;
             multiply(r, p, &m, next_v.point < POINTS ? v_of(r, p, &next_v) : NULL,
                      next_d.point < POINTS ? slice(r, p, &next_d, m.block - begin) : NULL,
-                     m.at > 0 || m.copy, sum + (m.block - begin) * r->sum_floats);
+                     m.at > first || m.copy, sum + (m.block - begin) * r->sum_floats);
         }
 }
 
