@@ -1,12 +1,13 @@
 """torch_ssl.py - self-supervised methods in PyTorch with lightly's losses, for a given time: the
 peers of bench/race/race.
 
-usage: torch_ssl.py METHOD DATA OUT --minutes M [--points N] [--threads N] [...]
+usage: torch_ssl.py METHOD DATA OUT --minutes M [--cpu] [--points N] [--threads N] [...]
 
 DATA has CIFAR-10's binary files. Trains for M minutes of training time and writes, at N points
 spread evenly over it and at the end, OUT/MINUTES-train.npy and -test.npy: the features of the
 backbone for the images as they are. Time for these features is not counted. A last line of JSON
-says the settings. The rate follows half a cosine over the time, after 5 % of warm-up.
+says the settings. The rate follows half a cosine over the time, after 5 % of warm-up. --cpu counts
+CPU time; the views are made by the same process.
 """
 import argparse
 import json
@@ -155,6 +156,7 @@ def main():
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--width", type=float, default=0.25, help="1 is the published network")
     p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--cpu", action="store_true", help="count CPU time")
     p.add_argument("--limit", type=int, default=0, help="images; 0: all")
     a = p.parse_args()
     torch.manual_seed(a.seed)
@@ -168,14 +170,16 @@ def main():
     trained = [q for q in model.parameters() if q.requires_grad]
     optimizer = torch.optim.SGD(trained, lr=s["rate"], momentum=0.9, weight_decay=s["decay"])
     loader = torch.utils.data.DataLoader(Views(train, s["views"], s["least"]), s["batch"],
-                                         shuffle=True, drop_last=True, num_workers=a.threads,
-                                         persistent_workers=True)
+                                         shuffle=True, drop_last=True,
+                                         num_workers=0 if a.cpu else a.threads,
+                                         persistent_workers=not a.cpu)
+    clock = time.process_time if a.cpu else time.monotonic
     os.makedirs(a.out, exist_ok=True)
     spent, budget, steps, point, loss = 0.0, 60 * a.minutes, 0, 1, math.nan
     while spent < budget:
-        start = time.monotonic()
+        start = clock()
         for views in loader:
-            now = spent + time.monotonic() - start
+            now = spent + clock() - start
             fraction = min(now / budget, 1)
             for group in optimizer.param_groups:
                 group["lr"] = rate_at(s["rate"], fraction)
@@ -187,13 +191,13 @@ def main():
             steps += 1
             if fraction >= min(point / a.points, 1):
                 point = int(fraction * a.points) + 1
-                spent += time.monotonic() - start
+                spent += clock() - start
                 for kind, images in (("train", train), ("test", test)):
                     write_features(model, images, "%s/%.2f-%s.npy" % (a.out, spent / 60, kind))
-                start = time.monotonic()
+                start = clock()
             if now >= budget:
                 break
-        spent += time.monotonic() - start
+        spent += clock() - start
     print(json.dumps({"method": a.method, "minutes": spent / 60, "steps": steps,
                       "epochs": steps * s["batch"] / len(train), "loss": float(loss),
                       "torch": torch.__version__, "width": a.width, "threads": a.threads,

@@ -1,4 +1,4 @@
-/* clock.c - the monotonic clock, for durations. */
+/* clock.c - the monotonic clock and CPU time, for durations. */
 #include "core/clock.h"
 
 #include <time.h>
@@ -13,4 +13,11 @@ int64_t ck_clock_ns(void)
 double ck_clock_seconds(void)
 {
     return (double)ck_clock_ns() * 1e-9;
+}
+
+double ck_clock_cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }

@@ -1,4 +1,4 @@
-/* clock.h - the monotonic clock, for durations. Any thread. */
+/* clock.h - the monotonic clock and CPU time, for durations. Any thread. */
 #ifndef CK_CLOCK_H
 #define CK_CLOCK_H
 
@@ -7,5 +7,8 @@
 /* Time since an arbitrary start; not affected by changes of the wall clock. */
 int64_t ck_clock_ns(void);
 double ck_clock_seconds(void);
+
+/* CPU time of all threads of this process. */
+double ck_clock_cpu_seconds(void);
 
 #endif

@@ -181,6 +181,7 @@ static int add_timing(struct ck_journal *j, const struct ck_epoch_report *r)
     begin(&l);
     ck_json_put_int(&l, "epoch", r->epoch);
     ck_json_put_real(&l, "seconds", r->seconds);
+    ck_json_put_real(&l, "cpu", r->cpu);
     ck_json_put_real(&l, "waited", r->waited);
     ck_json_put_real(&l, "saving", r->saving);
     if (r->processes > 1)

@@ -54,6 +54,7 @@ struct ck_epoch_report {
     double accuracy, nmi, ari;
     struct ck_warnings warnings;
     double seconds, waited, saving; /* wall time: only for timing.jsonl */
+    double cpu; /* CPU time of the first process, as that */
     int processes;
     struct ck_group_stats talk; /* communication of the first process */
     int64_t timed; /* images run in `seconds`: after a resume not all of the epoch */

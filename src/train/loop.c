@@ -139,6 +139,7 @@ static int fill_report(struct ck_training *t, struct ck_epoch_report *r)
                                   .heads = s->heads.n,
                                   .matched = -1,
                                   .seconds = ck_clock_seconds() - t->epoch_started,
+                                  .cpu = ck_clock_cpu_seconds() - t->epoch_cpu,
                                   .saving = t->saver.epoch_seconds,
                                   .processes = s->ranks.size,
                                   .talk = ck_group_stats_since(s->ranks.group, t->epoch_talk),
@@ -284,6 +285,7 @@ static int run_epoch(struct ck_training *t)
 {
     char when[32];
     t->epoch_started = ck_clock_seconds();
+    t->epoch_cpu = ck_clock_cpu_seconds();
     t->epoch_waited = ck_loader_waited(t->s.loader);
     t->epoch_talk = ck_group_stats(t->s.ranks.group);
     t->epoch_first = t->at.images;

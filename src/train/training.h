@@ -29,7 +29,7 @@ struct ck_training {
     struct ck_health health;    /* which warnings were given (writer) */
     double started;             /* clock; seconds */
     /* The epoch so far, in this process. */
-    double epoch_started, epoch_waited;
+    double epoch_started, epoch_cpu, epoch_waited;
     struct ck_group_stats epoch_talk; /* communication before the epoch */
     int64_t epoch_first;              /* images of the epoch done before a resume */
 };
