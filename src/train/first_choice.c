@@ -8,6 +8,7 @@
 #include "data/recipe.h"
 #include "train/method.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,6 +80,13 @@ static int64_t batch_for(int64_t images)
     return b < images ? b : images;
 }
 
+/* Duals move by at most eta per step; in an epoch of few steps they must still follow. */
+static double eta_for(int64_t images, int64_t batch, int32_t k)
+{
+    double steps = (double)((images + batch - 1) / batch);
+    return 0.01 * k * fmin(fmax(48 / steps, 1), 4);
+}
+
 static int choose_images(struct chooser *c, int32_t side)
 {
     int small = side <= SMALL_SIDE;
@@ -133,7 +141,7 @@ int ck_first_choose_for(struct ck_train_options *o, const struct ck_first_facts 
         &c, "epochs",
         1 + clamp(BUDGET / (f->images > 0 ? f->images : 1), MIN_EPOCHS, MAX_EPOCHS),
         "about 900000 images in all, at least 20 epochs, at most 200"));
-    ck_format(eta, sizeof eta, "%g", 0.01 * o->k.v[0]);
+    ck_format(eta, sizeof eta, "%g", eta_for(f->images, o->loader.batch, o->k.v[0]));
     CK_RETURN_IF(choose(&c, "eta", eta, NULL));
     return choose_rest(&c);
 }

@@ -34,6 +34,8 @@ static const double same_features = 0.95;
 static const double epsilon = 1e-7;
 /* Epochs in a row until an alarm. */
 enum { STREAK = 3, CHANCE_STREAK = 5 };
+/* Epochs of fewer than FEW_STEPS steps say nothing about predictions before EARLY_STEPS of them. */
+enum { FEW_STEPS = 5, EARLY_STEPS = 100 };
 
 const char *ck_alarm_name(enum ck_alarm a)
 {
@@ -195,10 +197,17 @@ static void check_duals(struct ck_health *w, struct ck_epoch_report *r, int h)
                    h, (long long)s->k, range);
 }
 
+/* The last epoch in which predictions at chance are normal. */
+static int64_t last_early(const struct ck_health_facts *f)
+{
+    int64_t few = f->steps < FEW_STEPS ? EARLY_STEPS / f->steps : 0;
+    return few > f->warmup ? few : f->warmup;
+}
+
 /* A high loss alone says little: at a high temperature, or with labels that get harder, it
  * belongs to trainings that learn; nor do predictions at chance while the loss falls or k-NN has
  * risen. */
-static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, int64_t warmup,
+static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, int64_t early,
                               int h)
 {
     const struct ck_head_health *s = &r->health[h];
@@ -211,7 +220,7 @@ static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, in
     int high = s->loss > near_chance * chance || s->loss > *lowest + moved * chance;
     double error = sqrt(fmax(guess * (1 - guess), 0) / (double)r->images);
     int right = s->accuracy > chance_factor * guess - 2 * error - epsilon;
-    count(&w->head[h].chance, r->epoch > warmup && high && !right && !w->learned);
+    count(&w->head[h].chance, r->epoch > early && high && !right && !w->learned);
     if (w->head[h].chance > 1 && s->loss < w->stuck[h] - falls * chance)
         w->head[h].chance = 1;
     if (w->head[h].chance == 1)
@@ -273,7 +282,7 @@ void ck_health_check(struct ck_health *w, struct ck_epoch_report *r,
         check_duals(w, r, h);
     }
     for (int h = 0; h < r->heads; h++)
-        check_predictions(w, r, facts->warmup, h);
+        check_predictions(w, r, last_early(facts), h);
     check_knn(w, r, facts);
 }
 

@@ -46,6 +46,7 @@ struct ck_health_facts {
     int64_t warmup; /* its last epoch: before, predictions at chance are normal */
     int64_t epochs;
     int views;
+    int64_t steps; /* per epoch */
     const struct ck_train_options *o; /* borrowed */
 };
 

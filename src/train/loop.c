@@ -217,7 +217,11 @@ static void summarise(struct ck_training *t, const struct ck_epoch_report *r)
 
 static struct ck_health_facts health_facts(const struct ck_training *t)
 {
-    return (struct ck_health_facts){t->s.schedule.warmup, t->s.o.epochs, t->s.views, &t->s.o};
+    return (struct ck_health_facts){.warmup = t->s.schedule.warmup,
+                                    .epochs = t->s.o.epochs,
+                                    .views = t->s.views,
+                                    .steps = t->s.steps,
+                                    .o = &t->s.o};
 }
 
 /* Writes the epoch to the journal and TensorBoard, warns and summarises. */

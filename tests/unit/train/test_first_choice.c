@@ -37,6 +37,16 @@ static void everything_follows_from_number_and_size(void **state)
     }
 }
 
+/* Duals would need ten epochs of two steps to follow otherwise. */
+static void duals_take_larger_steps_where_an_epoch_has_few(void **state)
+{
+    (void)state;
+    assert_close(chosen(20, 32).kmeans.eta, 0.04 * 2, 1e-7);
+    assert_close(chosen(450, 32).kmeans.eta, 0.01 * 3 * 48 / 29, 1e-7);
+    assert_close(chosen(3000, 32).kmeans.eta, 0.01 * 3 * 48 / 47, 1e-7);
+    assert_close(chosen(50000, 32).kmeans.eta, 0.01 * 10, 1e-7);
+}
+
 static void what_was_set_stays(void **state)
 {
     (void)state;
@@ -61,6 +71,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_follows_from_number_and_size),
+        cmocka_unit_test(duals_take_larger_steps_where_an_epoch_has_few),
         cmocka_unit_test(what_was_set_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,14 +31,20 @@ static struct ck_epoch_report healthy(int64_t epoch)
     return r;
 }
 
-static void check(struct ck_health *w, struct ck_epoch_report *r, struct heard *h)
+static void check_with(struct ck_health *w, struct ck_epoch_report *r, int64_t steps,
+                       struct heard *h)
 {
     const struct ck_train_options o = ck_train_options_default();
-    const struct ck_health_facts facts = {2, 20, 2, &o};
+    const struct ck_health_facts facts = {2, 20, 2, steps, &o};
     ck_health_check(w, r, &facts);
     h->n += r->warnings.n;
     if (r->warnings.n)
         snprintf(h->last, sizeof h->last, "%s", r->warnings.item[r->warnings.n - 1].text);
+}
+
+static void check(struct ck_health *w, struct ck_epoch_report *r, struct heard *h)
+{
+    check_with(w, r, 78, h);
 }
 
 static void healthy_training_is_left_in_peace(void **state)
@@ -87,7 +93,8 @@ static void advice_names_no_option_that_the_method_refuses(void **state)
     (void)state;
     static const char *const foreign[] = {"ratio", "eta", "alpha", "clusters (k)"};
     struct ck_train_options o = ck_train_options_default();
-    const struct ck_health_facts facts = {2, 20, 2, &o};
+    const struct ck_health_facts facts = {
+        .warmup = 2, .epochs = 20, .views = 2, .steps = 10, .o = &o};
     struct ck_health w = {0};
     assert_ok(ck_options_set(ck_train_option_table(), &o, "method", "dino"));
     for (int i = 0; i < 3; i++) {
@@ -153,7 +160,8 @@ static int count_still(const char *from)
 {
     struct ck_health w = {0};
     struct ck_train_options o = ck_train_options_default();
-    const struct ck_health_facts facts = {2, 20, 2, &o};
+    const struct ck_health_facts facts = {
+        .warmup = 2, .epochs = 20, .views = 2, .steps = 10, .o = &o};
     int n = 0;
     o.from = from;
     for (int64_t e = 0; e < 20; e++) {
@@ -172,6 +180,22 @@ static void only_a_random_network_has_to_improve(void **state)
     (void)state;
     assert_int_equal(count_still(NULL), 1);
     assert_int_equal(count_still("run"), 0);
+}
+
+/* Of 20 images an epoch has two steps. */
+static void predictions_at_chance_are_normal_before_a_hundred_short_steps(void **state)
+{
+    (void)state;
+    struct ck_health w = {0};
+    struct heard h = {0};
+    struct ck_epoch_report r = healthy(3);
+    r.health[1].loss = 4.6;
+    r.health[1].accuracy = 0.03;
+    for (; r.epoch < 55; r.epoch++)
+        check_with(&w, &r, 2, &h);
+    assert_int_equal(h.n, 0);
+    check_with(&w, &r, 2, &h);
+    assert_int_equal(h.n, 1);
 }
 
 /* As at a high temperature. */
@@ -271,6 +295,7 @@ int main(void)
         cmocka_unit_test(predictions_at_chance_are_told_after_five_epochs),
         cmocka_unit_test(predictions_for_few_images_are_left_in_peace),
         cmocka_unit_test(only_a_random_network_has_to_improve),
+        cmocka_unit_test(predictions_at_chance_are_normal_before_a_hundred_short_steps),
         cmocka_unit_test(high_loss_with_right_predictions_is_left_in_peace),
         cmocka_unit_test(a_loss_that_climbs_back_without_predictions_is_told),
         cmocka_unit_test(loss_that_falls_without_knn_is_told_in_the_second_half),

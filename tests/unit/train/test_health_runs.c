@@ -122,7 +122,7 @@ static int replay_all(int64_t monitor)
         }
         judge(&run);
         next.images = images;
-        next.facts = (struct ck_health_facts){warmup, epochs, 2, NULL};
+        next.facts = (struct ck_health_facts){warmup, epochs, 2, 20, NULL};
         run = next;
         runs++;
     }
