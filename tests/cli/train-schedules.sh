@@ -23,6 +23,18 @@ import numpy as np
 a, b = np.load("one.npy"), np.load("three.npy")
 assert a.shape == b.shape and np.abs(a - b).max() > 0
 P
+# Exports of a checkpoint have the averaged weights.
+coke export run/last.safetensors -o exported.safetensors -q >/dev/null || exit 1
+py <<'P'
+def tensors(path):
+    with open(path, "rb") as f:
+        header = json.loads(f.read(int.from_bytes(f.read(8), "little")))
+        data = f.read()
+    return {n: data[slice(*t["data_offsets"])] for n, t in header.items() if n != "__metadata__"}
+run, out = tensors("run/last.safetensors"), tensors("exported.safetensors")
+assert all(out[n] == run["ema." + n] for n in ("conv1.weight", "bn1.running_mean")), out.keys()
+assert out["conv1.weight"] != run["conv1.weight"]
+P
 # shellcheck disable=SC2086
 coke train synthetic:n=100,size=16 $small --size 8 --embed-size 16 --monitor 1 -o large -q \
     >/dev/null 2>err || { cat err; exit 1; }
