@@ -46,8 +46,8 @@ const char *ck_alarm_name(enum ck_alarm a)
 
 /* ---- advice ---- */
 
-enum option { RATIO, ETA, RATE, WARMUP, ALPHA, K, ZERO_RESIDUAL, VIEWS, RECIPE };
-enum { MAX_ADVICE = 4 };
+enum option { RATIO, ETA, RATE, WARMUP, ALPHA, K, ZERO_RESIDUAL, VIEWS, RECIPE, IMAGES };
+enum { MAX_ADVICE = 5 };
 
 struct advice {
     enum option option;
@@ -68,7 +68,8 @@ static const struct advice advice[CK_ALARMS][MAX_ADVICE + 1] = {
                            {VIEWS, 1, "two views (recipe)"}},
     [CK_ALARM_DUPLICATES] = {{K, -1, "fewer clusters (k)"}, {RATE, -1, "a lower rate"}},
     [CK_ALARM_DUALS] = {{ETA, -1, "a smaller eta"}, {RATIO, -1, "a smaller ratio"}},
-    [CK_ALARM_CHANCE] = {{RATE, 1, "a larger rate"},
+    [CK_ALARM_CHANCE] = {{IMAGES, 1, "more images"},
+                         {RATE, 1, "a larger rate"},
                          {ALPHA, 1, "a larger alpha"},
                          {VIEWS, 1, "two views (recipe)"},
                          {ZERO_RESIDUAL, 1, "zero-residual"}},
@@ -91,6 +92,8 @@ static int is_moot(const struct advice *v, const struct ck_health_facts *f)
         return f->views > 1;
     case ZERO_RESIDUAL:
         return f->o->encoder.zero_residual;
+    case IMAGES:
+        return f->steps >= FEW_STEPS;
     default:
         return 0;
     }

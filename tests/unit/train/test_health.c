@@ -196,6 +196,7 @@ static void predictions_at_chance_are_normal_before_a_hundred_short_steps(void *
     assert_int_equal(h.n, 0);
     check_with(&w, &r, 2, &h);
     assert_int_equal(h.n, 1);
+    assert_non_null(strstr(h.last, "Try more images, a larger rate"));
 }
 
 /* As at a high temperature. */
