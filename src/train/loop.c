@@ -238,6 +238,15 @@ static int publish(struct ck_training *t, struct ck_epoch_report *r)
     return COKE_OK;
 }
 
+static void advise(const struct ck_training *t)
+{
+    char text[400] = "";
+    if (t->s.method->advise)
+        t->s.method->advise(&t->s, t->at.epoch, text, sizeof text);
+    if (text[0])
+        ck_warn(t->messages, "%s", text);
+}
+
 /* The method's end of an epoch, which all ranks reach. */
 static int end_method_epoch(struct ck_training *t)
 {
@@ -265,6 +274,7 @@ static int end_epoch(struct ck_training *t)
     if (t->monitor && (last || t->at.epoch % t->s.o.monitor == 0))
         CK_TRY(evaluate(t, r));
     CK_TRY(publish(t, r));
+    advise(t);
     int best = ck_best_update(&t->at.best, r, ck_monitor_has_classes(t->monitor));
     enter_next_epoch(t, r->loss);
     if (best || last || ck_saver_due_epoch(&t->saver, t->at.epoch, ck_clock_seconds()))

@@ -73,6 +73,8 @@ struct ck_method {
     int (*end_step)(struct ck_session *s, const struct coke_batch *b);
     /* After the optimizer's step; the same on all ranks. */
     int (*after_step)(struct ck_session *s, const struct coke_batch *b);
+    /* After an epoch: what the user should know, a sentence for a warning, or text stays "". */
+    void (*advise)(const struct ck_session *s, int64_t epoch, char *text, size_t size);
     int (*end_epoch)(struct ck_session *s);
 };
 

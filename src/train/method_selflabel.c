@@ -10,7 +10,10 @@
 #include "train/from_run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { BINS = 100 }; /* of confidences, each 1 % wide */
 
 /* l->extra. Scores of a cluster are the cosine to its center over the temperature; where the
  * centers are the axes (runs of scan, iic, supervised), the projections themselves. */
@@ -23,6 +26,7 @@ struct own {
     double *p;      /* [max_batch][k] scratch */
     double *weight; /* [k] */
     int32_t *label; /* [max_batch] */
+    int32_t *seen;  /* [k][BINS] images of epoch 0 by the confidence of their weak view */
 };
 
 static int check(const struct ck_train_options *o)
@@ -53,6 +57,7 @@ static void release(struct ck_session *s)
         ck_free(w->p);
         ck_free(w->weight);
         ck_free(w->label);
+        ck_free(w->seen);
     }
     ck_free(w);
     ck_batch_loss_release(s);
@@ -86,7 +91,8 @@ static int init(struct ck_session *s)
     w->p = ck_alloc_array(scores, sizeof *w->p);
     w->weight = ck_alloc_array((size_t)w->k, sizeof *w->weight);
     w->label = ck_alloc_array((size_t)s->max_batch, sizeof *w->label);
-    if (!w->centers || !w->scores || !w->grad || !w->p || !w->weight || !w->label)
+    w->seen = ck_calloc_array((size_t)w->k, BINS * sizeof *w->seen);
+    if (!w->centers || !w->scores || !w->grad || !w->p || !w->weight || !w->label || !w->seen)
         return COKE_ENOMEM;
     for (int64_t i = 0; i < w->k; i++) /* until begin_run or a checkpoint brings them */
         w->centers[i * s->dim + i % s->dim] = 1;
@@ -97,8 +103,9 @@ static int init(struct ck_session *s)
 static int state(const struct ck_session *s, struct ck_state *out)
 {
     const struct own *w = own_of(s);
-    int64_t shape[2] = {w->k, s->dim};
-    return ck_state_add(out, "centers", CK_F32, 2, shape, w->centers);
+    int64_t shape[2] = {w->k, s->dim}, bins[2] = {w->k, BINS};
+    CK_RETURN_IF(ck_state_add(out, "centers", CK_F32, 2, shape, w->centers));
+    return ck_state_add(out, "seen", CK_I32, 2, bins, w->seen);
 }
 
 static int begin_run(struct ck_session *s, const struct coke_callbacks *messages)
@@ -148,27 +155,95 @@ static void unscore(const struct ck_session *s, const struct own *w, const doubl
         out[j] -= along * x[j] / size;
 }
 
+/* Scores of the first views of all ranks' images, and their labels; returns how many have one.
+ * Collective. */
+static int label_images(struct ck_session *s, struct ck_part part, int views, int64_t *kept)
+{
+    struct ck_batch_loss *l = s->own;
+    struct own *w = l->extra;
+    int64_t n = s->ranks.total;
+    CK_RETURN_IF(ck_batch_loss_gather(s, part));
+    for (int64_t i = 0; i < views * n; i++)
+        score(s, w, l->proj + i * s->dim, w->scores + i * w->k);
+    *kept = ck_confident_labels(w->scores, n, (int)w->k, s->o.own.threshold, w->p, w->label);
+    return COKE_OK;
+}
+
 static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part part,
                 double *sums)
 {
     struct ck_batch_loss *l = s->own;
     struct own *w = l->extra;
-    int64_t n = s->ranks.total, half = n * s->dim;
-    double *strong = w->scores + n * w->k;
+    int64_t n = s->ranks.total, half = n * s->dim, kept;
     (void)b;
-    CK_RETURN_IF(ck_batch_loss_gather(s, part));
-    for (int64_t i = 0; i < 2 * n; i++)
-        score(s, w, l->proj + i * s->dim, w->scores + i * w->k);
-    int64_t kept =
-        ck_confident_labels(w->scores, n, (int)w->k, s->o.own.threshold, w->p, w->label);
+    CK_RETURN_IF(label_images(s, part, 2, &kept));
     ck_balance_classes(w->label, n, (int)w->k, w->weight);
-    double value = ck_label_cross_entropy(strong, n, (int)w->k, w->label, w->weight, w->grad);
+    double value = ck_label_cross_entropy(w->scores + n * w->k, n, (int)w->k, w->label,
+                                          w->weight, w->grad);
     memset(l->grad, 0, (size_t)half * sizeof *l->grad);
     for (int64_t i = 0; i < n; i++)
         unscore(s, w, l->proj + half + i * s->dim, w->grad + i * w->k,
                 l->grad + half + i * s->dim);
     ck_class_heads_add(part, value, (double)kept / (double)n, sums);
     return ck_batch_loss_take(s, part, value, 0, sums);
+}
+
+/* ---- epoch 0: are there labels to learn from? ---- */
+
+static int scan(struct ck_session *s, const struct coke_batch *b, int64_t parts, double *sums)
+{
+    struct own *w = own_of(s);
+    struct ck_part part = {.n = b->n};
+    int64_t kept;
+    CK_RETURN_IF(label_images(s, part, 1, &kept));
+    for (int64_t i = 0; i < s->ranks.total; i++) {
+        const double *p = w->p + i * w->k;
+        int64_t best = 0;
+        for (int64_t c = 1; c < w->k; c++)
+            best = p[c] > p[best] ? c : best;
+        w->seen[best * BINS + (int)fmin(p[best] * BINS, BINS - 1)]++;
+    }
+    ck_class_heads_add(part, 0, (double)kept / (double)s->ranks.total, sums);
+    return ck_class_heads_scan(s, b, parts, sums);
+}
+
+/* Images of a cluster in bins from `from` on. */
+static int64_t count_from(const struct own *w, int64_t c, int from)
+{
+    int64_t n = 0;
+    for (int i = from; i < BINS; i++)
+        n += w->seen[c * BINS + i];
+    return n;
+}
+
+/* The largest threshold, in bins, that a quarter of every cluster's images exceed. */
+static int choose_threshold(const struct own *w)
+{
+    int least = BINS - 1;
+    for (int64_t c = 0; c < w->k; c++)
+        while (least > 0 && 4 * count_from(w, c, least) < count_from(w, c, 0))
+            least--;
+    return least;
+}
+
+/* A cluster without labels is only ever the wrong answer: it loses its images to the others. */
+static void advise(const struct ck_session *s, int64_t epoch, char *text, size_t size)
+{
+    const struct own *w = own_of(s);
+    int from = (int)fmin(floor(s->o.own.threshold * BINS), BINS - 1), none = 0, used = 0;
+    if (epoch > 0)
+        return;
+    for (int64_t c = 0; c < w->k; c++) {
+        int any = count_from(w, c, 0) > 0;
+        used += any;
+        none += any && count_from(w, c, from) == 0;
+    }
+    if (none)
+        snprintf(text, size,
+                 "selflabel: %d of %d clusters have no image with a probability above %g and "
+                 "will lose theirs to the others. Try threshold %.2f, which a quarter of every "
+                 "cluster exceeds, or a first run that trained longer",
+                 none, used, s->o.own.threshold, choose_threshold(w) / (double)BINS);
 }
 
 static const char *const options[] = {"k",         "from",        "from-head",
@@ -189,8 +264,9 @@ const struct ck_method ck_method_selflabel = {
     .state = state,
     .loaded = loaded,
     .begin_run = begin_run,
-    .scan = ck_class_heads_scan,
+    .scan = scan,
     .loss = loss,
     .end_step = ck_class_heads_end_step,
+    .advise = advise,
     .end_epoch = ck_clusters_end_epoch,
 };

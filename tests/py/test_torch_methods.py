@@ -102,6 +102,7 @@ def predict(student, teacher, temperature):
 
 class Method:
     options, views, head, predictor, prototypes = {}, 2, "mlp2bn", False, False
+    heads = 0  # clusters of the one head
 
     def __init__(self, net, state):
         self.net = net
@@ -191,7 +192,37 @@ class Dino(Taught):
         self.average = tau * self.average + (1 - tau) * self.v.detach()
 
 
-METHODS = {"simclr": Simclr, "barlow": Barlow, "byol": Byol, "swav": Swav, "dino": Dino}
+class SelfLabel(Method):
+    """Labels of the first view, of the same step and in batch norm's training mode, where it is
+    confident; cross-entropy of the second, in which all clusters with labels have the same weight.
+    Without a run to continue the clusters are the axes."""
+    options = {"method": "selflabel", "k": DIM, "threshold": 0.12, "recipe": "cifar-weak-strong"}
+    heads = DIM
+
+    def scores_of(self, x):
+        return self.net(x)
+
+    def loss(self, x):
+        with torch.no_grad():
+            sure, label = self.scores_of(x[0]).softmax(1).max(1)
+            kept = sure > self.options["threshold"]
+            count = torch.bincount(label[kept], minlength=self.heads)
+            weight = torch.where(count > 0, kept.sum() / count.clamp(min=1), 1.0)
+        assert 0 < kept.sum() < len(kept)
+        return F.cross_entropy(self.scores_of(x[1])[kept], label[kept], weight)
+
+
+class SelfLabelCosine(SelfLabel):
+    """The same where scores are cosines to centers: here the first axes."""
+    options = dict(SelfLabel.options, k=12, temperature=0.5, threshold=0.16)
+    heads = 12
+
+    def scores_of(self, x):
+        return F.normalize(self.net(x)) @ torch.eye(DIM)[:12].T / 0.5
+
+
+METHODS = {"simclr": Simclr, "barlow": Barlow, "byol": Byol, "swav": Swav, "dino": Dino,
+           "selflabel": SelfLabel, "selflabel-cosine": SelfLabelCosine}
 
 
 # ---- following ----
@@ -212,7 +243,8 @@ def run_ours(driver, folder, views, method):
     options["zero-residual"] = "on"
     options.update(method.options)
     subprocess.run([driver, folder, str(EPOCHS)] + ["%s=%s" % o for o in options.items()], check=True)
-    return order, np.fromfile(folder + "/steps.f64")
+    row = 1 + BATCH + method.heads if method.heads else 1  # with labels and duals
+    return order, np.fromfile(folder + "/steps.f64").reshape(-1, row)[:, 0]
 
 
 def follow(driver, name, views):

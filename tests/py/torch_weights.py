@@ -35,7 +35,7 @@ ARCHS = {
     "resnet34": (BasicBlock, [3, 4, 6, 3]),
     "resnet50": (Bottleneck, [3, 4, 6, 3]),
 }
-DTYPES = {"F32": "<f4", "F64": "<f8", "I64": "<i8"}
+DTYPES = {"I32": "<i4", "F32": "<f4", "F64": "<f8", "I64": "<i8"}
 RELATIVE = 1e-4  # of the largest output
 
 
