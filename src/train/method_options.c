@@ -36,8 +36,9 @@ static const struct ck_option rows[] = {
         "scan: nearest neighbors of an image, of which one is drawn in each epoch"),
     ROW(CK_OPT_FLOAT, balance_weight, "balance-weight", 5, 0, 1e6, NULL,
         "scan: weight of the entropy of the cluster sizes"),
-    ROW(CK_OPT_FLOAT, threshold, "threshold", 0.99, 0, 1, NULL,
-        "selflabel: probability above which a label is confident"),
+    ROW(CK_OPT_FLOAT, threshold, "threshold", 0.99, 0, 1, "auto",
+        "selflabel: probability above which a label is confident; auto: one that a quarter of "
+        "every cluster exceeds in epoch 0"),
     ROW(CK_OPT_INT, from_head, "from-head", 0, 0, 63, NULL,
         "selflabel: head of the run of option from whose clusters are the labels"),
     ROW(CK_OPT_FLOAT, coding_eps, "coding-eps", 0.2, 1e-6, 1e3, NULL,

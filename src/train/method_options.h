@@ -23,7 +23,7 @@ struct ck_method_options {
     int64_t kmeans_epochs;                                        /* DeepCluster-v2 */
     int64_t neighbours;                                           /* SCAN, as the next */
     double balance_weight;
-    double threshold;                    /* self-labelling: probability of a confident label */
+    double threshold;                    /* self-labelling: of a confident label; 0 = auto */
     int64_t from_head;                   /* self-labelling: head of the run */
     double momentum_start, momentum_end; /* of a teacher */
     int64_t queue;                       /* rows */

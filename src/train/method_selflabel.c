@@ -19,7 +19,8 @@ enum { BINS = 100 }; /* of confidences, each 1 % wide */
  * centers are the axes (runs of scan, iic, supervised), the projections themselves. */
 struct own {
     int64_t k;
-    int axes;       /* changes with the centers */
+    int axes;         /* changes with the centers */
+    double threshold; /* of this epoch */
     float *centers; /* [k][dim] */
     double *scores; /* [2][max_batch][k] weak, then strong */
     double *grad;   /* [max_batch][k] of the strong scores */
@@ -165,7 +166,7 @@ static int label_images(struct ck_session *s, struct ck_part part, int views, in
     CK_RETURN_IF(ck_batch_loss_gather(s, part));
     for (int64_t i = 0; i < views * n; i++)
         score(s, w, l->proj + i * s->dim, w->scores + i * w->k);
-    *kept = ck_confident_labels(w->scores, n, (int)w->k, s->o.own.threshold, w->p, w->label);
+    *kept = ck_confident_labels(w->scores, n, (int)w->k, w->threshold, w->p, w->label);
     return COKE_OK;
 }
 
@@ -226,14 +227,22 @@ static int choose_threshold(const struct own *w)
     return least;
 }
 
+/* Until epoch 0 is complete, auto is 0: every image has a label, and none is learned. */
+static void begin_epoch(struct ck_session *s, int64_t epoch)
+{
+    struct own *w = own_of(s);
+    w->threshold = s->o.own.threshold;
+    if (w->threshold == 0 && epoch > 0)
+        w->threshold = choose_threshold(w) / (double)BINS;
+}
+
 /* A cluster without labels is only ever the wrong answer: it loses its images to the others. */
 static void advise(const struct ck_session *s, int64_t epoch, char *text, size_t size)
 {
     const struct own *w = own_of(s);
-    int from = (int)fmin(floor(s->o.own.threshold * BINS), BINS - 1), none = 0, used = 0;
-    if (epoch > 0)
-        return;
-    for (int64_t c = 0; c < w->k; c++) {
+    double threshold = s->o.own.threshold;
+    int from = (int)fmin(floor(threshold * BINS), BINS - 1), none = 0, used = 0;
+    for (int64_t c = 0; c < w->k && epoch == 0; c++) {
         int any = count_from(w, c, 0) > 0;
         used += any;
         none += any && count_from(w, c, from) == 0;
@@ -241,9 +250,9 @@ static void advise(const struct ck_session *s, int64_t epoch, char *text, size_t
     if (none)
         snprintf(text, size,
                  "selflabel: %d of %d clusters have no image with a probability above %g and "
-                 "will lose theirs to the others. Try threshold %.2f, which a quarter of every "
-                 "cluster exceeds, or a first run that trained longer",
-                 none, used, s->o.own.threshold, choose_threshold(w) / (double)BINS);
+                 "will lose theirs to the others. Try threshold auto (%.2f here, which a quarter "
+                 "of every cluster exceeds) or a first run that trained longer",
+                 none, used, threshold, choose_threshold(w) / (double)BINS);
 }
 
 static const char *const options[] = {"k",         "from",        "from-head",
@@ -264,6 +273,7 @@ const struct ck_method ck_method_selflabel = {
     .state = state,
     .loaded = loaded,
     .begin_run = begin_run,
+    .begin_epoch = begin_epoch,
     .scan = scan,
     .loss = loss,
     .end_step = ck_class_heads_end_step,

@@ -45,10 +45,9 @@ GAIN = 0.05
 
 
 # Second stages: the run that they continue, and by how much they must raise ACC over epoch 0.
-# Self-labelling needs confident images in every cluster, so that SCAN trains long, and a threshold that
-# a quarter of every cluster exceeds.
+# Self-labelling needs confident images in every cluster: SCAN trains long, and the threshold suits it.
 STAGES = {"scan": ("simclr", ["-k", "10", "--epochs", "41", "--rate", "0.001", "--batch", "64"], 0.1),
-          "selflabel": ("scan", ["--recipe", "cifar-weak-strong", "--threshold", "0.7", "--epochs", "8",
+          "selflabel": ("scan", ["--recipe", "cifar-weak-strong", "--threshold", "auto", "--epochs", "8",
                                  "--rate", "0.0001", "--batch", "200"], 0.02)}
 BASE = ["--method", "simclr", "--projector", "128-relu-64", "--rate", "0.2", "--epochs", "21"]
 
