@@ -228,13 +228,24 @@ static int is_dict(const struct ck_pickle *p, int32_t node)
     return node >= 0 && p->node[node].kind == CK_PICKLE_DICT;
 }
 
-/* DINO saves two networks side by side: their names get these prefixes. */
-static const char *const pair[] = {"teacher", "student"};
-enum { PAIR = sizeof pair / sizeof pair[0] };
+/* DINO saves two networks side by side, VISSL trunk and heads: their names get these prefixes. */
+static const char *const part[] = {"teacher", "student", "trunk", "heads"};
+enum { PARTS = sizeof part / sizeof part[0] };
 
-static int32_t find_one_of_pair(const struct ck_pickle *p, int i)
+/* What holds the parts: VISSL's model, else the whole object. */
+static int32_t find_model(const struct ck_pickle *p)
 {
-    int32_t dict = is_dict(p, p->root) ? ck_pickle_get(p, p->root, pair[i]) : -1;
+    static const char *const path[] = {"classy_state_dict", "base_model", "model"};
+    int32_t at = p->root;
+    for (size_t i = 0; is_dict(p, at) && i < sizeof path / sizeof path[0]; i++)
+        at = ck_pickle_get(p, at, path[i]);
+    return is_dict(p, at) ? at : p->root;
+}
+
+static int32_t find_part(const struct ck_pickle *p, int i)
+{
+    int32_t model = find_model(p);
+    int32_t dict = is_dict(p, model) ? ck_pickle_get(p, model, part[i]) : -1;
     return is_dict(p, dict) && has_tensors(p, dict) ? dict : -1;
 }
 
@@ -253,7 +264,7 @@ static int find_weights(const struct reader *r, int32_t *out)
     }
     return ck_fail(COKE_EFORMAT,
                    "%s: no dict of tensors, neither at the top level nor under state_dict, "
-                   "model_state_dict, model, net, teacher or student",
+                   "model_state_dict, model, net, teacher, student or VISSL's trunk",
                    r->path);
 }
 
@@ -318,11 +329,11 @@ static int read_weights(struct reader *r, struct ck_state *out)
 {
     int32_t dict = -1;
     int found = 0;
-    for (int i = 0; i < PAIR; i++) {
-        dict = find_one_of_pair(&r->pickle, i);
+    for (int i = 0; i < PARTS; i++) {
+        dict = find_part(&r->pickle, i);
         found |= dict >= 0;
         if (dict >= 0)
-            CK_RETURN_IF(read_dict(r, dict, pair[i], out));
+            CK_RETURN_IF(read_dict(r, dict, part[i], out));
     }
     if (!found) {
         CK_RETURN_IF(find_weights(r, &dict));

@@ -237,7 +237,7 @@ class LightlyBlock(torch.nn.Module):
 
 
 def import_others(programs):
-    """The layouts of lightly, DINO and solo-learn, with the settings that they save."""
+    """The layouts of lightly, DINO, solo-learn and VISSL, with the settings that they save."""
     torch.manual_seed(6)
     net, other = models.resnet18().eval(), models.resnet18().eval()
     backbone = {k: v for k, v in net.state_dict().items() if not k.startswith("fc.")}
@@ -283,7 +283,16 @@ def import_others(programs):
     imported("solo-learn", {"epoch": 5, "pytorch-lightning_version": "1.6.4", "state_dict": solo,
                             "hyper_parameters": config, "callbacks": {}, "loops": {"a": [1]}},
              "momentum_backbone.*")
-    print("lightly, DINO and solo-learn: imported")
+
+    trunk, heads = wrapped("_feature_blocks.", backbone), {"0.clf.0.weight": torch.zeros(8, 512)}
+    model = {"trunk": trunk, "heads": heads}
+    vissl = {"phase": 3, "phase_idx": 3, "iteration": 40, "loss": {"prototypes": torch.zeros(8)},
+             "iteration_num": 40, "train_phase_idx": 3, "type": "consolidated",
+             "classy_state_dict": {"train": True, "base_model": {"model": model, "meters": {}},
+                                   "optimizer": {"optim": {"state": {}}}, "losses": [], "hooks": {}}}
+    imported("VISSL", vissl, "heads.0.*")
+    imported("VISSL's trunk", {"model_state_dict": trunk}, "")
+    print("lightly, DINO, solo-learn and VISSL: imported")
 
 
 def import_torchvision(programs):
