@@ -36,7 +36,7 @@ static const struct ck_option rows[] = {
         "scan: nearest neighbors of an image, of which one is drawn in each epoch"),
     ROW(CK_OPT_FLOAT, balance_weight, "balance-weight", 5, 0, 1e6, NULL,
         "scan: weight of the entropy of the cluster sizes"),
-    ROW(CK_OPT_FLOAT, threshold, "threshold", 0.99, 0, 1, "auto",
+    ROW(CK_OPT_FLOAT, threshold, "threshold", 0, 0, 1, "auto",
         "selflabel: probability above which a label is confident; auto: one that a quarter of "
         "every cluster exceeds in epoch 0"),
     ROW(CK_OPT_INT, from_head, "from-head", 0, 0, 63, NULL,

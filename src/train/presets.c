@@ -182,7 +182,7 @@ static const struct {
      "weight-decay=1e-4 batch=128 epochs=51"},
     {"cifar10-selflabel", "SCAN's self-labelling on CIFAR-10, from a run with clusters",
      "method=selflabel recipe=cifar-weak-strong predictor=off optimizer=adam rate=1e-4 "
-     "weight-decay=1e-4 batch=1000 epochs=201"},
+     "weight-decay=1e-4 threshold=0.99 batch=1000 epochs=201"},
     {"cifar10-iic", "IIC on CIFAR-10",
      "method=iic projector=linear predictor=off k=10 recipe=cifar arch=resnet34 stem=cifar "
      "optimizer=adam rate=1e-4 weight-decay=0 batch=660 epochs=401"},
