@@ -9,6 +9,7 @@
  * `ratio passes_METHOD VALUE`: passes over step, 1 = the rest costs nothing. */
 #include "coke.h"
 #include "core/clock.h"
+#include "core/workers.h"
 #include "data/images.h"
 #include "data/loader.h"
 #include "train/session.h"
@@ -97,22 +98,52 @@ static void fill(struct ck_session *s)
     ck_state_release(&state);
 }
 
+struct pass {
+    struct ck_session *s;
+    const struct coke_batch *b;
+    struct ck_part part;
+};
+
+static void forward(void *pass, int64_t v)
+{
+    struct pass *p = pass;
+    if (ck_plan_forward(p->part.plans->plan[v],
+                        ck_session_view(p->s, p->b, p->part, p->s->skip + (int)v)))
+        stop("forward");
+}
+
+static void backward(void *pass, int64_t v)
+{
+    struct pass *p = pass;
+    struct ck_session *s = p->s;
+    int64_t at = v * p->b->n * s->dim;
+    const float *seed[2] = {s->grad_proj + at, s->pred ? s->grad_pred + at : NULL};
+    if (ck_plan_backward(p->part.plans->plan[v], seed))
+        stop("backward");
+}
+
+/* As step.c runs views: each on a thread of its own, or one after the other on the team. */
+static void run_views(struct pass *p, void (*run)(void *pass, int64_t view))
+{
+    if (p->s->plans.lanes)
+        ck_lanes(p->s->views, run, p);
+    else
+        for (int v = 0; v < p->s->views; v++)
+            run(p, v);
+}
+
 static double passes(struct ck_session *s, const struct coke_batch *b)
 {
-    struct ck_part part = {0, b->n, NULL};
+    struct pass p = {s, b, {0, b->n, NULL}};
     double start = ck_clock_seconds();
-    if (ck_session_plans(s, b, b->n, &part.plans) ||
-        (s->method->teacher && ck_teacher_run(s->own, s, b, part)))
+    if (ck_session_plans(s, b, b->n, &p.part.plans) ||
+        (s->method->teacher && ck_teacher_run(s->own, s, b, p.part)))
         stop("plans");
-    for (int v = 0; v < s->views; v++)
-        if (ck_plan_forward(part.plans->plan[v], ck_session_view(s, b, part, s->skip + v)))
-            stop("forward");
-    for (int v = 0; v < s->views; v++) {
-        int64_t at = v * b->n * s->dim;
-        const float *seed[2] = {s->grad_proj + at, s->pred ? s->grad_pred + at : NULL};
-        if (ck_plan_backward(part.plans->plan[v], seed))
-            stop("backward");
-    }
+    ck_plan_cache_begin(&s->plans, &s->encoder.net);
+    run_views(&p, forward);
+    ck_plan_cache_add_statistics(&s->plans, &s->encoder.net);
+    run_views(&p, backward);
+    ck_plan_cache_add_gradients(&s->plans, &s->encoder.net);
     return ck_clock_seconds() - start;
 }
 
