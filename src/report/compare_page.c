@@ -81,8 +81,9 @@ static void write_results(struct ck_html *h, const struct ck_compare *c)
 {
     ck_html_put(h, "<section id=\"results\"><h2>Results</h2><p class=\"about\">The last known "
                    "values; the highest of a column in bold.</p><div class=\"wide\"><table>"
-                   "<thead><tr><th scope=\"col\">run</th><th scope=\"col\">method</th>"
-                   "<th scope=\"col\">encoder</th><th scope=\"col\">epochs</th>"
+                   "<thead><tr><th scope=\"col\">run</th>"
+                   "<th scope=\"col\" class=\"word\">method</th>"
+                   "<th scope=\"col\" class=\"word\">encoder</th><th scope=\"col\">epochs</th>"
                    "<th scope=\"col\">time</th><th scope=\"col\">images/s</th>");
     for (int k = 0; k < RESULTS; k++) {
         ck_html_put(h, "<th scope=\"col\" title=\"");
