@@ -502,9 +502,9 @@ static int64_t collect_row(const struct search *s, int64_t i, float best,
         int64_t first = t->first[t->route[i * t->probes + p]];
         for (int j = 0; j < pair->nnear; j++) {
             int32_t k = (int32_t)(first + item[j].k);
-            float value = item[j].score + t->bias[k];
+            float value = item[j].score + t->bias[k] + (t->rise ? t->rise[k] : 0);
             int own = k == s->label[i]; /* comes first, whatever its hash */
-            if (own || value + (t->rise ? t->rise[k] : 0) >= best - s->margin)
+            if (own || value >= best - s->margin)
                 w->row[n++] = (struct ck_tree_ranked){
                     .value = own ? INFINITY : value,
                     .near = {.row = (int32_t)i, .k = k, .score = item[j].score}};

@@ -108,8 +108,8 @@ struct ck_tree_lists {
 void ck_tree_lists_release(struct ck_tree_lists *l);
 
 /* As ck_tree_assign, and lists for each row the candidates k with x.c_k + bias_k + rise_k >= best -
- * margin: the label always, and if they are more than `most`, those with the highest values;
- * entries of equal value are chosen by a hash of (id of the row, k), so that equal rows list
+ * margin: the label always, and if they are more than `most`, those with the highest sums;
+ * entries of equal sums are chosen by a hash of (id of the row, k), so that equal rows list
  * different leaves. id [n]. */
 int ck_tree_near(struct ck_tree *t, const float *x, const int64_t *id, int64_t n,
                  int32_t *label, float *score, struct ck_tree_lists *out);

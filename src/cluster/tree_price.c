@@ -20,7 +20,7 @@ struct sweep {
     struct ck_tree_scan *s;
     double *t; /* thresholds of one leaf */
     int64_t room;
-    double low, high; /* the box: how far prices may move from those of the scan */
+    double margin; /* of the lists: how far prices may move from those of the scan */
 };
 
 static int ascending(const void *a, const void *b)
@@ -81,22 +81,33 @@ static double price_of(const struct sweep *w, int64_t k, int64_t n)
     return price;
 }
 
-/* Prices at an edge of the box move further, by twice as much each consecutive time; leaves that
- * lack rows also get longer lists. */
+/* The highest price of leaf k whose rows are all in the lists. */
+static double top_of(const struct sweep *w, int64_t k)
+{
+    return (double)w->s->r->price[k] + w->margin + (double)w->s->rise[k];
+}
+
+static double bottom_of(const struct sweep *w, int64_t k)
+{
+    return (double)w->s->r->price[k] - w->margin;
+}
+
+/* After the sweeps. Leaves whose price is at its top lack rows and get longer lists, twice as wide
+ * each consecutive time; a price beyond what lists show would overshoot. Prices at the bottom fall
+ * further. */
 static void leave_box(struct sweep *w)
 {
     struct ck_tree_scan *s = w->s;
     struct ck_tree_repair *r = s->r;
     double limit = 2.1 * r->scan->longest;
     for (int64_t k = 0; k < r->tree->k; k++) {
-        double from = (double)r->price[k];
-        int way = (s->price[k] >= from + w->high) - (s->price[k] <= from - w->low);
+        int way = (s->price[k] >= top_of(w, k)) - (s->price[k] <= bottom_of(w, k));
         if (way < 0 && s->price[k] <= 0 && !r->max_size)
             way = 0;
         float last = s->push[k] * (float)way > 0 ? 2 * fabsf(s->push[k]) : 0;
-        s->push[k] = (float)way * fmaxf(last, s->margin);
+        s->push[k] = (float)way * fmaxf(last, 2 * s->margin);
         s->rise[k] = fmaxf(0, fminf(s->push[k], 0.25f * (float)r->scan->longest));
-        double price = s->price[k] + (double)(last > 0 ? s->push[k] : 0);
+        double price = s->price[k] + (double)(last > 0 && way < 0 ? s->push[k] : 0);
         price = fmin(fmax(price, r->max_size ? -limit : 0), limit);
         r->price[k] = (float)price;
     }
@@ -106,7 +117,7 @@ int ck_tree_price_sweeps(struct ck_tree_scan *s, int sweeps)
 {
     struct ck_tree_repair *r = s->r;
     int64_t leaves = r->tree->k;
-    struct sweep w = {.s = s, .low = (double)s->margin, .high = (double)s->margin};
+    struct sweep w = {.s = s, .margin = (double)s->margin};
     int rc = COKE_OK;
     for (int64_t k = 0; k < leaves; k++)
         s->price[k] = (double)r->price[k];
@@ -119,8 +130,8 @@ int ck_tree_price_sweeps(struct ck_tree_scan *s, int sweeps)
             int64_t n = r->max_size || s->base[k] < r->min_size[k] ? sort_thresholds(&w, k) : 0;
             if (n < 0)
                 CK_LEAVE(COKE_ENOMEM);
-            double from = (double)r->price[k], price = price_of(&w, k, n);
-            price = fmin(fmax(price, from - w.low), from + w.high);
+            double price = price_of(&w, k, n);
+            price = fmin(fmax(price, bottom_of(&w, k)), top_of(&w, k));
             most = fmax(most, fabs(price - s->price[k]));
             s->price[k] = price;
         }

@@ -63,8 +63,30 @@ def check(coke, case, n, k, dim, ratio, max_ratio=0.0, euclidean=False):
         return beyond
 
 
+def grouped_rows(n, dim, k):
+    """Unit rows around k directions of Zipf sizes in k/25 groups."""
+    rng = np.random.default_rng(1)
+    unit = lambda x: x / np.linalg.norm(x, axis=1, keepdims=True)
+    group, own = unit(rng.standard_normal((k // 25, dim))), unit(rng.standard_normal((k, dim)))
+    own += group[rng.integers(0, len(group), k)]
+    part = rng.permutation(np.arange(1, k + 1) ** -0.7)
+    label = rng.choice(k, n, p=part / part.sum())
+    return unit(own[label] + rng.standard_normal((n, dim)) * 0.9 / dim**0.5).astype("f4")
+
+
+def check_far_prices(coke):
+    """After one epoch half of the clusters lack rows, some far more than the lists reach: prices
+    must not go beyond the rows that the next lists show."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["-k", "1000", "--epochs", "1", "--levels", "2", "--seed", "2"]
+        head = run_coke(coke, folder, grouped_rows(20000, 64, 1000), options)[2]
+        gap = head["certificate"]["gap"] / head["certificate"]["primal"]
+        assert head["sizes"]["min"] >= 8 and gap <= 5e-4, (head["sizes"], gap)
+
+
 def main():
     coke = sys.argv[1]
+    check_far_prices(coke)
     beyond = [
         check(coke, 1, 500, 40, 6, 0.4),
         check(coke, 2, 600, 40, 12, 0.9),
