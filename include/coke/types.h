@@ -113,7 +113,7 @@ struct coke_progress {
     int64_t epoch, epochs;
     int64_t done, total; /* in this phase; total 0 = unknown */
     double objective;    /* NaN = not known */
-    const char *unit;    /* of done and total: "rows", "images"; NULL = rows */
+    const char *unit;    /* of done and total: "rows", "images", "clusters"; NULL = rows */
     const char *detail;  /* additional text for display, or NULL */
 };
 

@@ -208,7 +208,7 @@ static int exchange(struct beyond *b)
             while (give ? r->max_size && r->size[i] > r->max_size[i]
                         : r->size[i] < r->min_size[i]) {
                 if (done++ % REPORT_LEAVES == 0)
-                    CK_RETURN_IF(ck_tree_scan_report(b->s, "repair", i, k));
+                    CK_RETURN_IF(ck_tree_scan_report(b->s, i, k));
                 CK_RETURN_IF(give ? give_rows(b, (int32_t)i) : take_rows(b, (int32_t)i));
             }
     }

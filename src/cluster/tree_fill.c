@@ -241,7 +241,7 @@ static int make_paths(struct fill *f)
             int found = 1;
             while (found && (inward ? below(f->r, k) : above(f->r, k))) {
                 if (paths++ % REPORT_PATHS == 0)
-                    CK_RETURN_IF(ck_tree_scan_report(f->s, "repair", k, leaves));
+                    CK_RETURN_IF(ck_tree_scan_report(f->s, k, leaves));
                 CK_RETURN_IF(search_path(f, (int32_t)k, inward, &found));
             }
         }

@@ -125,7 +125,7 @@ int ck_tree_price_sweeps(struct ck_tree_scan *s, int sweeps)
         double most = 0;
         for (int64_t k = 0; k < leaves; k++) {
             if (k % REPORT == 0)
-                CK_TRY(ck_tree_scan_report(s, "repair", sweep * leaves + k, sweeps * leaves));
+                CK_TRY(ck_tree_scan_report(s, sweep * leaves + k, sweeps * leaves));
             /* leaves that have enough without any choice, often the largest, need no price */
             int64_t n = r->max_size || s->base[k] < r->min_size[k] ? sort_thresholds(&w, k) : 0;
             if (n < 0)

@@ -99,8 +99,8 @@ enum { CK_TREE_LABELS = 1, CK_TREE_POINTS = 2 };
 int ck_tree_scan_gather(struct ck_tree_scan *s, int what);
 /* r->nearest and r->not_nearest: the nearest candidates of all rows, without prices. */
 int ck_tree_scan_nearest(struct ck_tree_scan *s);
-int ck_tree_scan_report(const struct ck_tree_scan *s, const char *phase, int64_t done,
-                        int64_t total);
+/* Progress of the work on leaves. */
+int ck_tree_scan_report(const struct ck_tree_scan *s, int64_t done, int64_t total);
 
 /* Moves prices, one leaf after another, to where its size is right while the others stay; from and
  * to r->price. */

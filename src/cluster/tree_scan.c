@@ -64,15 +64,29 @@ void ck_tree_scan_release(struct ck_tree_scan *s)
 
 /* ---- one batch ---- */
 
-int ck_tree_scan_report(const struct ck_tree_scan *s, const char *phase, int64_t done,
-                        int64_t total)
+static int report(const struct ck_tree_scan *s, const char *phase, const char *unit,
+                  int64_t done, int64_t total)
 {
     const struct ck_tree_repair *r = s->r;
     return ck_progress(r->callbacks, &(struct coke_progress){.phase = phase,
                                                              .epoch = r->epochs,
                                                              .epochs = r->epochs,
                                                              .done = done,
-                                                             .total = total});
+                                                             .total = total,
+                                                             .unit = unit});
+}
+
+int ck_tree_scan_report(const struct ck_tree_scan *s, int64_t done, int64_t total)
+{
+    return report(s, "repair", "clusters", done, total);
+}
+
+/* The batches before b are done; other processes are about as far. */
+static int report_rows(const struct ck_tree_scan *s, const char *phase, int64_t b)
+{
+    int64_t from = ck_share_first(s->batches, s->share.rank, s->share.size);
+    int64_t done = (b - from) * s->share.size * CK_TREE_BATCH, total = s->r->scan->rows->n;
+    return report(s, phase, "rows", done < total ? done : total, total);
 }
 
 /* Reads rows batch_id [n] and routes them, block by block on all threads. */
@@ -179,13 +193,11 @@ static int scan_batches(struct ck_tree_scan *s, int lists, const char *phase)
 {
     int64_t from = ck_share_first(s->batches, s->share.rank, s->share.size);
     int64_t end = ck_share_first(s->batches, s->share.rank + 1, s->share.size);
-    int64_t total = s->r->scan->rows->n;
     memset(s->part, 0, (size_t)s->batches * sizeof *s->part);
     s->n = s->narcs = 0;
     for (int64_t b = from; b < end; b++) {
         CK_RETURN_IF(scan_batch(s, b, lists));
-        int64_t done = (b - from + 1) * s->share.size * CK_TREE_BATCH;
-        CK_RETURN_IF(ck_tree_scan_report(s, phase, done < total ? done : total, total));
+        CK_RETURN_IF(report_rows(s, phase, b + 1));
     }
     CK_RETURN_IF(CK_VEC_RESERVE(s->first, s->first_room, s->n + 1));
     s->first[s->n] = s->narcs;
@@ -303,7 +315,7 @@ int ck_tree_scan_nearest(struct ck_tree_scan *s)
         CK_RETURN_IF(read_rows(s, n));
         ck_tree_assign(r->tree, s->x, n, s->batch_label, s->batch_score);
         compare_batch(s, n, &s->part[b]);
-        CK_RETURN_IF(ck_tree_scan_report(s, "final", b + 1 - from, end - from));
+        CK_RETURN_IF(report_rows(s, "final", b + 1));
     }
     if (s->share.size > 1)
         CK_RETURN_IF(ck_tree_scan_gather(s, 0));

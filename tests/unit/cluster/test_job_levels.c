@@ -266,6 +266,28 @@ static void every_phase_can_be_stopped(void **state)
     }
 }
 
+static int check_unit(void *user, const struct coke_progress *p)
+{
+    int *reports = user;
+    (*reports)++;
+    if ((!p->unit || strcmp(p->unit, "rows") == 0) && strcmp(p->phase, "init") != 0)
+        assert_int_equal(p->total, N);
+    else if (p->unit && strcmp(p->unit, "clusters") == 0)
+        assert_int_equal(p->total % K, 0);
+    return COKE_ANSWER_CONTINUE;
+}
+
+static void progress_counts_what_its_unit_says(void **state)
+{
+    (void)state;
+    int reports = 0;
+    struct coke_callbacks cb = {.size = sizeof cb, .user = &reports, .progress = check_unit};
+    struct process p = levels(K, 1, 0);
+    p.callbacks = &cb;
+    assert_ok(run(NULL, &p));
+    assert_true(reports > 0);
+}
+
 static void given_centers_need_one_level(void **state)
 {
     (void)state;
@@ -303,6 +325,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(processes_that_share_the_rows_find_what_one_alone_does),
         cmocka_unit_test(every_phase_can_be_stopped),
+        cmocka_unit_test(progress_counts_what_its_unit_says),
         cmocka_unit_test(given_centers_need_one_level),
         cmocka_unit_test(euclidean_clusterings_do_all_this_too),
     };
