@@ -308,11 +308,13 @@ class Campaign:
         try:
             p.communicate(timeout=LOST_SECONDS * 10 + 60)
         except subprocess.TimeoutExpired:
-            for pid in self.ranks_of(p.pid):
+            left = self.ranks_of(p.pid)
+            for pid in left:
                 os.kill(pid, signal.SIGKILL)
             p.kill()
-            p.communicate()
-            return name + ": survivors of a lost process did not end in time"
+            text = p.communicate()[0].decode(errors="replace")[-1000:]
+            if left:  # else the launcher itself waits
+                return "%s: %d survivors did not end in time: %s" % (name, len(left), text)
         wrong = [w for w in b.wrong_files(name, out) if name != "train"]
         return "%s: neither whole nor absent: %s" % (name, wrong) if wrong else None
 
