@@ -234,5 +234,10 @@ int ck_training_begin(struct ck_training *t)
     t->at = (struct ck_position){.best = -HUGE_VAL};
     if (start.resumes)
         CK_RETURN_IF(resume(t, start.name));
-    return t->writer ? open_files(t) : COKE_OK;
+    if (!t->writer)
+        return COKE_OK;
+    CK_RETURN_IF(open_files(t));
+    return start.resumes && strcmp(start.name, "last.safetensors") != 0
+               ? ck_run_link(t->run, start.name, "last.safetensors") /* missing or damaged */
+               : COKE_OK;
 }

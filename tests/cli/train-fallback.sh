@@ -32,6 +32,10 @@ mv run/checkpoint-000002-00000002.safetensors run/best.safetensors
 damage run/last.safetensors
 ls run/checkpoint-*
 resume_to_the_same
+# The same at the end of the training, where nothing is written any more: last is whole again.
+cp run/last.safetensors best && mv best run/best.safetensors
+for f in run/checkpoint-*; do damage "$f"; done
+train -q >/dev/null 2>&1 && cmp run/last.safetensors run/best.safetensors || exit 1
 # Nothing whole is left: an error that keeps everything.
 rm run/final.safetensors
 for f in run/checkpoint-* run/last.safetensors run/best.safetensors; do damage "$f"; printf x >> "$f"; done
