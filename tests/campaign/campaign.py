@@ -21,7 +21,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from jobs import JOBS, METHOD_JOBS, RESUMED, TRAININGS, Bench
+from jobs import JOBS, RESUMED, SIMILAR, TRAININGS, Bench
 
 KILLS, RANKS, FUZZ_SECONDS, FLIPS = 1000, 100, 7200, 2000
 # COKE_LOST_SECONDS; ten times as long while MPI starts (docs/distributed.md).
@@ -158,7 +158,7 @@ class Campaign:
         self.check_reach()
         state = part.count.setdefault("next", {})
         for name in sorted(JOBS):
-            if name in METHOD_JOBS and self.args.amount < 0.1:
+            if name in SIMILAR and self.args.amount < 0.1:
                 continue  # for the sake of time
             counts = self.count_calls(name)
             for kind in KINDS:

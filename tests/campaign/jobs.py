@@ -56,13 +56,13 @@ METHODS = {
     "deepclusterv2": ["--projector", "16-relu-8", "-k", "3"],
     "coke": ["--dim", "8", "-k", "3", "--ema", "0.9", "--round", "8", "--size-schedule", "12,16"],
 }
-# The calls of these fail in the same places as those of "train".
-METHOD_JOBS = {"train-" + m: BASE + ["--method", m] + more for m, more in METHODS.items()}
-JOBS.update(METHOD_JOBS)
+JOBS.update({"train-" + m: BASE + ["--method", m] + more for m, more in METHODS.items()})
 # These continue a training that was stopped, of which a copy is in {out}/run.
 RESUMED = {"resume": "train", "resume-swav": "train-swav", "resume-dino": "train-dino"}
 JOBS.update({name: JOBS[first] for name, first in RESUMED.items()})
-METHOD_JOBS.update({name: JOBS[name] for name in RESUMED if name != "resume"})
+# Most calls of these are made by other jobs, too.
+SIMILAR = {"levels", "continue", "assign-all", "sort-rows"}
+SIMILAR |= {name for name in JOBS if name.startswith(("train-", "resume-"))}
 
 TRAININGS = {name for name in JOBS if name.startswith(("train", "resume"))}
 
