@@ -190,27 +190,40 @@ static void make_weights(void *arg, int64_t item, int worker)
 /* ---- inputs, products and outputs of a group ---- */
 
 /* Divides the rows of V of each segment into parts of nearly equal size, one per product. */
+static int64_t parts_of(const struct run *r, const struct ck_wino_cut *cut, int segment)
+{
+    return (cut->start[segment + 1] - cut->start[segment] + r->rows - 1) / r->rows;
+}
+
+/* The part-th of so many parts of a segment; the one after the last begins at its end. */
+static int64_t part_start(const struct ck_wino_cut *cut, int segment, int64_t part,
+                          int64_t parts)
+{
+    return cut->start[segment] +
+           (cut->start[segment + 1] - cut->start[segment]) * part / parts;
+}
+
 static int64_t part_count(const struct run *r, int64_t tiles)
 {
+    struct ck_wino_cut cut = ck_wino_cut(&r->g, tiles);
     int64_t count = 0;
-    for (int i = 0; i < CK_WINO_SEGMENTS; i++) {
-        int64_t n = ck_wino_segment(&r->g, tiles, i + 1) - ck_wino_segment(&r->g, tiles, i);
-        count += (n + r->rows - 1) / r->rows;
-    }
+    for (int i = 0; i < CK_WINO_SEGMENTS; i++)
+        count += parts_of(r, &cut, i);
     return count;
 }
 
-static int64_t part_start(const struct run *r, int64_t tiles, int64_t part)
+/* Finds a part by its number among those of all segments: *first, and its size. */
+static int64_t find_part(const struct run *r, int64_t tiles, int64_t part, int64_t *first)
 {
-    for (int i = 0; i < CK_WINO_SEGMENTS; i++) {
-        int64_t first = ck_wino_segment(&r->g, tiles, i);
-        int64_t n = ck_wino_segment(&r->g, tiles, i + 1) - first;
-        int64_t parts = (n + r->rows - 1) / r->rows;
-        if (part < parts)
-            return first + n * part / parts;
+    struct ck_wino_cut cut = ck_wino_cut(&r->g, tiles);
+    int segment = 0;
+    int64_t parts;
+    while (part >= (parts = parts_of(r, &cut, segment))) {
         part -= parts;
+        segment++;
     }
-    return tiles;
+    *first = part_start(&cut, segment, part, parts);
+    return part_start(&cut, segment, part + 1, parts) - *first;
 }
 
 static struct ck_wino_group group_of(const struct run *r, int64_t group)
@@ -221,11 +234,11 @@ static struct ck_wino_group group_of(const struct run *r, int64_t group)
 /* v [slots][part][in_blocks][rows][16]: each product reads one contiguous piece. */
 static void make_inputs(const struct run *r, int64_t group, int64_t part, float *v)
 {
-    int64_t tiles = group_tiles(r, group), first = part_start(r, tiles, part);
+    int64_t tiles = group_tiles(r, group), first, count = find_part(r, tiles, part, &first);
     struct ck_wino_range range = {.group = group_of(r, group),
                                   .blocks = r->in_blocks,
                                   .first = first,
-                                  .count = part_start(r, tiles, part + 1) - first,
+                                  .count = count,
                                   .stream = r->by_slots};
     v += first * r->in_blocks * BLOCK;
     for (; range.block < r->in_blocks; range.block++, v += range.count * BLOCK)
@@ -238,37 +251,53 @@ struct ahead {
     struct ck_wino_ahead *pixels;
 };
 
-/* Computes m [tiles][width] of a slot and a panel, in chunks of k; not of tiles that do not need
- * the slot. */
-static void multiply(const struct run *r, int64_t tiles, int64_t slot, int width, const float *v,
-                     const float *u, const struct ahead *next, float *m)
+/* V, U and M of a slot and a panel. */
+struct factors {
+    const float *v, *u;
+    float *m; /* [tiles][width] */
+    int width;
+};
+
+/* One chunk of k, from `block` on, of a segment's tiles; returns the number of products. */
+static int64_t multiply_segment(const struct run *r, const struct factors *f,
+                                const struct ck_wino_cut *cut, int segment, int64_t block,
+                                const struct ahead *next, int64_t done)
 {
-    int64_t begin, end, parts = part_count(r, tiles);
-    ck_wino_used(&r->g, tiles, slot, &begin, &end);
+    int64_t k = smaller(CHUNK, r->in_blocks - block) * BLOCK, parts = parts_of(r, cut, segment);
+    int64_t first = cut->start[segment];
+    for (int64_t part = 0; part < parts; part++, done++) {
+        int64_t end = part_start(cut, segment, part + 1, parts), rows = end - first;
+        struct ck_wino_product p = {.rows = (int)rows,
+                                    .width = f->width,
+                                    .k = k,
+                                    .a = f->v + (first * r->in_blocks + rows * block) * BLOCK,
+                                    .a_stride = rows * BLOCK,
+                                    .b = f->u + block * BLOCK * f->width,
+                                    .accumulate = block > 0,
+                                    .c = f->m + first * f->width};
+        if (next->pixels)
+            p.ahead = ck_wino_ahead_next(next->pixels, k);
+        else if (next->u && done < f->width / BLOCK)
+            p.ahead = next->u + done * k * BLOCK;
+        r->kn->product(&p);
+        first = end;
+    }
+    return done;
+}
+
+/* Computes M in chunks of k, of the tiles that need the slot. */
+static void multiply(const struct run *r, const struct ck_wino_cut *cut, int64_t slot,
+                     const struct factors *f, const struct ahead *next)
+{
+    int first, end;
+    ck_wino_used(&r->g, slot, &first, &end);
     for (int64_t block = 0; block < r->in_blocks; block += CHUNK) {
-        int64_t k = smaller(CHUNK, r->in_blocks - block) * BLOCK;
-        const float *ahead = block + CHUNK < r->in_blocks ? u + k * width : next->u;
-        for (int64_t part = 0, done = 0; part < parts; part++) {
-            int64_t first = part_start(r, tiles, part);
-            int64_t rows = part_start(r, tiles, part + 1) - first;
-            if (first < begin || first >= end)
-                continue;
-            struct ck_wino_product p = {.rows = (int)rows,
-                                        .width = width,
-                                        .k = k,
-                                        .a = v + (first * r->in_blocks + rows * block) * BLOCK,
-                                        .a_stride = rows * BLOCK,
-                                        .b = u,
-                                        .accumulate = block > 0,
-                                        .c = m + first * width};
-            if (next->pixels)
-                p.ahead = ck_wino_ahead_next(next->pixels, k);
-            else if (ahead && done < width / BLOCK)
-                p.ahead = ahead + done * k * BLOCK;
-            r->kn->product(&p);
-            done++;
-        }
-        u += k * width;
+        struct ahead ahead = *next;
+        int64_t done = 0;
+        if (block + CHUNK < r->in_blocks)
+            ahead.u = f->u + (block + CHUNK) * BLOCK * f->width;
+        for (int segment = first; segment < end; segment++)
+            done = multiply_segment(r, f, cut, segment, block, &ahead, done);
     }
 }
 
@@ -296,13 +325,15 @@ static void multiply_panel(const struct run *r, int64_t tiles, int64_t panel, co
                            struct ck_wino_ahead *pixels, float *m)
 {
     int width = panel_width(r, panel);
+    struct ck_wino_cut cut = ck_wino_cut(&r->g, tiles);
     const float *u = r->u + panel * r->u_floats;
     for (int point = 0; point < POINTS; point++, u += u_stride(r, width))
         for (int i = 0; i < ck_wino_copies(&r->g, point); i++) {
             int64_t slot = ck_wino_slot(&r->g, point, i);
             struct ahead next = {point + 1 < POINTS ? u + u_stride(r, width) : NULL, pixels};
-            multiply(r, tiles, slot, width, v + slot * v_stride(r, tiles), u, &next,
-                     m + slot * m_stride(tiles, width));
+            struct factors f = {v + slot * v_stride(r, tiles), u,
+                                m + slot * m_stride(tiles, width), width};
+            multiply(r, &cut, slot, &f, &next);
         }
 }
 
@@ -364,11 +395,13 @@ static void run_slot(void *arg, int64_t slot, int worker)
     (void)worker;
     const struct run *r = arg;
     int64_t tiles = group_tiles(r, r->g_now);
+    struct ck_wino_cut cut = ck_wino_cut(&r->g, tiles);
     for (int64_t panel = 0; panel < r->panels; panel++) {
         int width = panel_width(r, panel);
         struct ahead next = {panel + 1 < r->panels ? u_of(r, panel + 1, slot) : NULL, NULL};
-        multiply(r, tiles, slot, width, r->v + slot * v_stride(r, tiles), u_of(r, panel, slot), &next,
-                 m_panel(r, panel) + slot * m_stride(tiles, width));
+        struct factors f = {r->v + slot * v_stride(r, tiles), u_of(r, panel, slot),
+                            m_panel(r, panel) + slot * m_stride(tiles, width), width};
+        multiply(r, &cut, slot, &f, &next);
     }
 }
 
@@ -379,8 +412,8 @@ static void outputs_item(void *arg, int64_t item, int worker)
     (void)worker;
     const struct run *r = arg;
     int64_t tiles = group_tiles(r, r->g_now), part = item / r->panels, panel = item % r->panels;
-    int64_t first = part_start(r, tiles, part), end = part_start(r, tiles, part + 1);
-    make_outputs(r, r->g_now, panel, first, end - first, m_panel(r, panel));
+    int64_t first, count = find_part(r, tiles, part, &first);
+    make_outputs(r, r->g_now, panel, first, count, m_panel(r, panel));
     atomic_thread_fence(memory_order_seq_cst);
 }
 

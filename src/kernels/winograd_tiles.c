@@ -62,52 +62,34 @@ struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s, enum ck_wino_for
 
 /* ---- segments ---- */
 
-static int is_sorted(const struct ck_wino_grid *g)
+/* Bits of the slots of a row or column that its last tile, of less than `size` outputs, does not
+ * need: the point infinity adds to the last output alone, and even pixels to one output each. */
+static int unused(const struct ck_wino_grid *g, int64_t pixels)
 {
-    return g->full_rows < g->rows || g->full_cols < g->cols;
+    int64_t rest = pixels % g->out.size, infinity = g->form == CK_WINO_SAME ? 5 : 4;
+    int64_t even = g->form == CK_WINO_UP ? (rest + 1) / 2 : rest;
+    int bits = 0;
+    for (int slot = 0; rest && slot < g->side; slot++)
+        bits |= (slot == infinity || slot - infinity > even) << slot;
+    return bits;
 }
 
 int ck_wino_sort(struct ck_wino_grid *g)
 {
     g->full_rows = g->out.h / g->out.size;
     g->full_cols = g->out.w / g->out.size;
-    return is_sorted(g);
+    g->skip_rows = unused(g, g->out.h);
+    g->skip_cols = unused(g, g->out.w);
+    return g->skip_rows || g->skip_cols;
 }
 
-int64_t ck_wino_segment(const struct ck_wino_grid *g, int64_t tiles, int segment)
+struct ck_wino_cut ck_wino_cut(const struct ck_wino_grid *g, int64_t tiles)
 {
     int64_t images = tiles / (g->rows * g->cols), short_rows = g->rows - g->full_rows,
             short_cols = g->cols - g->full_cols;
-    switch (segment) {
-    case 0:
-        return 0;
-    case 1:
-        return images * short_rows * g->full_cols;
-    case 2:
-        return tiles - images * short_cols * g->rows;
-    case 3:
-        return tiles - images * short_cols * short_rows;
-    default:
-        return tiles;
-    }
-}
-
-/* Whether the last tile of `pixels` outputs, a short one, needs no slot of this row or column: the
- * point infinity adds to the last output alone, and even pixels to one output each. */
-static int unused(const struct ck_wino_grid *g, int64_t slot, int64_t pixels)
-{
-    int64_t rest = pixels % g->out.size, infinity = g->form == CK_WINO_SAME ? 5 : 4;
-    int64_t even = g->form == CK_WINO_UP ? (rest + 1) / 2 : rest;
-    return slot == infinity || slot - infinity > even;
-}
-
-void ck_wino_used(const struct ck_wino_grid *g, int64_t tiles, int64_t slot, int64_t *first,
-                  int64_t *end)
-{
-    int full_rows = unused(g, slot / g->side, g->out.h),
-        full_cols = unused(g, slot % g->side, g->out.w);
-    *first = ck_wino_segment(g, tiles, full_rows ? 1 : 0);
-    *end = ck_wino_segment(g, tiles, full_cols ? 2 : full_rows ? 3 : 4);
+    return (struct ck_wino_cut){{0, images * short_rows * g->full_cols,
+                                 tiles - images * short_cols * g->rows,
+                                 tiles - images * short_cols * short_rows, tiles}};
 }
 
 /* ---- positions ---- */
@@ -117,73 +99,64 @@ void ck_wino_used(const struct ck_wino_grid *g, int64_t tiles, int64_t slot, int
 struct cursor {
     const struct ck_wino_grid *g;
     const struct ck_wino_plane *p;
-    const struct ck_wino_range *r;
-    int64_t floats; /* of a channel block of an image */
-    int64_t image, row, col;
+    int64_t image;      /* floats to the same channel block of the next image */
+    int64_t start, end; /* planes of the group; unsorted: no end */
+    int64_t top, bottom, left, right; /* of the segment, in tiles */
+    int64_t plane, row, col;
     int segment;
 };
 
-static int64_t first_row(const struct cursor *c)
+static void set_segment(struct cursor *c, int segment)
 {
-    return c->segment == 0 || c->segment == 3 ? c->g->full_rows : 0;
-}
-
-static int64_t end_row(const struct cursor *c)
-{
-    return c->segment == 0 || c->segment == 3 ? c->g->rows : c->g->full_rows;
-}
-
-static int64_t first_col(const struct cursor *c)
-{
-    return c->segment >= 2 ? c->g->full_cols : 0;
-}
-
-static int64_t end_col(const struct cursor *c)
-{
-    return c->segment >= 2 ? c->g->cols : c->g->full_cols;
+    const struct ck_wino_grid *g = c->g;
+    int short_rows = segment == 0 || segment == 3, short_cols = segment >= 2;
+    c->segment = segment;
+    c->top = short_rows ? g->full_rows : 0;
+    c->bottom = short_rows ? g->rows : g->full_rows;
+    c->left = short_cols ? g->full_cols : 0;
+    c->right = short_cols ? g->cols : g->full_cols;
 }
 
 static struct cursor cursor_at(const struct ck_wino_grid *g, const struct ck_wino_plane *p,
                                const struct ck_wino_range *r)
 {
-    struct cursor c = {.g = g, .p = p, .r = r, .floats = p->h * p->w * BLOCK};
-    while (r->first >= ck_wino_segment(g, r->group.tiles, c.segment + 1))
-        c.segment++;
-    int64_t image = g->rows * g->cols, cols = end_col(&c) - first_col(&c);
-    int64_t tiles = (end_row(&c) - first_row(&c)) * cols;
-    int64_t at = r->first - ck_wino_segment(g, r->group.tiles, c.segment) +
-                 r->group.start % image; /* not 0 only if unsorted: one segment */
-    c.image = r->group.start / image + at / tiles;
-    c.row = first_row(&c) + at % tiles / cols;
-    c.col = first_col(&c) + at % tiles % cols;
+    struct cursor c = {.g = g, .p = p, .image = r->blocks * p->h * p->w * BLOCK};
+    struct ck_wino_cut cut = ck_wino_cut(g, r->group.tiles);
+    int64_t tiles = g->rows * g->cols, image = r->group.start / tiles;
+    int segment = 0;
+    while (r->first >= cut.start[segment + 1])
+        segment++;
+    set_segment(&c, segment);
+    c.start = (image * r->blocks + r->block) * p->h * p->w * BLOCK;
+    c.end = g->skip_rows | g->skip_cols ? c.start + r->group.tiles / tiles * c.image : INT64_MAX;
+    /* unsorted groups have one segment and may begin within an image */
+    int64_t at = r->first - cut.start[segment] + r->group.start % tiles, cols = c.right - c.left;
+    tiles = (c.bottom - c.top) * cols;
+    c.plane = c.start + at / tiles * c.image;
+    c.row = c.top + at % tiles / cols;
+    c.col = c.left + at % tiles % cols;
     return c;
 }
 
-static int64_t plane_of(const struct cursor *c)
-{
-    return (c->image * c->r->blocks + c->r->block) * c->floats;
-}
-
-/* Moves to the next tile; after the last of an image's segment, to that of the next image; after
- * the last image, to the next segment that has tiles. */
+/* Moves to the next tile; after the last of an image's segment, to the same channel block of the
+ * next image; after the last image, to the next segment that has tiles. */
 static void cursor_next(struct cursor *c)
 {
-    if (++c->col < end_col(c))
+    if (++c->col < c->right)
         return;
-    c->col = first_col(c);
-    if (++c->row < end_row(c))
+    c->col = c->left;
+    if (++c->row < c->bottom)
         return;
-    c->row = first_row(c);
-    int64_t image = c->g->rows * c->g->cols;
-    if (++c->image < (c->r->group.start + c->r->group.tiles) / image || !is_sorted(c->g))
+    c->row = c->top;
+    c->plane += c->image;
+    if (c->plane < c->end)
         return;
-    c->image = c->r->group.start / image;
+    c->plane = c->start;
     do
-        c->segment++;
-    while (c->segment < CK_WINO_SEGMENTS &&
-           (first_row(c) == end_row(c) || first_col(c) == end_col(c)));
-    c->row = first_row(c);
-    c->col = first_col(c);
+        set_segment(c, c->segment + 1);
+    while (c->segment < CK_WINO_SEGMENTS && (c->top == c->bottom || c->left == c->right));
+    c->row = c->top;
+    c->col = c->left;
 }
 
 /* Sets t to the tile's pixels; rows outside are zeros. Fills it in place: copying a struct that
@@ -195,7 +168,7 @@ static void set_tile(struct ck_wino_tile *t, const struct cursor *c, const float
     int64_t y = c->row * p->step - p->before, x = c->col * p->step - p->before;
     t->first = x < 0 ? (int)-x : 0;
     t->end = (int)smaller(p->size, p->w - x);
-    const float *at = images + plane_of(c) + (y * p->w + x + t->first) * BLOCK;
+    const float *at = images + c->plane + (y * p->w + x + t->first) * BLOCK;
     for (int i = 0; i < p->size; i++)
         t->row[i] = y + i >= 0 && y + i < p->h ? at + i * p->w * BLOCK : zeros;
 }
@@ -231,7 +204,7 @@ void ck_wino_outputs(const struct ck_wino_kernels *kn, const struct ck_wino_grid
     const struct ck_wino_plane *p = &g->out;
     for (int64_t i = 0; i < r->count; i++, cursor_next(&c)) {
         int64_t top = c.row * p->step, left = c.col * p->step;
-        kn->output[g->form](m + i * m_row, stride, y + plane_of(&c) + (top * p->w + left) * BLOCK,
+        kn->output[g->form](m + i * m_row, stride, y + c.plane + (top * p->w + left) * BLOCK,
                             p->w * BLOCK, (int)smaller(p->size, p->h - top),
                             (int)smaller(p->size, p->w - left), r->stream);
     }

@@ -21,6 +21,7 @@ struct ck_wino_grid {
     struct ck_wino_plane in, out;
     int64_t rows, cols;           /* of tiles, in an image */
     int64_t full_rows, full_cols; /* in the second segment; unsorted: all */
+    int skip_rows, skip_cols;     /* bits of the slots that short ones do not need; unsorted: 0 */
     int64_t tiles;                /* in all images */
     int side;           /* slots in one dimension */
     int slots;
@@ -32,11 +33,25 @@ struct ck_wino_grid ck_wino_grid(const struct ck_wino_shape *s, enum ck_wino_for
 /* Sorts the tiles of a grid, whose groups must be whole images from now on; 0: it has no short
  * ones. */
 int ck_wino_sort(struct ck_wino_grid *g);
-/* The first tile of a segment in a group of so many tiles; that of segment 4 is their number. */
-int64_t ck_wino_segment(const struct ck_wino_grid *g, int64_t tiles, int segment);
-/* The tiles *first..*end - 1 of such a group that need a slot. */
-void ck_wino_used(const struct ck_wino_grid *g, int64_t tiles, int64_t slot, int64_t *first,
-                  int64_t *end);
+/* The first tiles of the segments in a group of so many tiles, and the end of the last. */
+struct ck_wino_cut {
+    int64_t start[CK_WINO_SEGMENTS + 1];
+};
+
+struct ck_wino_cut ck_wino_cut(const struct ck_wino_grid *g, int64_t tiles);
+
+/* The segments that need a slot: *first..*end - 1. */
+static inline void ck_wino_used(const struct ck_wino_grid *g, int64_t slot, int *first, int *end)
+{
+    *first = 0;
+    *end = CK_WINO_SEGMENTS;
+    if (!(g->skip_rows | g->skip_cols))
+        return;
+    int full_rows = g->skip_rows >> slot / g->side & 1,
+        full_cols = g->skip_cols >> slot % g->side & 1;
+    *first = full_rows;
+    *end = full_cols ? 2 : full_rows ? 3 : 4;
+}
 
 /* Slots that have the weights of a point: those of even pixels, with stride 2, share them. */
 static inline int ck_wino_copies(const struct ck_wino_grid *g, int64_t point)

@@ -153,7 +153,13 @@ static void make_grads(const struct run *r, int64_t block, int64_t first, int64_
 struct pile {
     const float *v, *d;
     int64_t count;
+    struct ck_wino_cut cut;
 };
+
+static struct pile pile_of(const struct run *r, const float *v, const float *d, int64_t count)
+{
+    return (struct pile){v, d, count, ck_wino_cut(&r->g, count)};
+}
 
 /* One product of them: `tiles` tiles from `at` on, of the copy-th slot of a point. */
 struct product {
@@ -180,9 +186,10 @@ static const float *d_of(const struct run *r, const struct pile *p, const struct
  * There may be none: then a product of no tiles makes the sum 0. */
 static int64_t end_of(const struct run *r, const struct pile *p, struct product *m)
 {
-    int64_t end;
-    ck_wino_used(&r->g, p->count, ck_wino_slot(&r->g, m->point, m->copy), &m->at, &end);
-    return end;
+    int first, end;
+    ck_wino_used(&r->g, ck_wino_slot(&r->g, m->point, m->copy), &first, &end);
+    m->at = p->cut.start[first];
+    return p->cut.start[end];
 }
 
 /* Adds to sum [16][36][width] of the product's block and panel. next_v and next_d are
@@ -245,7 +252,7 @@ static void run_part(void *arg, int64_t part, int worker)
             end = units * (part + 1) / r->parts * r->unit;
     float *v = r->v + worker * (r->v_floats + r->d_floats), *d = v + r->v_floats;
     for (int64_t t = begin; t < end; t += r->group) {
-        struct pile p = {v, d, smaller(r->group, end - t)};
+        struct pile p = pile_of(r, v, d, smaller(r->group, end - t));
         int64_t then = t + p.count, count = smaller(r->group, end - then);
         if (r->in_blocks * r->out_blocks > 8)
             count = 0; /* the sums fill the cache: prefetch nothing */
@@ -305,7 +312,7 @@ static void run_point(void *arg, int64_t item, int worker)
 {
     (void)worker;
     const struct run *r = arg;
-    struct pile p = {r->v, r->d, r->count};
+    struct pile p = pile_of(r, r->v, r->d, r->count);
     struct product m = {.point = POINTS - 1 - item};
     for (; m.copy < ck_wino_copies(&r->g, m.point); m.copy++)
         multiply_slot(r, &p, m);
@@ -342,7 +349,7 @@ static void run_blocks(void *arg, int64_t item, int worker)
     int64_t begin = item / r->panels * ITEM_BLOCKS,
             end = smaller(begin + ITEM_BLOCKS, r->in_blocks);
     float *sum = r->sum + worker * ITEM_BLOCKS * r->sum_floats;
-    struct pile p = {r->v, r->d, r->count};
+    struct pile p = pile_of(r, r->v, r->d, r->count);
     struct product m = {.panel = item % r->panels};
     for (; m.point < POINTS; m.point++)
         for (m.copy = 0; m.copy < ck_wino_copies(&r->g, m.point); m.copy++)
