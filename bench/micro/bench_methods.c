@@ -72,8 +72,8 @@ static struct ck_train_options options(const char *method)
             set(&o, settings[i].option, settings[i].value);
     set(&o, "width", args.width);
     set(&o, "size", args.size);
-    if (args.batch)
-        set(&o, "batch", args.batch);
+    if (args.batch || o.loader.batch == 0)
+        set(&o, "batch", args.batch ? args.batch : "256");
     return o;
 }
 

@@ -3,11 +3,13 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "nn/pair_loss.h"
+#include "train/arrays.h"
 #include "train/batch_loss.h"
 #include "train/teacher.h"
 
 struct byol {
     struct ck_teacher teacher;
+    struct ck_arrays arrays;
     double *pred, *target, *grad; /* [2][part][dim] */
 };
 
@@ -17,11 +19,10 @@ static int init(struct ck_session *s)
     struct byol *y = s->own = ck_calloc_array(1, sizeof *y);
     if (!y)
         return COKE_ENOMEM;
-    y->pred = ck_alloc_array(all, sizeof *y->pred);
-    y->target = ck_alloc_array(all, sizeof *y->target);
-    y->grad = ck_alloc_array(all, sizeof *y->grad);
-    if (!y->pred || !y->target || !y->grad)
-        return COKE_ENOMEM;
+    y->pred = ck_arrays_doubles(&y->arrays, all);
+    y->target = ck_arrays_doubles(&y->arrays, all);
+    y->grad = ck_arrays_doubles(&y->arrays, all);
+    CK_RETURN_IF(ck_arrays_status(&y->arrays));
     return ck_teacher_init(&y->teacher, s);
 }
 
@@ -31,9 +32,7 @@ static void release(struct ck_session *s)
     if (!y)
         return;
     ck_teacher_release(&y->teacher);
-    ck_free(y->pred);
-    ck_free(y->target);
-    ck_free(y->grad);
+    ck_arrays_release(&y->arrays);
     ck_free(y);
     s->own = NULL;
 }

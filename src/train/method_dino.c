@@ -14,40 +14,23 @@
 struct dino {
     struct ck_teacher teacher;
     struct ck_prototypes prototypes;
-    struct ck_param averaged;   /* the teacher's prototypes; its values are owned */
+    struct ck_param averaged;   /* the teacher's prototypes */
     double *center;             /* [prototypes] of the teacher's logits */
     double *seen;               /* [prototypes] sum of the logits of this step */
-    double *x, *grad;           /* [views][part][dim] */
-    double *score, *grad_score; /* [views][part][prototypes] */
-    double *target;             /* [large][part][prototypes] */
-    double *unit, *loss;        /* [prototypes][dim] of the teacher; [views][part] */
+    struct ck_arrays arrays;
+    double *target; /* [large][part][prototypes] */
+    double *unit;   /* [prototypes][dim] of the teacher */
 };
-
-static int check(const struct ck_train_options *o)
-{
-    return ck_train_views(o) < 2
-               ? ck_fail(COKE_EUSAGE, "recipe: method dino compares views; use at least 2")
-               : COKE_OK;
-}
 
 static int allocate(struct dino *d, const struct ck_session *s)
 {
-    size_t n = (size_t)s->max_local, dim = (size_t)s->dim, k = (size_t)s->o.own.prototypes;
-    size_t all = (size_t)s->views * n;
-    d->averaged.value = ck_alloc_array(k * dim, sizeof *d->averaged.value);
-    d->center = ck_calloc_array(k, sizeof *d->center);
-    d->seen = ck_alloc_array(k, sizeof *d->seen);
-    d->x = ck_alloc_array(all * dim, sizeof *d->x);
-    d->grad = ck_alloc_array(all * dim, sizeof *d->grad);
-    d->score = ck_alloc_array(all * k, sizeof *d->score);
-    d->grad_score = ck_alloc_array(all * k, sizeof *d->grad_score);
-    d->target = ck_alloc_array((size_t)s->large * n * k, sizeof *d->target);
-    d->unit = ck_alloc_array(k * dim, sizeof *d->unit);
-    d->loss = ck_alloc_array(all, sizeof *d->loss);
-    return d->averaged.value && d->center && d->seen && d->x && d->grad && d->score &&
-                   d->grad_score && d->target && d->unit && d->loss
-               ? COKE_OK
-               : COKE_ENOMEM;
+    size_t dim = (size_t)s->dim, k = (size_t)s->o.own.prototypes;
+    d->averaged.value = ck_arrays_floats(&d->arrays, k * dim);
+    d->center = ck_arrays_doubles(&d->arrays, k);
+    d->seen = ck_arrays_doubles(&d->arrays, k);
+    d->target = ck_arrays_doubles(&d->arrays, (size_t)(s->large * s->max_local) * k);
+    d->unit = ck_arrays_doubles(&d->arrays, k * dim);
+    return ck_arrays_status(&d->arrays);
 }
 
 static int init(struct ck_session *s)
@@ -73,11 +56,7 @@ static void release(struct ck_session *s)
         return;
     ck_teacher_release(&d->teacher);
     ck_prototypes_release(&d->prototypes);
-    double *const arrays[] = {d->center, d->seen,       d->x,    d->grad, d->score,
-                              d->target, d->grad_score, d->unit, d->loss};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        ck_free(arrays[i]);
-    ck_free(d->averaged.value);
+    ck_arrays_release(&d->arrays);
     ck_free(d);
     s->own = NULL;
 }
@@ -102,7 +81,7 @@ static int begin_step(struct ck_session *s, const struct coke_batch *b)
     return COKE_OK;
 }
 
-/* Logits and targets of the teacher; x, score and grad_score have room for them. */
+/* Logits and targets of the teacher; x has room for its projections. */
 static int make_targets(struct ck_session *s, const struct coke_batch *b, struct ck_part part)
 {
     struct dino *d = s->own;
@@ -114,8 +93,8 @@ static int make_targets(struct ck_session *s, const struct coke_batch *b, struct
                                                   b->epoch - 1),
                            1};
     CK_RETURN_IF(ck_teacher_run(&d->teacher, s, b, part));
-    ck_part_loss_widen(d->teacher.proj, rows * s->dim, d->x);
-    ck_prototype_scores(d->x, rows, d->unit, k, s->dim, d->target);
+    ck_part_loss_widen(d->teacher.proj, rows * s->dim, d->prototypes.x);
+    ck_prototype_scores(d->prototypes.x, rows, d->unit, k, s->dim, d->target);
     for (int64_t i = 0; i < rows * k; i++)
         d->seen[i % k] += d->target[i];
     ck_soft_targets(d->target, rows, k, &soft, d->target);
@@ -126,20 +105,15 @@ static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part
                 double *sums)
 {
     struct dino *d = s->own;
-    int64_t k = s->o.own.prototypes, rows = s->views * part.n;
-    double value = 0, share = (double)part.n / (double)s->ranks.total;
+    struct ck_prototypes *p = &d->prototypes;
+    double value = 0;
     CK_RETURN_IF(make_targets(s, b, part));
-    ck_part_loss_widen(s->proj, rows * s->dim, d->x);
-    ck_prototype_scores(d->x, rows, d->prototypes.unit, k, s->dim, d->score);
-    struct ck_code_input in = {d->score, d->target, s->views, s->large,
-                               1,        part.n,    k,        s->o.loss.temperature};
+    ck_prototypes_score(p, s, part);
+    struct ck_code_input in = {p->score, d->target, s->views,           s->large,
+                               1,        part.n,    s->o.own.prototypes, s->o.loss.temperature};
     if (part.n > 0)
-        value = ck_code_loss(&in, d->loss, d->grad_score);
-    ck_prototype_gradients(d->grad_score, rows, d->prototypes.unit, k, s->dim, d->grad);
-    for (int64_t i = 0; i < rows * k; i++)
-        d->grad_score[i] *= share;
-    ck_prototype_collect(d->grad_score, rows, d->x, k, s->dim, d->prototypes.grad);
-    return ck_part_loss_take(s, part, value, d->grad, 0, sums);
+        value = ck_code_loss(&in, p->loss, p->grad_score);
+    return ck_prototypes_take(p, s, part, value, sums);
 }
 
 /* The center follows the mean logits of the teacher, of all ranks. */
@@ -181,7 +155,7 @@ const struct ck_method ck_method_dino = {
     .options = options,
     .predictor = CK_PREDICTOR_NONE,
     .teacher = 1,
-    .check = check,
+    .check = ck_prototypes_check,
     .init = init,
     .release = release,
     .state = state,

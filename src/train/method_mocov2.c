@@ -4,6 +4,7 @@
 #include "core/mem.h"
 #include "nn/contrast_loss.h"
 #include "nn/queue.h"
+#include "train/arrays.h"
 #include "train/batch_loss.h"
 #include "train/teacher.h"
 
@@ -14,6 +15,7 @@
  * the other view. There is a queue per key. */
 struct moco {
     struct ck_teacher teacher;
+    struct ck_arrays arrays;
     double *query, *key, *grad; /* [teacher.views][part][dim] */
     double *scratch;
     float *keys;    /* [teacher.views][max_batch][dim] of the batch of all ranks */
@@ -39,15 +41,13 @@ static int init(struct ck_session *s)
         return COKE_ENOMEM;
     CK_RETURN_IF(ck_teacher_init(&m->teacher, s));
     size_t dim = (size_t)s->dim, mine = (size_t)(m->teacher.views * s->max_local) * dim;
-    m->query = ck_alloc_array(mine, sizeof *m->query);
-    m->key = ck_alloc_array(mine, sizeof *m->key);
-    m->grad = ck_alloc_array(mine, sizeof *m->grad);
-    m->scratch =
-        ck_alloc_array((size_t)ck_contrast_scratch(s->o.own.queue), sizeof *m->scratch);
-    m->keys = ck_alloc_array((size_t)(m->teacher.views * s->max_batch) * dim, sizeof *m->keys);
-    m->pushed = ck_alloc_array((size_t)s->max_batch * dim, sizeof *m->pushed);
-    if (!m->query || !m->key || !m->grad || !m->scratch || !m->keys || !m->pushed)
-        return COKE_ENOMEM;
+    m->query = ck_arrays_doubles(&m->arrays, mine);
+    m->key = ck_arrays_doubles(&m->arrays, mine);
+    m->grad = ck_arrays_doubles(&m->arrays, mine);
+    m->scratch = ck_arrays_doubles(&m->arrays, (size_t)ck_contrast_scratch(s->o.own.queue));
+    m->keys = ck_arrays_floats(&m->arrays, (size_t)(m->teacher.views * s->max_batch) * dim);
+    m->pushed = ck_arrays_doubles(&m->arrays, (size_t)s->max_batch * dim);
+    CK_RETURN_IF(ck_arrays_status(&m->arrays));
     for (int v = 0; v < m->teacher.views; v++) {
         CK_RETURN_IF(ck_queue_init(&m->queue[v], s->o.own.queue, s->dim));
         ck_queue_fill(&m->queue[v], (uint64_t)(s->o.encoder.seed + v));
@@ -63,12 +63,7 @@ static void release(struct ck_session *s)
     ck_teacher_release(&m->teacher);
     ck_queue_release(&m->queue[0]);
     ck_queue_release(&m->queue[1]);
-    ck_free(m->query);
-    ck_free(m->key);
-    ck_free(m->grad);
-    ck_free(m->scratch);
-    ck_free(m->keys);
-    ck_free(m->pushed);
+    ck_arrays_release(&m->arrays);
     ck_free(m);
     s->own = NULL;
 }

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "nn/contrast_loss.h"
+#include "train/arrays.h"
 #include "train/batch_loss.h"
 #include "train/teacher.h"
 
@@ -10,6 +11,7 @@
 
 struct moco {
     struct ck_teacher teacher;
+    struct ck_arrays arrays;
     double *pred, *grad; /* [2][part][dim] */
     double *scratch, *key;
     float *keys; /* [max_batch][dim] of the batch of all ranks, like key */
@@ -21,13 +23,12 @@ static int init(struct ck_session *s)
     struct moco *m = s->own = ck_calloc_array(1, sizeof *m);
     if (!m)
         return COKE_ENOMEM;
-    m->pred = ck_alloc_array(mine, sizeof *m->pred);
-    m->grad = ck_alloc_array(mine, sizeof *m->grad);
-    m->scratch = ck_alloc_array((size_t)ck_contrast_scratch(s->max_batch), sizeof *m->scratch);
-    m->key = ck_alloc_array((size_t)s->max_batch * dim, sizeof *m->key);
-    m->keys = ck_alloc_array((size_t)s->max_batch * dim, sizeof *m->keys);
-    if (!m->pred || !m->grad || !m->scratch || !m->key || !m->keys)
-        return COKE_ENOMEM;
+    m->pred = ck_arrays_doubles(&m->arrays, mine);
+    m->grad = ck_arrays_doubles(&m->arrays, mine);
+    m->scratch = ck_arrays_doubles(&m->arrays, (size_t)ck_contrast_scratch(s->max_batch));
+    m->key = ck_arrays_doubles(&m->arrays, (size_t)s->max_batch * dim);
+    m->keys = ck_arrays_floats(&m->arrays, (size_t)s->max_batch * dim);
+    CK_RETURN_IF(ck_arrays_status(&m->arrays));
     return ck_teacher_init(&m->teacher, s);
 }
 
@@ -37,11 +38,7 @@ static void release(struct ck_session *s)
     if (!m)
         return;
     ck_teacher_release(&m->teacher);
-    ck_free(m->pred);
-    ck_free(m->grad);
-    ck_free(m->scratch);
-    ck_free(m->key);
-    ck_free(m->keys);
+    ck_arrays_release(&m->arrays);
     ck_free(m);
     s->own = NULL;
 }

@@ -12,23 +12,16 @@
 struct msn {
     struct ck_teacher teacher; /* sees the first view alone */
     struct ck_prototypes prototypes;
-    double *x, *grad;               /* [views][part][dim] */
-    double *score, *grad_score, *p; /* [views][part][prototypes]; p: softmax of the scores */
-    double *target;                 /* [part][prototypes] */
-    double *loss, *sums;            /* [views][part], [prototypes] */
+    struct ck_arrays arrays;
+    double *p;      /* [views][part][prototypes] softmax of the scores */
+    double *target; /* [part][prototypes] */
+    double *sums;   /* [prototypes] */
 };
 
 static int skip(const struct ck_train_options *o)
 {
     (void)o;
     return 1;
-}
-
-static int check(const struct ck_train_options *o)
-{
-    return ck_train_views(o) < 2
-               ? ck_fail(COKE_EUSAGE, "recipe: method msn compares views; use at least 2")
-               : COKE_OK;
 }
 
 static const char *whole_batch(const struct ck_train_options *o)
@@ -39,22 +32,14 @@ static const char *whole_batch(const struct ck_train_options *o)
 
 static int init(struct ck_session *s)
 {
-    size_t n = (size_t)s->max_local, dim = (size_t)s->dim, k = (size_t)s->o.own.prototypes;
-    size_t all = (size_t)s->views * n;
+    size_t n = (size_t)s->max_local, k = (size_t)s->o.own.prototypes;
     struct msn *m = s->own = ck_calloc_array(1, sizeof *m);
     if (!m)
         return COKE_ENOMEM;
-    m->x = ck_alloc_array(all * dim, sizeof *m->x);
-    m->grad = ck_alloc_array(all * dim, sizeof *m->grad);
-    m->score = ck_alloc_array(all * k, sizeof *m->score);
-    m->grad_score = ck_alloc_array(all * k, sizeof *m->grad_score);
-    m->p = ck_alloc_array(all * k, sizeof *m->p);
-    m->target = ck_alloc_array(n * k, sizeof *m->target);
-    m->loss = ck_alloc_array(all, sizeof *m->loss);
-    m->sums = ck_alloc_array(k, sizeof *m->sums);
-    if (!m->x || !m->grad || !m->score || !m->grad_score || !m->p || !m->target || !m->loss ||
-        !m->sums)
-        return COKE_ENOMEM;
+    m->p = ck_arrays_doubles(&m->arrays, (size_t)s->views * n * k);
+    m->target = ck_arrays_doubles(&m->arrays, n * k);
+    m->sums = ck_arrays_doubles(&m->arrays, k);
+    CK_RETURN_IF(ck_arrays_status(&m->arrays));
     CK_RETURN_IF(ck_teacher_init(&m->teacher, s));
     return ck_prototypes_init(&m->prototypes, s, 0);
 }
@@ -66,10 +51,7 @@ static void release(struct ck_session *s)
         return;
     ck_teacher_release(&m->teacher);
     ck_prototypes_release(&m->prototypes);
-    double *const arrays[] = {m->x, m->grad,   m->score, m->grad_score,
-                              m->p, m->target, m->loss,  m->sums};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        ck_free(arrays[i]);
+    ck_arrays_release(&m->arrays);
     ck_free(m);
     s->own = NULL;
 }
@@ -97,8 +79,9 @@ static int make_targets(struct ck_session *s, const struct coke_batch *b, struct
     struct ck_reduce reduce = ck_ranks_reduce(&s->ranks, 0);
     struct ck_soft soft = {NULL, s->o.loss.temperature, o->sharpen};
     CK_RETURN_IF(ck_teacher_run(&m->teacher, s, b, part));
-    ck_part_loss_widen(m->teacher.proj, part.n * s->dim, m->x);
-    ck_prototype_scores(m->x, part.n, m->prototypes.unit, o->prototypes, s->dim, m->target);
+    ck_part_loss_widen(m->teacher.proj, part.n * s->dim, m->prototypes.x);
+    ck_prototype_scores(m->prototypes.x, part.n, m->prototypes.unit, o->prototypes, s->dim,
+                        m->target);
     ck_soft_targets(m->target, part.n, o->prototypes, &soft, m->target);
     return ck_sinkhorn(m->target, part.n, o->prototypes, (int)o->sinkhorn_rounds,
                        s->ranks.size > 1 ? &reduce : NULL, m->sums);
@@ -122,23 +105,19 @@ static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part
                 double *sums)
 {
     struct msn *m = s->own;
+    struct ck_prototypes *p = &m->prototypes;
     int64_t k = s->o.own.prototypes, rows = s->views * part.n;
-    double t = s->o.loss.temperature, share = (double)part.n / (double)s->ranks.total;
+    double t = s->o.loss.temperature;
     struct ck_soft soft = {NULL, t, 1};
     CK_RETURN_IF(make_targets(s, b, part));
-    ck_part_loss_widen(s->proj, rows * s->dim, m->x);
-    ck_prototype_scores(m->x, rows, m->prototypes.unit, k, s->dim, m->score);
-    ck_soft_targets(m->score, rows, k, &soft, m->p);
+    ck_prototypes_score(p, s, part);
+    ck_soft_targets(p->score, rows, k, &soft, m->p);
     CK_RETURN_IF(mean_use(s, rows));
-    struct ck_code_input in = {m->score, m->target, s->views, 1, 0, part.n, k, t};
-    double value = part.n > 0 ? ck_code_loss(&in, m->loss, m->grad_score) : 0;
+    struct ck_code_input in = {p->score, m->target, s->views, 1, 0, part.n, k, t};
+    double value = part.n > 0 ? ck_code_loss(&in, p->loss, p->grad_score) : 0;
     value += ck_mean_entropy(m->p, rows, k, m->sums, rows, t, s->o.own.mean_entropy_weight,
-                             m->grad_score);
-    ck_prototype_gradients(m->grad_score, rows, m->prototypes.unit, k, s->dim, m->grad);
-    for (int64_t i = 0; i < rows * k; i++)
-        m->grad_score[i] *= share;
-    ck_prototype_collect(m->grad_score, rows, m->x, k, s->dim, m->prototypes.grad);
-    return ck_part_loss_take(s, part, value, m->grad, 0, sums);
+                             p->grad_score);
+    return ck_prototypes_take(p, s, part, value, sums);
 }
 
 static int end_step(struct ck_session *s, const struct coke_batch *b)
@@ -166,7 +145,7 @@ const struct ck_method ck_method_msn = {
     .predictor = CK_PREDICTOR_NONE,
     .teacher = 1,
     .skip = skip,
-    .check = check,
+    .check = ck_prototypes_check,
     .whole_batch = whole_batch,
     .init = init,
     .release = release,

@@ -3,6 +3,7 @@
 #include "core/callbacks.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "nn/class_loss.h"
 #include "train/batch_loss.h"
 #include "train/class_heads.h"
@@ -10,7 +11,6 @@
 #include "train/from_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { BINS = 100 }; /* of confidences, each 1 % wide */
@@ -248,11 +248,11 @@ static void advise(const struct ck_session *s, int64_t epoch, char *text, size_t
         none += any && count_from(w, c, from) == 0;
     }
     if (none)
-        snprintf(text, size,
-                 "selflabel: %d of %d clusters have no image with a probability above %g and "
-                 "will lose theirs to the others. Try threshold auto (%.2f here, which a quarter "
-                 "of every cluster exceeds) or a first run that trained longer",
-                 none, used, threshold, choose_threshold(w) / (double)BINS);
+        ck_format(text, size,
+                  "selflabel: %d of %d clusters have no image with a probability above %g and "
+                  "will lose theirs to the others. Try threshold auto (%.2f here, which a quarter "
+                  "of every cluster exceeds) or a first run that trained longer",
+                  none, used, threshold, choose_threshold(w) / (double)BINS);
 }
 
 static const char *const options[] = {"k",         "from",        "from-head",

@@ -15,21 +15,13 @@ enum { MAX_QUEUES = COKE_MAX_VIEWS };
 
 struct swav {
     struct ck_prototypes prototypes;
-    double *x, *grad;                  /* [views][part][dim] */
-    double *score, *grad_score;        /* [views][part][prototypes] */
+    struct ck_arrays arrays;
     double *code;                      /* [large][part][prototypes] */
     double *matrix;                    /* [part + this rank's rows of the queue][prototypes] */
-    double *loss, *sums, *pushed;      /* [views][part], [prototypes], [max_batch][dim] */
+    double *sums, *pushed;             /* [prototypes], [max_batch][dim] */
     float *gathered;                   /* [max_batch][dim] */
     struct ck_queue queue[MAX_QUEUES]; /* of each large view; none if option queue is 0 */
 };
-
-static int check(const struct ck_train_options *o)
-{
-    return ck_train_views(o) < 2
-               ? ck_fail(COKE_EUSAGE, "recipe: method swav compares views; use at least 2")
-               : COKE_OK;
-}
 
 static const char *whole_batch(const struct ck_train_options *o)
 {
@@ -45,23 +37,15 @@ static int64_t queue_first(const struct ck_session *s, int rank)
 
 static int allocate(struct swav *w, const struct ck_session *s)
 {
-    size_t n = (size_t)s->max_local, dim = (size_t)s->dim, k = (size_t)s->o.own.prototypes;
-    size_t all = (size_t)s->views * n;
+    size_t n = (size_t)s->max_local, k = (size_t)s->o.own.prototypes;
     size_t queued = (size_t)(s->o.own.queue / s->ranks.size + 1);
-    w->x = ck_alloc_array(all * dim, sizeof *w->x);
-    w->grad = ck_alloc_array(all * dim, sizeof *w->grad);
-    w->score = ck_alloc_array(all * k, sizeof *w->score);
-    w->grad_score = ck_alloc_array(all * k, sizeof *w->grad_score);
-    w->code = ck_alloc_array((size_t)s->large * n * k, sizeof *w->code);
-    w->matrix = ck_alloc_array((n + queued) * k, sizeof *w->matrix);
-    w->loss = ck_alloc_array(all, sizeof *w->loss);
-    w->sums = ck_alloc_array(k, sizeof *w->sums);
-    w->pushed = ck_alloc_array((size_t)s->max_batch * dim, sizeof *w->pushed);
-    w->gathered = ck_alloc_array((size_t)s->max_batch * dim, sizeof *w->gathered);
-    return w->x && w->grad && w->score && w->grad_score && w->code && w->matrix && w->loss &&
-                   w->sums && w->pushed && w->gathered
-               ? COKE_OK
-               : COKE_ENOMEM;
+    size_t batch = (size_t)(s->max_batch * s->dim);
+    w->code = ck_arrays_doubles(&w->arrays, (size_t)s->large * n * k);
+    w->matrix = ck_arrays_doubles(&w->arrays, (n + queued) * k);
+    w->sums = ck_arrays_doubles(&w->arrays, k);
+    w->pushed = ck_arrays_doubles(&w->arrays, batch);
+    w->gathered = ck_arrays_floats(&w->arrays, batch);
+    return ck_arrays_status(&w->arrays);
 }
 
 static int init(struct ck_session *s)
@@ -84,11 +68,7 @@ static void release(struct ck_session *s)
     ck_prototypes_release(&w->prototypes);
     for (int v = 0; v < MAX_QUEUES; v++)
         ck_queue_release(&w->queue[v]);
-    double *const arrays[] = {w->x,      w->grad, w->score, w->grad_score, w->code,
-                              w->matrix, w->loss, w->sums,  w->pushed};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        ck_free(arrays[i]);
-    ck_free(w->gathered);
+    ck_arrays_release(&w->arrays);
     ck_free(w);
     s->own = NULL;
 }
@@ -129,7 +109,7 @@ static int make_codes(struct ck_session *s, const struct coke_batch *b, int64_t 
     const struct ck_method_options *o = &s->o.own;
     int64_t k = o->prototypes, more = 0;
     struct ck_reduce reduce = ck_ranks_reduce(&s->ranks, 0);
-    ck_code_begin(w->score + v * n * k, n, k, o->sinkhorn_eps, w->matrix);
+    ck_code_begin(w->prototypes.score + v * n * k, n, k, o->sinkhorn_eps, w->matrix);
     if (q->n > 0 && b->epoch >= o->queue_from && is_full(q)) {
         int64_t from = queue_first(s, s->ranks.rank);
         double *at = w->matrix + n * k;
@@ -160,23 +140,18 @@ static int loss(struct ck_session *s, const struct coke_batch *b, struct ck_part
                 double *sums)
 {
     struct swav *w = s->own;
-    int64_t k = s->o.own.prototypes, rows = s->views * part.n;
-    double value = 0, share = (double)part.n / (double)s->ranks.total;
-    ck_part_loss_widen(s->proj, rows * s->dim, w->x);
-    ck_prototype_scores(w->x, rows, w->prototypes.unit, k, s->dim, w->score);
+    struct ck_prototypes *p = &w->prototypes;
+    double value = 0;
+    ck_prototypes_score(p, s, part);
     for (int v = 0; v < s->large; v++) {
         CK_RETURN_IF(make_codes(s, b, part.n, v));
         CK_RETURN_IF(push(s, part.n, v));
     }
-    struct ck_code_input in = {w->score, w->code, s->views, s->large,
-                               1,        part.n,  k,        s->o.loss.temperature};
+    struct ck_code_input in = {p->score, w->code, s->views,            s->large,
+                               1,        part.n,  s->o.own.prototypes, s->o.loss.temperature};
     if (part.n > 0)
-        value = ck_code_loss(&in, w->loss, w->grad_score);
-    ck_prototype_gradients(w->grad_score, rows, w->prototypes.unit, k, s->dim, w->grad);
-    for (int64_t i = 0; i < rows * k; i++)
-        w->grad_score[i] *= share;
-    ck_prototype_collect(w->grad_score, rows, w->x, k, s->dim, w->prototypes.grad);
-    return ck_part_loss_take(s, part, value, w->grad, 0, sums);
+        value = ck_code_loss(&in, p->loss, p->grad_score);
+    return ck_prototypes_take(p, s, part, value, sums);
 }
 
 static int end_step(struct ck_session *s, const struct coke_batch *b)
@@ -201,7 +176,7 @@ const struct ck_method ck_method_swav = {
     .about = "SwAV: predict the prototypes of the other views, which are used evenly",
     .options = options,
     .predictor = CK_PREDICTOR_NONE,
-    .check = check,
+    .check = ck_prototypes_check,
     .whole_batch = whole_batch,
     .init = init,
     .release = release,

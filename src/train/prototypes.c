@@ -4,6 +4,8 @@
 #include "core/mem.h"
 #include "core/rng.h"
 #include "nn/center_loss.h"
+#include "nn/prototype_loss.h"
+#include "train/batch_loss.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,12 +25,17 @@ static void draw(struct ck_param *p, uint64_t seed)
 int ck_prototypes_init(struct ck_prototypes *p, const struct ck_session *s, int sphere)
 {
     int64_t k = s->o.own.prototypes, n = k * s->dim;
+    size_t rows = (size_t)(s->views * s->max_local), dim = (size_t)s->dim;
     *p = (struct ck_prototypes){.sphere = sphere};
-    p->memory = ck_calloc_array((size_t)n, 2 * sizeof *p->memory);
-    p->unit = ck_alloc_array((size_t)n, sizeof *p->unit);
-    p->grad = ck_alloc_array((size_t)n, sizeof *p->grad);
-    if (!p->memory || !p->unit || !p->grad)
-        return COKE_ENOMEM;
+    p->memory = ck_arrays_floats(&p->arrays, 2 * (size_t)n);
+    p->unit = ck_arrays_doubles(&p->arrays, (size_t)n);
+    p->grad = ck_arrays_doubles(&p->arrays, (size_t)n);
+    p->x = ck_arrays_doubles(&p->arrays, rows * dim);
+    p->grad_x = ck_arrays_doubles(&p->arrays, rows * dim);
+    p->score = ck_arrays_doubles(&p->arrays, rows * (size_t)k);
+    p->grad_score = ck_arrays_doubles(&p->arrays, rows * (size_t)k);
+    p->loss = ck_arrays_doubles(&p->arrays, rows);
+    CK_RETURN_IF(ck_arrays_status(&p->arrays));
     p->param = (struct ck_param){
         .ndim = 2, .shape = {k, s->dim}, .size = n, .value = p->memory, .grad = p->memory + n};
     snprintf(p->param.name, sizeof p->param.name, "prototypes");
@@ -39,9 +46,15 @@ int ck_prototypes_init(struct ck_prototypes *p, const struct ck_session *s, int 
 void ck_prototypes_release(struct ck_prototypes *p)
 {
     ck_optimizer_free(p->optimizer);
-    ck_free(p->memory);
-    ck_free(p->unit);
-    ck_free(p->grad);
+    ck_arrays_release(&p->arrays);
+}
+
+int ck_prototypes_check(const struct ck_train_options *o)
+{
+    return ck_train_views(o) < 2
+               ? ck_fail(COKE_EUSAGE, "recipe: method %s compares views; use at least 2",
+                         ck_method_row(o)->name)
+               : COKE_OK;
 }
 
 void ck_prototypes_unit(const struct ck_param *p, double *unit)
@@ -62,6 +75,26 @@ void ck_prototypes_begin(struct ck_prototypes *p)
 {
     ck_prototypes_unit(&p->param, p->unit);
     memset(p->grad, 0, (size_t)p->param.size * sizeof *p->grad);
+}
+
+void ck_prototypes_score(struct ck_prototypes *p, const struct ck_session *s,
+                         struct ck_part part)
+{
+    int64_t rows = s->views * part.n;
+    ck_part_loss_widen(s->proj, rows * s->dim, p->x);
+    ck_prototype_scores(p->x, rows, p->unit, p->param.shape[0], s->dim, p->score);
+}
+
+int ck_prototypes_take(struct ck_prototypes *p, struct ck_session *s, struct ck_part part,
+                       double loss, double *sums)
+{
+    int64_t k = p->param.shape[0], rows = s->views * part.n;
+    double share = (double)part.n / (double)s->ranks.total;
+    ck_prototype_gradients(p->grad_score, rows, p->unit, k, s->dim, p->grad_x);
+    for (int64_t i = 0; i < rows * k; i++)
+        p->grad_score[i] *= share;
+    ck_prototype_collect(p->grad_score, rows, p->x, k, s->dim, p->grad);
+    return ck_part_loss_take(s, part, loss, p->grad_x, 0, sums);
 }
 
 int ck_prototypes_end(struct ck_prototypes *p, const struct ck_session *s)
