@@ -1,11 +1,12 @@
 /* bench_methods.c - a training step of each method against its forward and backward passes.
  *
- *     build/bench_methods [--width 1] [--size 32] [--batch N] [--repeat 3] [METHOD...]
+ *     build/bench_methods [--width 1] [--size 32] [--batch N] [--repeat 3] [--clock cpu] [METHOD...]
  *
  * The preset cifar10-METHOD, or else METHOD, with CIFAR's ResNet-18 on synthetic images that are
  * loaded before: threads as in OMP_NUM_THREADS. The passes are those of all views, and of the second
  * encoder where there is one; the rest of a step is the loss, the method's state and the optimizer.
- * Queues are full. The best of --repeat times, steps and passes in turn. Lines
+ * Queues are full. The best of --repeat times, steps and passes in turn; with --clock
+ * cpu, for one thread beside other work, in CPU time. Lines
  * `ratio passes_METHOD VALUE`: passes over step, 1 = the rest costs nothing. */
 #include "coke.h"
 #include "core/clock.h"
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* What presets leave open. */
 static const struct {
@@ -41,8 +43,13 @@ static const char *const all[] = {"coke",   "secu",      "simclr", "simsiam",   
 
 static struct {
     const char *width, *size, *batch;
-    int repeat;
-} args = {"1", "32", NULL, 3};
+    int repeat, cpu;
+} args = {"1", "32", NULL, 3, 0};
+
+static double now(void)
+{
+    return args.cpu ? (double)clock() / CLOCKS_PER_SEC : ck_clock_seconds();
+}
 
 static void stop(const char *what)
 {
@@ -135,7 +142,7 @@ static void run_views(struct pass *p, void (*run)(void *pass, int64_t view))
 static double passes(struct ck_session *s, const struct coke_batch *b)
 {
     struct pass p = {s, b, {0, b->n, NULL}};
-    double start = ck_clock_seconds();
+    double start = now();
     if (ck_session_plans(s, b, b->n, &p.part.plans) ||
         (s->method->teacher && ck_teacher_run(s->own, s, b, p.part)))
         stop("plans");
@@ -144,16 +151,16 @@ static double passes(struct ck_session *s, const struct coke_batch *b)
     ck_plan_cache_add_statistics(&s->plans, &s->encoder.net);
     run_views(&p, backward);
     ck_plan_cache_add_gradients(&s->plans, &s->encoder.net);
-    return ck_clock_seconds() - start;
+    return now() - start;
 }
 
 static double step(struct ck_session *s, const struct coke_batch *b)
 {
     struct ck_step out;
-    double start = ck_clock_seconds();
+    double start = now();
     if (ck_session_step(s, b, &out))
         stop("step");
-    return ck_clock_seconds() - start;
+    return now() - start;
 }
 
 static void measure(const char *method)
@@ -196,6 +203,8 @@ int main(int argc, char **argv)
             args.size = argv[i + 1];
         else if (strcmp(argv[i], "--batch") == 0)
             args.batch = argv[i + 1];
+        else if (strcmp(argv[i], "--clock") == 0)
+            args.cpu = strcmp(argv[i + 1], "cpu") == 0;
         else if (strcmp(argv[i], "--repeat") == 0)
             args.repeat = atoi(argv[i + 1]);
         else

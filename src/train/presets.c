@@ -117,7 +117,8 @@ static const struct {
      MOCOV2 " projector=2048-relu-128 symmetric=off queue=65536 momentum-start=0.999 rate=0.03 "
             "epochs=201 batch=256" RESNET50},
     {"imagenet-mocov3", "MoCo-v3 as published, 300 epochs",
-     MOCOV3 " rate=4.8 epochs=301 batch=4096" RESNET50},
+     MOCOV3 " rate=4.8 weight-decay=1e-6 min-scale=0.2 zero-residual=on epochs=301 "
+            "batch=4096" RESNET50},
     {"imagenet-nnclr", "NNCLR as published",
      NNCLR " temperature=0.1 queue=98304 rate=4.8 weight-decay=1e-6 epochs=1001 "
            "batch=4096" RESNET50},
@@ -176,7 +177,7 @@ static const struct {
      "rate=0.3 min-scale=0.2 weight-decay=1e-4" SOLO_LARS},
     {"cifar10-deepclusterv2", "DeepCluster-v2 as in solo-learn",
      "method=deepclusterv2 projector=2048-bn-relu-128 predictor=off temperature=0.1 ratio=0 "
-     "k=3000,3000,3000 rate=0.6 min-scale=0.08 weight-decay=1e-6" SOLO_LARS},
+     "k=3000,3000,3000 rate=0.6 min-scale=0.08 weight-decay=1e-6" SOLO_LARS " warmup=11"},
     {"cifar10-scan", "SCAN's clustering of CIFAR-10, from a trained run",
      "method=scan projector=linear predictor=off k=10 recipe=cifar optimizer=adam rate=1e-4 "
      "weight-decay=1e-4 batch=128 epochs=51"},
