@@ -52,6 +52,18 @@ static int64_t early_rows(const struct ck_job *j, int64_t k)
     return quarter / j->batch * j->batch;
 }
 
+/* What sets sizes besides balanced, or NULL. The default ratio may come from a saved list of all
+ * options. */
+static const char *other_sizes(const struct ck_job *j)
+{
+    const struct ck_kmeans_options *o = &j->c->o.kmeans;
+    if (o->max_ratio > 0)
+        return "max-ratio";
+    if (o->ratio != ck_cluster_options_default().kmeans.ratio && o->ratio != 1)
+        return "ratio";
+    return j->input->min_sizes || j->input->max_sizes ? "the files of sizes" : NULL;
+}
+
 /* Before any reading: contradictions in the options and sizes. */
 static int check_input(const struct ck_job *j)
 {
@@ -68,9 +80,8 @@ static int check_input(const struct ck_job *j)
     if (o->k.n > 1 && (j->input->min_sizes || j->input->max_sizes))
         return ck_fail(COKE_EUSAGE, "sizes from a file need a single k, not %d of them",
                        o->k.n);
-    if (o->balanced && (j->input->min_sizes || j->input->max_sizes || o->kmeans.max_ratio > 0))
-        return ck_fail(COKE_EUSAGE, "balanced sets all sizes: leave out %s",
-                       o->kmeans.max_ratio > 0 ? "max-ratio" : "the files of sizes");
+    if (o->balanced && other_sizes(j))
+        return ck_fail(COKE_EUSAGE, "balanced sets all sizes: leave out %s", other_sizes(j));
     if (r->one_pass && (o->epochs != 1 || o->repair))
         return ck_fail(COKE_EUSAGE, "a stream that is read once needs epochs=1 and repair=off");
     CK_RETURN_IF(ck_job_check_levels(j));
