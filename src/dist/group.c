@@ -442,6 +442,14 @@ int ck_sum_advance(struct ck_sum *s, struct ck_group *c, int wait)
 
 /* ---- joining and leaving ---- */
 
+/* Did all processes succeed? Waits for slow ones. */
+static int ask_all(struct ck_group *c, int64_t mine, int *all)
+{
+    CK_RETURN_IF(ck_group_sum_i64(c, &mine, 1));
+    *all = mine == c->t.size;
+    return COKE_OK;
+}
+
 /* Every process connects to the next one. 0 in *watched: not all could. */
 static int connect_ring(struct ck_group *c, struct ck_watch *w,
                         const struct ck_watch_place *mine, int *watched)
@@ -451,21 +459,22 @@ static int connect_ring(struct ck_group *c, struct ck_watch *w,
     if (!places)
         return COKE_ENOMEM;
     CK_TRY(ck_group_gather_equal(c, mine, places, sizeof *places));
-    int64_t connected = ck_watch_connect(w, places);
-    CK_TRY(ck_group_sum_i64(c, &connected, 1));
-    *watched = connected == c->t.size;
+    CK_TRY(ask_all(c, ck_watch_connect(w, places), watched));
+    if (*watched)
+        CK_TRY(ask_all(c, ck_watch_accept(w), watched));
 done:
     ck_free(places);
     return rc;
 }
 
-static int start_watch(struct ck_group *c)
+/* `begun`: when this process began to join, on the clock. */
+static int start_watch(struct ck_group *c, double begun)
 {
     struct ck_watch *w = NULL;
     struct ck_watch_place mine;
     int rc = COKE_OK, seconds, watched = 0;
     CK_RETURN_IF(ck_watch_seconds(&seconds));
-    c->deadline = ck_clock_seconds() + (double)seconds * CK_WATCH_START;
+    c->deadline = begun + (double)seconds * CK_WATCH_START;
     CK_TRY(ck_watch_new(&w, c->t.rank, c->t.size, seconds, &mine));
     CK_TRY(connect_ring(c, w, &mine, &watched));
     if (!watched)
@@ -482,13 +491,14 @@ done:
 int ck_group_join(void)
 {
     struct ck_group *c = ck_group();
+    double begun = ck_clock_seconds();
     if (c->t.size > 1)
         return COKE_OK;
     CK_RETURN_IF(ck_launcher_connect(&c->t));
     if (c->t.size == 1)
         return COKE_OK;
     CK_RETURN_IF(make_lists(c));
-    return start_watch(c);
+    return start_watch(c, begun);
 }
 
 int ck_group_is_watched(const struct ck_group *c)

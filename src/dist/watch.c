@@ -27,7 +27,7 @@ enum {
     SECONDS_DEFAULT = 60,
     PROBES = 3,        /* keep-alive messages without an answer within half of the time */
     CONNECT_MS = 1000, /* for one address of the next process */
-    ACCEPT_MS = 5000,  /* for the process before */
+    ACCEPT_MS = 5000,  /* for the process before, which has connected */
     ENDING_MS = 5000,  /* for the launcher to end the job */
 };
 
@@ -252,8 +252,12 @@ static int accept_before(struct ck_watch *w)
 
 int ck_watch_connect(struct ck_watch *w, const struct ck_watch_place *places)
 {
-    int ok = connect_next(w, &places[w->rank], &places[(w->rank + 1) % w->size]);
-    ok = accept_before(w) && ok;
+    return connect_next(w, &places[w->rank], &places[(w->rank + 1) % w->size]);
+}
+
+int ck_watch_accept(struct ck_watch *w)
+{
+    int ok = accept_before(w);
     close_fd(&w->listener);
     return ok;
 }

@@ -48,10 +48,12 @@ void ck_guard_release(struct ck_guard *g);
 /* First step: listens. A network that cannot be used is no error, but place->port 0. */
 int ck_watch_new(struct ck_watch **out, int rank, int size, int seconds,
                  struct ck_watch_place *place);
-/* Second: connects to the next process and waits for the one before. places [size]. Returns 1 if
- * it succeeded, else 0, after five seconds at most. */
+/* Second: connects to the next process, which need not be awake. places [size]. Returns 1 if it
+ * succeeded, else 0. */
 int ck_watch_connect(struct ck_watch *w, const struct ck_watch_place *places);
-/* Third, if all succeeded: the thread. */
+/* Third, if all succeeded: takes the connection of the process before. Returns as the second. */
+int ck_watch_accept(struct ck_watch *w);
+/* Fourth, if all succeeded: the thread. */
 int ck_watch_begin(struct ck_watch *w);
 
 /* The process that is gone, or -1. Cheap, for loops that wait; NULL is fine. Any thread. */

@@ -34,7 +34,8 @@ static int be_process(part *play, int rank)
 {
     struct ck_watch *w = watch[rank];
     char one = 1;
-    if (!ck_watch_connect(w, place) || ck_watch_begin(w) || write(ready[1], &one, 1) != 1)
+    if (!ck_watch_connect(w, place) || !ck_watch_accept(w) || ck_watch_begin(w) ||
+        write(ready[1], &one, 1) != 1)
         return BROKEN;
     return play(w, rank);
 }
