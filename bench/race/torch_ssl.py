@@ -39,8 +39,8 @@ def mlp(*widths, last_norm=False):
 
 
 # Settings of short runs: views, least area, batch, rate, weight decay, widths of the projector.
-# SimCLR, SwAV, VICReg, BYOL: solo-learn's and lightly's for CIFAR-10 (SGD, batch 256);
-# EMP-SSL: the authors' (20 patches of a quarter of the area or more, batch 100, rate .3).
+# SimCLR, SwAV, VICReg, BYOL: solo-learn's and lightly's for CIFAR-10 (LARS, batch 256);
+# EMP-SSL: the authors' (20 patches of a quarter of the area or more, batch 100, LARS, rate .3).
 SETTINGS = {
     "simclr": dict(views=2, least=0.08, batch=256, rate=0.4, decay=1e-5, widths=(2048, 256)),
     "swav": dict(views=2, least=0.08, batch=256, rate=0.6, decay=1e-6, widths=(2048, 128)),
@@ -140,6 +140,14 @@ def write_features(model, images, path):
     model.backbone.train()
 
 
+def lars(trained, s):
+    """As in solo-learn: biases and batch norm without decay and, in lightly's, without trust."""
+    from lightly.utils.lars import LARS
+    groups = [{"params": [q for q in trained if q.ndim > 1], "weight_decay": s["decay"]},
+              {"params": [q for q in trained if q.ndim <= 1], "weight_decay": 0.0}]
+    return LARS(groups, lr=s["rate"], momentum=0.9, trust_coefficient=0.02)
+
+
 def rate_at(peak, fraction):
     if fraction < 0.05:
         return peak * max(fraction, 1e-3) / 0.05
@@ -168,7 +176,7 @@ def main():
     train, test = (train[:a.limit], test[:a.limit]) if a.limit else (train, test)
     model = Method(a.method, a.width)
     trained = [q for q in model.parameters() if q.requires_grad]
-    optimizer = torch.optim.SGD(trained, lr=s["rate"], momentum=0.9, weight_decay=s["decay"])
+    optimizer = lars(trained, s)
     loader = torch.utils.data.DataLoader(Views(train, s["views"], s["least"]), s["batch"],
                                          shuffle=True, drop_last=True,
                                          num_workers=0 if a.cpu else a.threads,
