@@ -2,17 +2,26 @@
  *
  * Rows are taken in blocks, so that scratch does not grow with the batch. */
 #include "nn/contrast_loss.h"
+#include "core/error.h"
 #include "core/workers.h"
+#include "kernels/gemm.h"
 #include "kernels/matrix.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 64 }; /* rows at a time */
+enum { BLOCK = 64, COLUMNS = 1024 }; /* rows at a time; columns that are searched at a time */
 
 int64_t ck_contrast_scratch(int64_t m)
 {
     return BLOCK * (m + 2);
+}
+
+/* f32: scores, rows and some columns at a time. */
+int64_t ck_nearest_scratch(int64_t m, int64_t dim)
+{
+    return (BLOCK * m + BLOCK * dim + COLUMNS * dim) / 2;
 }
 
 static struct ck_operand rows_of(const double *x, int64_t dim)
@@ -139,17 +148,59 @@ double ck_mocov3_loss(const struct ck_contrast *c, int64_t first, double *scratc
     return twice * loss;
 }
 
-void ck_nearest_column(const struct ck_contrast *c, double *scratch, int64_t *index)
+/* ---- the nearest column ---- */
+
+static void narrow(const double *x, int64_t n, float *to)
 {
-    for (int64_t from = 0; from < c->n; from += BLOCK) {
-        int64_t rows = rows_at(c, from);
-        score(c, from, rows, scratch);
-        for (int64_t i = 0; i < rows; i++) {
-            const double *s = scratch + i * c->m;
-            int64_t best = 0;
-            for (int64_t j = 1; j < c->m; j++)
-                best = s[j] > s[best] ? j : best;
-            index[from + i] = best;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (float)x[i];
+}
+
+/* score [rows][m] in f32; row and columns: scratch for [rows][dim] and [chunk][dim]. */
+static int screen(const struct ck_contrast *c, int64_t from, int64_t rows, int64_t chunk,
+                  float *row, float *columns, float *to)
+{
+    narrow(c->row + from * c->dim, rows * c->dim, row);
+    for (int64_t j = 0; j < c->m; j += chunk) {
+        int64_t n = c->m - j < chunk ? c->m - j : chunk;
+        narrow(c->column + j * c->dim, n * c->dim, columns);
+        CK_RETURN_IF(ck_gemm(rows, n, c->dim, 1, (struct ck_matrix){row, c->dim, 0},
+                             (struct ck_matrix){columns, c->dim, 1}, 0, to + j, c->m));
+    }
+    return COKE_OK;
+}
+
+/* The best of the columns whose score in f32 may be that of the best: unit vectors' is within half
+ * the margin of the exact one. */
+static int64_t choose(const struct ck_contrast *c, const double *row, const float *score)
+{
+    float margin = 2 * (float)(c->dim + 4) * FLT_EPSILON, top = score[0];
+    int64_t best = -1;
+    double most = 0;
+    for (int64_t j = 1; j < c->m; j++)
+        top = score[j] > top ? score[j] : top;
+    for (int64_t j = 0; j < c->m; j++) {
+        if (score[j] < top - margin)
+            continue;
+        double exact = dot(row, c->column + j * c->dim, c->dim);
+        if (best < 0 || exact > most) {
+            best = j;
+            most = exact;
         }
     }
+    return best;
+}
+
+int ck_nearest_column(const struct ck_contrast *c, double *scratch, int64_t *index)
+{
+    float *to = (float *)scratch, *row = to + BLOCK * c->m;
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        int64_t rows = rows_at(c, from);
+        float *columns = row + rows * c->dim;
+        int64_t chunk = (to + 2 * ck_nearest_scratch(c->m, c->dim) - columns) / c->dim;
+        CK_RETURN_IF(screen(c, from, rows, chunk, row, columns, to));
+        for (int64_t i = 0; i < rows; i++)
+            index[from + i] = choose(c, c->row + (from + i) * c->dim, to + i * c->m);
+    }
+    return COKE_OK;
 }

@@ -32,8 +32,10 @@ double ck_match_loss(const struct ck_contrast *c, int64_t first, double *scratch
 double ck_mocov3_loss(const struct ck_contrast *c, int64_t first, double *scratch,
                       double *grad);
 
-/* index [n]: the column with the largest product with each row, the first of equal ones. The
- * temperature is not used. */
-void ck_nearest_column(const struct ck_contrast *c, double *scratch, int64_t *index);
+/* index [n]: the column with the largest product with each row, the first of equal ones. Rows and
+ * columns have length 1; the temperature is not used. Searches in f32 and compares those that may be
+ * nearest in double. scratch: doubles of ck_nearest_scratch. */
+int ck_nearest_column(const struct ck_contrast *c, double *scratch, int64_t *index);
+int64_t ck_nearest_scratch(int64_t m, int64_t dim);
 
 #endif

@@ -23,11 +23,12 @@ static int check(const struct ck_train_options *o)
 
 static int init(struct ck_session *s)
 {
-    int64_t columns = s->o.own.queue > s->max_batch ? s->o.own.queue : s->max_batch;
+    int64_t match = ck_contrast_scratch(s->max_batch);
+    int64_t search = ck_nearest_scratch(s->o.own.queue, s->dim);
     struct nnclr *n = s->own = ck_calloc_array(1, sizeof *n);
     if (!n)
         return COKE_ENOMEM;
-    CK_RETURN_IF(ck_batch_loss_make(&n->batch, s, ck_contrast_scratch(columns)));
+    CK_RETURN_IF(ck_batch_loss_make(&n->batch, s, match > search ? match : search));
     CK_RETURN_IF(ck_queue_init(&n->queue, s->o.own.queue, s->dim));
     ck_queue_fill(&n->queue, (uint64_t)s->o.encoder.seed);
     n->index = ck_alloc_array((size_t)s->max_batch, sizeof *n->index);
@@ -61,7 +62,7 @@ static int find_neighbors(struct ck_session *s, struct ck_part part, int v)
     int64_t total = s->ranks.total, first = s->ranks.first;
     const double *proj = n->batch.proj + (v * total + first) * s->dim;
     struct ck_contrast c = {proj, n->queue.row, part.n, n->queue.n, s->dim, 1};
-    ck_nearest_column(&c, n->batch.scratch, n->index + first);
+    CK_RETURN_IF(ck_nearest_column(&c, n->batch.scratch, n->index + first));
     CK_RETURN_IF(ck_ranks_gather(&s->ranks, n->index, sizeof *n->index));
     for (int64_t i = 0; i < total; i++)
         memcpy(n->neighbor + i * s->dim, n->queue.row + n->index[i] * s->dim,

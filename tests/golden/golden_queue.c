@@ -196,13 +196,15 @@ static void nnclr_step(const struct replay *p, struct steps *s, int64_t t, doubl
     int64_t one = p->n * p->dim, at = t * s->all, index[512];
     int pkg = is(p, "pkg");
     double *scratch =
-        replay_room(ck_contrast_scratch(s->size + p->n) + ck_simclr_scratch(p->n));
+        replay_room(ck_contrast_scratch(s->size + p->n) + ck_simclr_scratch(p->n) +
+                    ck_nearest_scratch(s->size, p->dim));
     double *x = replay_room(2 * one), *g = replay_room(2 * one),
            temperature = golden_number(p->c, "T", NAN);
     double *unit = replay_unit(s->queue[0].row, s->size, p->dim);
     for (int v = 0; v < 2; v++) {
         struct ck_contrast c = {s->u + at + v * one, unit, p->n, s->size, p->dim, 1};
         double *mine = nn + at + v * one, *near, *into = s->grad + at + (1 - v) * one;
+        memset(index, 0, sizeof index); /* what a failure leaves is not the recorded one */
         ck_nearest_column(&c, scratch, index);
         for (int64_t i = 0; i < one; i++)
             mine[i] = s->queue[0].row[index[i / p->dim] * p->dim + i % p->dim];
