@@ -115,6 +115,8 @@ def train(images, k=None, out=None, *, preset=None, config=None, fresh=False, fo
     if out is None:
         raise TypeError("train() needs out, the folder of the run")
     chosen = Options("train")
+    if preset is None and options.get("method") in presets():
+        preset = options["method"]
     if preset is not None:
         call("train_preset", chosen.address, preset.encode())
     if config is not None:
@@ -296,6 +298,7 @@ TRAIN = """Trains an encoder on images into the folder `out`, or resumes; return
         Folder of the run.
     preset : str
         A named set of options, of which `coke.presets()` tells; k and options take precedence.
+        Without it, a method has the preset of its name, as in the program.
     config : path
         A JSON file of options, as the config.json of a run.
     fresh : bool

@@ -47,6 +47,10 @@ class Training(Case):
         if has("pandas"):
             self.assertEqual(len(run.metrics()), len(run.metrics_rows()))
 
+    def test_a_method_brings_its_preset(self):
+        run = coke.train("synthetic:n=60", out="simclr", method="simclr", monitor=0, **SMALL)
+        self.assertEqual(run.n_clusters, [])
+
     def show(self, run, images):
         """The notebook's view has a curve and the images of the clusters, pixel for pixel nearly."""
         page = run._repr_html_()
