@@ -67,7 +67,8 @@ static void nearest_column_is_exact_among_almost_equal_ones(void **state)
     draw_unit(y, M, 2);
     for (int64_t i = 0; i < N; i++)
         for (int k = 0; k < 8; k++) {
-            double *near = y + (i + k * N) * DIM, toward = 1e-9 * ((3 * k + i) % 8), square = 0;
+            double *near = y + (i + k * N) * DIM, square = 0;
+            double toward = 1e-9 * (double)((3 * k + i) % 8);
             for (int j = 0; j < DIM; j++) {
                 near[j] = (1 + toward) * x[i * DIM + j] + 0.1 * y[(M - 1 - i) * DIM + j];
                 square += near[j] * near[j];
