@@ -46,7 +46,7 @@ const char *ck_alarm_name(enum ck_alarm a)
 
 /* ---- advice ---- */
 
-enum option { RATIO, ETA, RATE, WARMUP, ALPHA, K, ZERO_RESIDUAL, VIEWS, RECIPE, IMAGES };
+enum option { RATIO, ETA, RATE, WARMUP, ALPHA, K, ZERO_RESIDUAL, VIEWS, RECIPE, IMAGES, OPTIONS };
 enum { MAX_ADVICE = 5 };
 
 struct advice {
@@ -79,8 +79,8 @@ static const struct advice advice[CK_ALARMS][MAX_ADVICE + 1] = {
 /* Is the option already as far as it goes, without effect here, or refused by the method? */
 static int is_moot(const struct advice *v, const struct ck_health_facts *f)
 {
-    static const char *const own[] = {
-        [RATIO] = "ratio", [ETA] = "eta", [ALPHA] = "alpha", [K] = "k", [RECIPE] = NULL};
+    static const char *const own[OPTIONS] = {
+        [RATIO] = "ratio", [ETA] = "eta", [ALPHA] = "alpha", [K] = "k"};
     if (own[v->option] && !ck_method_reads(ck_method_row(f->o), own[v->option]))
         return 1;
     switch (v->option) {
