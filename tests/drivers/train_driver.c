@@ -125,6 +125,8 @@ int main(int argc, char **argv)
     save_method(&s, argv[1]);
     save_centers(&s, argv[1]);
     for (int64_t e = 0; e < atoi(argv[2]); e++) {
+        if (s.method->begin_epoch)
+            s.method->begin_epoch(&s, e);
         for (int64_t t = 0; t < s.steps; t++) {
             struct coke_batch b = {.size = sizeof(struct coke_batch),
                                    .epoch = e,

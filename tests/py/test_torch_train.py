@@ -105,7 +105,8 @@ def run_ours(driver, folder, views, case):
 
 def compare(driver, name, views, alpha, **case):
     with tempfile.TemporaryDirectory() as folder:
-        order, steps = run_ours(driver, folder, views, dict(case, alpha=alpha))
+        case.update({"alpha": alpha, "alpha-start": alpha})
+        order, steps = run_ours(driver, folder, views, case)
         per_step = 1 + sum(BATCH + k for k in K)
         ours = steps.reshape(-1, per_step)
         net = theirs.Encoder("resnet18", 0.125, "cifar", 3, "mlp3", DIM)
