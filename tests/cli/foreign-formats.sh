@@ -14,3 +14,16 @@ for name in x.csv x.parquet x.pkl x.pt "it's.feather" x.what; do
 done
 gzip -c x.csv >x.npy.gz
 coke cluster x.npy.gz -k 6 -o out -q
+
+# the lines work
+py <<'P'
+import json
+rows = vectors().tolist()
+json.dump(rows, open("rows.json", "w"))
+open("rows.jsonl", "w").write("\n".join(map(json.dumps, rows)))
+np.savetxt("rows.txt", rows)
+P
+for name in rows.json rows.jsonl rows.txt; do
+    line=$(coke cluster "$name" -k 6 -q 2>&1)
+    (PATH=/usr/bin:$PATH && eval "${line##*convert it: }") && coke info x.npy | grep shape
+done
