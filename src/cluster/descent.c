@@ -1,5 +1,6 @@
 /* descent.c - k-means of few rows, which are held in memory. */
 #include "cluster/descent.h"
+#include "cluster/repair_scan.h"
 #include "core/error.h"
 #include "core/first_error.h"
 #include "core/mem.h"
@@ -146,17 +147,67 @@ static void mean_chunk(void *arg, int64_t k, int worker)
     ck_frame_close(f, d->scan->kn, c);
 }
 
+static void label_rows(struct ck_descent *d)
+{
+    ck_parallel(chunks(d), score_chunk, d);
+    ck_dense_count(&d->dense);
+    ck_dense_solve(&d->dense);
+}
+
 int ck_descent_round(struct ck_descent *d)
 {
     struct ck_dense *m = &d->dense;
     size_t bytes = (size_t)m->n * sizeof *m->label;
     memcpy(d->before, m->label, bytes);
-    ck_parallel(chunks(d), score_chunk, d);
-    ck_dense_count(m);
-    ck_dense_solve(m);
+    label_rows(d);
     ck_parallel(m->k, mean_chunk, d);
     d->fit = 0;
     for (int64_t k = 0; k < m->k; k++)
         d->fit += d->part[k];
     return memcmp(d->before, m->label, bytes) != 0;
+}
+
+/* What row i of the descent, row id of the input, adds to the sums of r. */
+static void add_row(const struct ck_descent *d, int64_t i, int64_t id, struct ck_repair *r)
+{
+    const struct ck_scan *s = d->scan;
+    const struct ck_dense *m = &d->dense;
+    const float *score = m->score + i * m->k;
+    float own = score[m->label[i]], nearest = own;
+    double value = -INFINITY;
+    for (int64_t k = 0; k < m->k; k++) {
+        nearest = fmaxf(nearest, score[k]);
+        value = fmax(value, (double)score[k] + m->price[k]);
+    }
+    ck_labels_set(r->labels, id, m->label[i]);
+    r->primal += (double)own;
+    r->nearest += (double)nearest;
+    r->dual += value;
+    r->off += own < nearest - 1e-6f * (float)s->longest;
+    r->weight += ck_scan_weight(s, id);
+    r->square += ck_frame_row_square(&s->frame, s->kn, d->x + i * s->ld);
+}
+
+int ck_descent_label(struct ck_descent *d, const float *center, struct ck_repair *r)
+{
+    const struct ck_scan *s = d->scan;
+    struct ck_dense *m = &d->dense;
+    memcpy(d->center, center, (size_t)(m->k * s->ld) * sizeof *center);
+    label_rows(d);
+    for (int64_t id = 0, i = 0; id < s->rows->n; id++)
+        if (!ck_scan_is_bad(s, id))
+            add_row(d, i++, id, r);
+    for (int64_t k = 0; k < m->k; k++) {
+        int64_t high = m->max_size ? m->max_size[k] : m->n;
+        int64_t low = m->min_size ? m->min_size[k] : 0;
+        r->dual -= m->price[k] * (double)(m->price[k] >= 0 ? low : high);
+        r->price[k] = (float)m->price[k];
+        r->size[k] = m->size[k];
+    }
+    r->dual = r->exact ? fmax(r->dual, r->primal) : NAN; /* the two sums round differently */
+    r->total = m->n;
+    r->bytes = (int64_t)ck_descent_bytes(s, m->n, m->k);
+    ck_repair_make_prices_valid(r);
+    ck_repair_count_violations(r);
+    return ck_repair_scan_report(r, "final", s->rows->n, s->rows->n);
 }

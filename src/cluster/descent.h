@@ -4,7 +4,7 @@
 #define CK_DESCENT_H
 
 #include "cluster/dense.h"
-#include "cluster/scan.h"
+#include "cluster/repair.h"
 
 struct ck_descent {
     const struct ck_scan *scan; /* borrowed */
@@ -27,5 +27,9 @@ void ck_descent_release(struct ck_descent *d);
 
 /* One round from d->center and d->dense.price; sets d->fit. Returns whether a label changed. */
 int ck_descent_round(struct ck_descent *d);
+
+/* As ck_repair_run, but with these centers [k][ld], from d->dense.price and in memory: the labels
+ * are always the optimum within the bounds, which these prices prove. */
+int ck_descent_label(struct ck_descent *d, const float *center, struct ck_repair *r);
 
 #endif

@@ -148,8 +148,9 @@ static int describe_moved(struct ck_job *j, int h, double weight)
 
 /* Rounds of assignment and means, until the means have the bits of the centers that the rows were
  * assigned with, or the total ceases to grow, which rounding and ties can bring about. A last
- * assignment without means would leave centers that are not those of the clusters. */
-static int polish(struct ck_job *j, int h)
+ * assignment without means would leave centers that are not those of the clusters. d: the rows in
+ * memory, or NULL. */
+static int polish(struct ck_job *j, int h, struct ck_descent *d)
 {
     struct coke_head_summary *s = &j->c->summary[h];
     int64_t rounds = ck_polish_rounds(j, h);
@@ -160,7 +161,7 @@ static int polish(struct ck_job *j, int h)
         struct ck_repair r = assignment(j, h);
         if (j->from)
             r.expected = NULL; /* there are no labels of an epoch */
-        CK_RETURN_IF(ck_repair_run(&r));
+        CK_RETURN_IF(d ? ck_descent_label(d, j->c->head[h]->prev, &r) : ck_repair_run(&r));
         s->reads += r.scans;
         j->fit[h] = r.primal;
         last = s->polish + 1 >= rounds || stuck == 1;
@@ -203,6 +204,8 @@ static int polish_tree(struct ck_job *j, int h)
 int ck_job_finish_head(struct ck_job *j, int h)
 {
     struct coke_kmeans *km = j->c->head[h];
+    struct ck_descent d = {0};
+    int rc = COKE_OK;
     if (j->start == 0) {
         if (has_bounds(km))
             memcpy(j->c->price[h], km->average, (size_t)km->k * sizeof **j->c->price);
@@ -211,10 +214,13 @@ int ck_job_finish_head(struct ck_job *j, int h)
     ck_kmeans_round(km);
     j->c->summary[h].levels = km->tree ? 2 : 1;
     if (ck_polish_in_memory(j, h))
-        CK_RETURN_IF(ck_restart_in_memory(j, h, has_bounds(km)));
-    CK_RETURN_IF(km->tree ? polish_tree(j, h) : polish(j, h));
-    CK_RETURN_IF(copy_centers(j, h));
-    return summarise(j, h);
+        CK_TRY(ck_restart_in_memory(j, h, has_bounds(km), &d));
+    CK_TRY(km->tree ? polish_tree(j, h) : polish(j, h, d.x ? &d : NULL));
+    CK_TRY(copy_centers(j, h));
+    CK_TRY(summarise(j, h));
+done:
+    ck_descent_release(&d);
+    return rc;
 }
 
 /* A one-pass stream is consumed when the epoch ends: its labels are the online ones. */

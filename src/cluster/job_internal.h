@@ -3,6 +3,7 @@
 #define CK_JOB_INTERNAL_H
 
 #include "cluster/batch_run.h"
+#include "cluster/descent.h"
 #include "cluster/job.h"
 #include "cluster/kmeans_internal.h"
 #include "cluster/order.h"
@@ -127,9 +128,10 @@ struct ck_best {
 /* center [k][ld], out: those of `from`, j->redraw[h] of them drawn anew. */
 int ck_restart_centers(struct ck_job *j, int h, const struct ck_best *from, uint64_t seed,
                        float *center);
-/* After the epochs: all starts of head h, by descents (descent.h). Every process does the same. The
- * best centers become those of the head, with their prices and sizes. */
-int ck_restart_in_memory(struct ck_job *j, int h, int bounded);
+/* After the epochs: all starts of head h, by descents. Every process does the same. The best centers
+ * become those of the head, with their sizes; *d, which the caller releases in any case, keeps rows
+ * and prices. */
+int ck_restart_in_memory(struct ck_job *j, int h, int bounded, struct ck_descent *d);
 
 /* ---- polish.c ---- */
 

@@ -152,43 +152,40 @@ static int descend(struct ck_job *j, int h, struct ck_descent *d, double goal)
 }
 
 /* Centers, prices and sizes of the winner become those that the head ends its epochs with. */
-static void adopt(struct ck_job *j, int h, const struct winner *w, const struct ck_descent *d)
+static void adopt(struct ck_job *j, int h, const struct winner *w, struct ck_descent *d)
 {
     struct coke_kmeans *km = j->c->head[h];
     copy_centers(d, km->prev, w->center);
     ck_kmeans_round(km);
-    for (int64_t k = 0; k < km->k; k++)
-        j->c->price[h][k] = (float)w->price[k];
+    memcpy(d->dense.price, w->price, (size_t)km->k * sizeof *w->price);
     memcpy(j->c->size[h], w->size, (size_t)km->k * sizeof *w->size);
 }
 
-int ck_restart_in_memory(struct ck_job *j, int h, int bounded)
+int ck_restart_in_memory(struct ck_job *j, int h, int bounded, struct ck_descent *d)
 {
     struct coke_kmeans *km = j->c->head[h];
     struct coke_head_summary *s = &j->c->summary[h];
     int64_t starts = ck_polish_starts(j, h);
-    struct ck_descent d = {0};
     struct winner w = {0};
     int rc;
-    CK_TRY(
-        ck_descent_init(&d, &j->c->scan, km->k, bounded ? km->min_size : NULL, km->max_size));
-    CK_TRY(make_winner(&w, &d));
-    copy_centers(&d, d.center, km->prev);
+    CK_RETURN_IF(
+        ck_descent_init(d, &j->c->scan, km->k, bounded ? km->min_size : NULL, km->max_size));
+    CK_TRY(make_winner(&w, d));
+    copy_centers(d, d->center, km->prev);
     for (int64_t k = 0; k < km->k && bounded; k++)
-        d.dense.price[k] = (double)j->c->price[h][k];
+        d->dense.price[k] = (double)j->c->price[h][k];
     for (s->restarts = 0; s->restarts < starts && !ck_polish_gives_up(j, h); s->restarts++) {
         struct ck_best best = {w.center, w.size};
         if (s->restarts > 0) {
-            memcpy(d.dense.price, w.price, (size_t)km->k * sizeof *w.price);
-            CK_TRY(ck_restart_centers(j, h, &best, ck_job_seed(j, h, s->restarts), d.center));
+            memcpy(d->dense.price, w.price, (size_t)km->k * sizeof *w.price);
+            CK_TRY(ck_restart_centers(j, h, &best, ck_job_seed(j, h, s->restarts), d->center));
         }
-        CK_TRY(descend(j, h, &d, w.fit));
-        keep_winner(j, h, &w, &d);
+        CK_TRY(descend(j, h, d, w.fit));
+        keep_winner(j, h, &w, d);
     }
-    adopt(j, h, &w, &d);
+    adopt(j, h, &w, d);
     s->reads++;
 done:
-    ck_descent_release(&d);
     free_winner(&w);
     return rc;
 }

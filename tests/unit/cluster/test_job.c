@@ -191,6 +191,7 @@ static void centers_are_the_means_of_the_returned_clusters(void **state)
         p.o.repair = c[i].repair;
         p.o.polish = c[i].polish;
         assert_ok(run(NULL, &p));
+        assert_true(!p.summary.repaired || fabs(p.summary.gap) < 1e-9 * p.summary.primal);
         assert_true(p.distance < 1e-6);
         assert_true(p.summary.polish >= 1);
         assert_true(c[i].polish < 0 || p.summary.polish <= c[i].polish);
