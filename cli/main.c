@@ -125,9 +125,9 @@ static int run_help(int argc, const char *const *argv)
 static int join(void)
 {
     int rc = coke_group_join();
+    talk_as(coke_group_rank()); /* also if it failed once the rank was known */
     if (rc)
         return talk_fail_library(rc);
-    talk_as(coke_group_rank());
     if (coke_group_rank() > 0 && !freopen("/dev/null", "w", stdout))
         return talk_fail(COKE_EIO, "/dev/null: %s", strerror(errno));
     return COKE_OK;

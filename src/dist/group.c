@@ -506,14 +506,19 @@ int ck_group_is_watched(const struct ck_group *c)
     return c->watch != NULL;
 }
 
-/* Lost: the others notice by themselves, and MPI would end them with the code of a signal. */
+/* Lost: the others notice by themselves, and MPI would end them with the code of a signal. MPI
+ * asks the launcher, which may not answer. */
 static void end_all(struct ck_group *c, int code)
 {
+    struct ck_guard guard = {0};
     if (c->watch && code == -COKE_ELOST)
         ck_watch_quit(c->watch, code);
     if (c->watch)
         ck_watch_announce(c->watch, code);
+    if (c->t.size > 1)
+        (void)ck_guard_init(&guard, CK_WATCH_END, code);
     c->t.end_all(code);
+    ck_guard_release(&guard); /* alone it returns */
 }
 
 int ck_group_leave(int code)

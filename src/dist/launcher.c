@@ -54,7 +54,7 @@ int ck_launcher_connect(struct ck_transport *t)
     if (!open_plugin)
         return ck_fail(COKE_EFAIL, "%s is not a coke plug-in: %s", path, dlerror());
     CK_RETURN_IF(ck_watch_seconds(&seconds));
-    CK_RETURN_IF(ck_guard_init(&guard, seconds * CK_WATCH_START));
+    CK_RETURN_IF(ck_guard_init(&guard, seconds * CK_WATCH_START, -COKE_ELOST));
     int failed = open_plugin(CK_TRANSPORT_VERSION, &joined, words, sizeof words);
     ck_guard_release(&guard);
     if (failed)

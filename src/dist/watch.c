@@ -28,7 +28,6 @@ enum {
     PROBES = 3,        /* keep-alive messages without an answer within half of the time */
     CONNECT_MS = 1000, /* for one address of the next process */
     ACCEPT_MS = 5000,  /* for the process before, which has connected */
-    ENDING_MS = 5000,  /* for the launcher to end the job */
 };
 
 enum { BEFORE, NEXT, LINKS };
@@ -111,12 +110,13 @@ static int make_wake(int *out)
 static void guard(void *arg)
 {
     const struct ck_guard *g = arg;
-    give_time(g->wake, (int64_t)g->seconds * 1000, -COKE_ELOST);
+    give_time(g->wake, (int64_t)g->seconds * 1000, g->code);
 }
 
-int ck_guard_init(struct ck_guard *g, int seconds)
+int ck_guard_init(struct ck_guard *g, int seconds, int code)
 {
     g->seconds = seconds;
+    g->code = code;
     CK_RETURN_IF(make_wake(&g->wake));
     int rc = ck_thread_start(&g->thread, guard, g);
     if (rc)
@@ -296,7 +296,7 @@ static int hear(struct ck_watch *w, int link)
     if (m.kind == LOST)
         give_time(w->wake, w->seconds * 500, -COKE_ELOST);
     else
-        give_time(w->wake, ENDING_MS, m.value);
+        give_time(w->wake, CK_WATCH_END * 1000, m.value);
     return 1;
 }
 

@@ -34,15 +34,15 @@ struct ck_watch_place {
 /* The value of COKE_LOST_SECONDS. */
 int ck_watch_seconds(int *out);
 
-/* Ends this process with exit code 7 unless it is released within `seconds`: around a call that
- * waits for the others and has no time limit. Zeroed = not in use. */
-enum { CK_WATCH_START = 10 };
+/* Ends this process with an exit code unless it is released within `seconds`: around a call that
+ * waits for the others or the launcher and has no time limit. Zeroed = not in use. */
+enum { CK_WATCH_START = 10, CK_WATCH_END = 5 }; /* CK_WATCH_END: for the launcher to end the job */
 struct ck_guard {
     struct ck_thread thread;
     int wake; /* descriptor */
-    int seconds;
+    int seconds, code;
 };
-int ck_guard_init(struct ck_guard *g, int seconds);
+int ck_guard_init(struct ck_guard *g, int seconds, int code);
 void ck_guard_release(struct ck_guard *g);
 
 /* First step: listens. A network that cannot be used is no error, but place->port 0. */
@@ -59,8 +59,8 @@ int ck_watch_begin(struct ck_watch *w);
 /* The process that is gone, or -1. Cheap, for loops that wait; NULL is fine. Any thread. */
 int ck_watch_lost(const struct ck_watch *w);
 
-/* Before this process ends the job with an exit code: the others have a few seconds to be ended
- * by the launcher, then they end themselves with the same code. */
+/* Before this process ends the job with an exit code: the others have CK_WATCH_END seconds to be
+ * ended by the launcher, then they end themselves with the same code. */
 void ck_watch_announce(struct ck_watch *w, int code);
 /* Ends this process at once; the others notice. Does not return. */
 void ck_watch_quit(struct ck_watch *w, int code);

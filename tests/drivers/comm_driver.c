@@ -3,6 +3,7 @@
  * comm_driver check REPEATS   every result against what each process can compute by itself, and
  *                             the bytes of all repeats against those of the first
  * comm_driver fail RANK CODE  that process fails while the others wait for it
+ * comm_driver stop RANK CODE  the same, after it has stopped the launcher
  * comm_driver die RANK        that process is killed while the others wait for it
  * comm_driver differ RANK     that process holds something else, and takes a second to say so:
  *                             no one prints that it went on */
@@ -196,7 +197,7 @@ static int compare(int odd)
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        return fail("check REPEATS, fail RANK CODE, die RANK or differ RANK?");
+        return fail("check REPEATS, fail RANK CODE, stop RANK CODE, die RANK or differ RANK?");
     if (coke_group_join())
         return fail(coke_last_error());
     c = ck_group();
@@ -209,6 +210,8 @@ int main(int argc, char **argv)
         rc = compare(which);
     else if (rank == which && strcmp(argv[1], "die") == 0)
         raise(SIGKILL);
+    else if (rank == which && strcmp(argv[1], "stop") == 0)
+        rc = kill(getppid(), SIGSTOP) ? COKE_EFAIL : -atoi(argv[3]);
     else if (rank == which)
         rc = -atoi(argv[3]);
     else
