@@ -298,29 +298,38 @@ class Campaign:
         prefix = ["mpirun", "--oversubscribe", "--enable-recovery", "-n", "3"]
         p = subprocess.Popen(prefix + b.command(name, out), env=env, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT)
-        time.sleep(rng.uniform(0.3, 3))
+        while p.poll() is None and len(self.ranks_of(p.pid)) < 3:
+            time.sleep(0.02)
+        time.sleep(rng.choice((0.5, 3)) * rng.random())  # half of them while MPI starts
         mine = self.ranks_of(p.pid)
         try:
             if mine:
                 os.kill(rng.choice(mine), signal.SIGKILL)
         except ProcessLookupError:
             pass  # it has ended by itself
-        try:
-            p.communicate(timeout=LOST_SECONDS * 10 + 60)
-        except subprocess.TimeoutExpired:
-            left = self.ranks_of(p.pid)
-            for pid in left:
-                os.kill(pid, signal.SIGKILL)
-            p.kill()
-            text = p.communicate()[0].decode(errors="replace")[-1000:]
-            if left:  # else the launcher itself waits
-                return "%s: %d survivors did not end in time: %s" % (name, len(left), text)
+        left = self.wait_for_ranks(p, LOST_SECONDS * 10 + 60)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        p.kill()  # it may wait for ever
+        text = p.communicate()[0].decode(errors="replace")[-1000:]
+        if left:
+            return "%s: %d survivors did not end in time: %s" % (name, len(left), text)
         wrong = [w for w in b.wrong_files(name, out) if name != "train"]
         return "%s: neither whole nor absent: %s" % (name, wrong) if wrong else None
 
+    def wait_for_ranks(self, launcher, seconds):
+        """Those that still run then. In small steps, which do not count while this program is
+        stopped."""
+        for _ in range(seconds * 5):
+            if launcher.poll() is not None or not self.ranks_of(launcher.pid):
+                return []
+            time.sleep(0.2)
+        return self.ranks_of(launcher.pid)
+
     @staticmethod
     def ranks_of(launcher):
-        found = subprocess.run(["pgrep", "-P", str(launcher), "-x", "coke"],
+        """Not those that have ended, which the launcher may be slow to ask."""
+        found = subprocess.run(["pgrep", "-P", str(launcher), "-x", "-r", "D,R,S,T", "coke"],
                                stdout=subprocess.PIPE).stdout.split()
         return [int(pid) for pid in found]
 
