@@ -66,13 +66,14 @@ struct ck_dataset_options ck_dataset_options_default(void)
 static const struct ck_option view_rows[] = {
     ROW(CK_OPT_CHOICE, recipe, "recipe", 0, 0, CK_RECIPE_NONE,
         "auto|single|double|multi|cifar-single|cifar|cifar-small|weak-strong|cifar-weak-strong|"
+        "strong|weak|multi-swav|multi-dino|cifar-strong|cifar-weak|cifar-solarize|"
         "linear|eval|none",
         "augmentation of the images; auto: cifar up to 64 pixels, else double"),
     ROW(CK_OPT_INT, size, "size", 0, 0, 4096, "auto", "side of the views; auto: the recipe's"),
     ROW(CK_OPT_INT, views, "views", 0, 0, COKE_MAX_VIEWS, "auto",
         "equal views of an image, which take turns with the recipe's; auto: as many as it has"),
     ROW(CK_OPT_INT, small_views, "small-views", 0, 0, COKE_MAX_VIEWS - 2, "auto",
-        "small views of recipe multi; auto: 6"),
+        "small views of recipes multi, multi-swav and multi-dino; auto: 6"),
     ROW(CK_OPT_INT, small_size, "small-size", 0, 0, 4096, "auto",
         "side of the small views; auto: 96"),
     ROW(CK_OPT_FLOAT, min_scale, "min-scale", 0, 0, 1, "auto",

@@ -19,6 +19,11 @@
     {                                                                                          \
         0.4, 0.4, 0.2, 0.1                                                                     \
     }
+#define JITTER_WEAK                                                                            \
+    0.8,                                                                                       \
+    {                                                                                          \
+        0.4, 0.4, 0.4, 0.1                                                                     \
+    }
 #define CROP CK_VIEW_CROP
 #define LIN CK_BILINEAR
 
@@ -36,6 +41,15 @@ enum {
     STRONG,
     CIFAR_WEAK,
     CIFAR_STRONG,
+    EVEN_WEAK,
+    SWAV_LARGE,
+    SWAV_SMALL,
+    DINO1,
+    DINO2,
+    DINO_SMALL,
+    CIFAR_EVEN_STRONG,
+    CIFAR_EVEN_WEAK,
+    CIFAR_SOLARIZE,
     PROBE,
     EVAL,
     AS_IS
@@ -56,6 +70,15 @@ static const struct ck_view views[] = {
     [STRONG] = {CROP, 224, 224, 0, LIN, {0.2, 1}, JITTER_STRONG, 0.2, 0.5, 0.2, 0.5},
     [CIFAR_WEAK] = {CK_VIEW_CENTER, 32, 32, 32, LIN, {0}, 0, {0}, 0, 0, 0, 0},
     [CIFAR_STRONG] = {CROP, 32, 32, 0, LIN, {0.2, 1}, JITTER_STRONG, 0.2, 0, 0.2, 0.5},
+    [EVEN_WEAK] = {CROP, 224, 224, 0, LIN, {0.2, 1}, JITTER_WEAK, 0.2, 0.5, 0, 0.5},
+    [SWAV_LARGE] = {CROP, 224, 224, 0, LIN, {0.14, 1}, JITTER_STRONG, 0.2, 0.5, 0, 0.5},
+    [SWAV_SMALL] = {CROP, 96, 96, 0, LIN, {0.05, 0.14}, JITTER_STRONG, 0.2, 0.5, 0, 0.5},
+    [DINO1] = {CROP, 224, 224, 0, LIN, {0.14, 1}, JITTER_GENTLE, 0.2, 1, 0, 0.5},
+    [DINO2] = {CROP, 224, 224, 0, LIN, {0.14, 1}, JITTER_GENTLE, 0.2, 0.1, 0.2, 0.5},
+    [DINO_SMALL] = {CROP, 96, 96, 0, LIN, {0.05, 0.14}, JITTER_GENTLE, 0.2, 0.5, 0, 0.5},
+    [CIFAR_EVEN_STRONG] = {CROP, 32, 32, 0, LIN, {0.08, 1}, JITTER_STRONG, 0.2, 0.5, 0, 0.5},
+    [CIFAR_EVEN_WEAK] = {CROP, 32, 32, 0, LIN, {0.08, 1}, JITTER_WEAK, 0.2, 0.5, 0, 0.5},
+    [CIFAR_SOLARIZE] = {CROP, 32, 32, 0, LIN, {0.2, 1}, JITTER_GENTLE, 0.2, 0, 0.1, 0.5},
     [PROBE] = {CROP, 224, 224, 0, LIN, {0.08, 1}, 0, {0}, 0, 0, 0, 0.5},
     [EVAL] = {CK_VIEW_CENTER, 224, 224, 256, LIN, {0}, 0, {0}, 0, 0, 0, 0},
     [AS_IS] = {CK_VIEW_AS_IS, 0, 0, 0, LIN, {0}, 0, {0}, 0, 0, 0, 0},
@@ -64,11 +87,12 @@ static const struct ck_view views[] = {
 static const struct {
     const char *name;
     int large, view[2];
-    int small, norm;
+    int small; /* the view that small crops are; 0 = none */
+    int norm;
 } recipes[] = {
     [CK_RECIPE_SINGLE] = {"single", 1, {SINGLE}, 0, CK_NORM_IMAGENET},
     [CK_RECIPE_DOUBLE] = {"double", 2, {LARGE1, LARGE2}, 0, CK_NORM_IMAGENET},
-    [CK_RECIPE_MULTI] = {"multi", 2, {LARGE1, LARGE2}, 1, CK_NORM_IMAGENET},
+    [CK_RECIPE_MULTI] = {"multi", 2, {LARGE1, LARGE2}, SMALL, CK_NORM_IMAGENET},
     [CK_RECIPE_CIFAR_SINGLE] = {"cifar-single", 1, {CIFAR_SINGLE}, 0, CK_NORM_CIFAR10},
     [CK_RECIPE_CIFAR] = {"cifar", 2, {CIFAR1, CIFAR2}, 0, CK_NORM_CIFAR10},
     [CK_RECIPE_CIFAR_SMALL] =
@@ -76,6 +100,17 @@ static const struct {
     [CK_RECIPE_WEAK_STRONG] = {"weak-strong", 2, {WEAK, STRONG}, 0, CK_NORM_IMAGENET},
     [CK_RECIPE_CIFAR_WEAK_STRONG] =
         {"cifar-weak-strong", 2, {CIFAR_WEAK, CIFAR_STRONG}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_STRONG] = {"strong", 2, {SINGLE, SINGLE}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_WEAK] = {"weak", 2, {EVEN_WEAK, EVEN_WEAK}, 0, CK_NORM_IMAGENET},
+    [CK_RECIPE_MULTI_SWAV] =
+        {"multi-swav", 2, {SWAV_LARGE, SWAV_LARGE}, SWAV_SMALL, CK_NORM_IMAGENET},
+    [CK_RECIPE_MULTI_DINO] = {"multi-dino", 2, {DINO1, DINO2}, DINO_SMALL, CK_NORM_IMAGENET},
+    [CK_RECIPE_CIFAR_STRONG] =
+        {"cifar-strong", 2, {CIFAR_EVEN_STRONG, CIFAR_EVEN_STRONG}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_CIFAR_WEAK] =
+        {"cifar-weak", 2, {CIFAR_EVEN_WEAK, CIFAR_EVEN_WEAK}, 0, CK_NORM_CIFAR10},
+    [CK_RECIPE_CIFAR_SOLARIZE] =
+        {"cifar-solarize", 2, {CIFAR_SOLARIZE, CIFAR_SOLARIZE}, 0, CK_NORM_CIFAR10},
     [CK_RECIPE_LINEAR] = {"linear", 1, {PROBE}, 0, CK_NORM_IMAGENET},
     [CK_RECIPE_EVAL] = {"eval", 1, {EVAL}, 0, CK_NORM_IMAGENET},
     [CK_RECIPE_NONE] = {"none", 1, {AS_IS}, 0, CK_NORM_AUTO},
@@ -89,6 +124,16 @@ static const struct {
     [CK_NORM_CIFAR100] = {{0.5071f, 0.4867f, 0.4408f}, {0.2675f, 0.2565f, 0.2761f}},
     [CK_NORM_HALF] = {{0.5f, 0.5f, 0.5f}, {0.25f, 0.25f, 0.25f}},
 };
+
+int ck_recipe_large(int recipe)
+{
+    return recipe == CK_RECIPE_AUTO ? 2 : recipes[recipe].large;
+}
+
+int ck_recipe_has_small(int recipe)
+{
+    return recipe != CK_RECIPE_AUTO && recipes[recipe].small != 0;
+}
 
 /* ---- options ---- */
 
@@ -209,7 +254,7 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_
     }
     int64_t small_views = o->small_views ? o->small_views : SMALL_VIEWS;
     for (int64_t i = 0; recipes[recipe].small && i < small_views; i++, r->views++) {
-        r->view[r->views] = views[SMALL];
+        r->view[r->views] = views[recipes[recipe].small];
         set_view(&r->view[r->views], o, o->small_size);
     }
     if (recipe == CK_RECIPE_NONE) {

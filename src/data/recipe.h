@@ -9,6 +9,10 @@
 
 enum { CK_MAX_CHANNELS = 64 };
 
+/* Of an enum ck_recipe_kind: its large views (auto has two), and whether it has small ones, too. */
+int ck_recipe_large(int recipe);
+int ck_recipe_has_small(int recipe);
+
 /* Immutable after ck_recipe_init; all threads of a loader share it. */
 struct ck_recipe {
     const char *name;

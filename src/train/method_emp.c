@@ -1,12 +1,13 @@
 /* method_emp.c - EMP-SSL: many views agree with their mean, and the images of a view need many
  * bits. */
 #include "core/error.h"
+#include "data/recipe.h"
 #include "nn/coding_loss.h"
 #include "train/batch_loss.h"
 
 static int check(const struct ck_train_options *o)
 {
-    if (o->loader.view.recipe == CK_RECIPE_MULTI)
+    if (ck_recipe_has_small(o->loader.view.recipe))
         return ck_fail(COKE_EUSAGE, "recipe: method emp has no small views");
     if (ck_train_views(o) < 2)
         return ck_fail(COKE_EUSAGE, "views: method emp compares views; use at least 2");

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/thread.h"
+#include "data/recipe.h"
 #include "nn/mlp.h"
 #include "train/method.h"
 #include "train/session.h"
@@ -77,7 +78,7 @@ static int check_needs(const struct ck_method *m, const struct ck_train_options 
     if (m->views && views != m->views)
         return ck_fail(COKE_EUSAGE, "recipe: method %s needs %d views, not %d", m->name,
                        m->views, views);
-    if (m->views && o->loader.view.recipe == CK_RECIPE_MULTI)
+    if (m->views && ck_recipe_has_small(o->loader.view.recipe))
         return ck_fail(COKE_EUSAGE, "recipe: method %s has no small views", m->name);
     if (m->predictor == CK_PREDICTOR_NONE && ck_has_predictor(&o->encoder))
         return ck_fail(COKE_EUSAGE, "predictor: method %s has none; set no-predictor", m->name);

@@ -3,6 +3,7 @@
 #include "train/train_options.h"
 #include "core/error.h"
 #include "core/thread.h"
+#include "data/recipe.h"
 #include "nn/mlp.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
@@ -202,10 +203,8 @@ int ck_train_option_is_free(const char *name)
 
 int ck_train_views(const struct ck_train_options *o)
 {
-    int32_t r = o->loader.view.recipe;
-    if (o->loader.view.views > 0)
-        return (int)o->loader.view.views;
-    return r == CK_RECIPE_SINGLE || r == CK_RECIPE_CIFAR_SINGLE ? 1 : 2;
+    const struct ck_view_options *v = &o->loader.view;
+    return v->views > 0 ? (int)v->views : ck_recipe_large(v->recipe);
 }
 
 void ck_train_settle_size(struct ck_train_options *o)

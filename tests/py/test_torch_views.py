@@ -168,6 +168,12 @@ def main():
         check_views(folder, "single", [224], IMAGENET, 4)
         check_views(folder, "double", [224, 224], IMAGENET, 4)
         check_views(folder, "multi", [224, 224, 96], IMAGENET, 2)
+        check_views(folder, "strong", [224, 224], IMAGENET, 2)
+        check_views(folder, "weak", [224, 224], IMAGENET, 2)
+        check_views(folder, "multi-swav", [224, 224, 96], IMAGENET, 2)
+        check_views(folder, "multi-dino", [224, 224, 96], IMAGENET, 2)
+        for recipe in ("cifar-strong", "cifar-weak", "cifar-solarize"):
+            check_views(folder, recipe, [32, 32], CIFAR, 4)
         check_views(folder, "linear", [224], IMAGENET, 3)
         check_views(folder, "cifar", [32, 32], CIFAR, 10)
         check_views(folder, "cifar-small", [32, 32], CIFAR, 4)
