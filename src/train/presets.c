@@ -18,12 +18,12 @@
 #define CIFAR_LITERAL " projector=mlp3 predictor=on beta=0.5 weight-decay=1e-6"
 /* The authors' program: the center rate is constant for either constraint. */
 #define SECU " method=secu projector=mlp2bn predictor=off weight-decay=1e-4"
-/* solo-learn's runs on CIFAR: ResNet-18, 1000 epochs, rates for batch 256. The views are those of
- * the recipe with the crops of the method. */
-#define SOLO                                                                                   \
-    " recipe=cifar arch=resnet18 stem=cifar epochs=1001 warmup=10 batch=256 momentum=0.9"
+/* solo-learn's runs on CIFAR: ResNet-18, 1000 epochs, rates for batch 256. Its asymmetric views are
+ * those of cifar-small with larger crops. */
+#define SOLO " arch=resnet18 stem=cifar epochs=1001 warmup=10 batch=256 momentum=0.9"
+#define ASYMMETRIC " recipe=cifar-small min-scale=0.08"
 #define SOLO_LARS SOLO " optimizer=lars trust=0.02 trust-clip=on"
-/* The papers' runs on ImageNet. */
+/* The papers' runs on ImageNet. Recipe double is BYOL's views, which others took over. */
 #define RESNET50 " recipe=double arch=resnet50 stem=imagenet warmup=10 momentum=0.9"
 #define SIMSIAM_HEADS                                                                          \
     " projector=2048-bn-relu-2048-bn-relu-2048-bn0 predictor=512-bn-relu-2048 "                \
@@ -36,8 +36,8 @@
     "method=mocov2 projector=2048-relu-256 predictor=off temperature=0.2 "                     \
     "momentum-start=0.99 momentum-end=0.999 optimizer=sgd weight-decay=1e-4"
 #define MOCOV3                                                                                 \
-    "method=mocov3 projector=4096-bn-relu-4096-bn-relu-256-bn0 predictor=4096-bn-relu-256 "    \
-    "temperature=1 momentum-start=0.99 momentum-end=1 weight-decay=1.5e-6"
+    "method=mocov3 projector=4096-bn-relu-256-bn0 predictor=4096-bn-relu-256 temperature=1 "   \
+    "momentum-start=0.99 momentum-end=1 weight-decay=1e-6"
 #define NNCLR                                                                                  \
     "method=nnclr projector=2048-bn-relu-2048-bn-relu-256-bn predictor=4096-bn-relu-256 "      \
     "temperature=0.2 weight-decay=1e-5"
@@ -84,7 +84,8 @@ static const struct {
      TENS " size=24 embed-size=32 epochs=31 eta=0.1" SMALL},
     {"demo",
      "three minutes on two cores, for synthetic:n=3000 and other small pictures of shapes",
-     "channels=1" SMALL " k=10,30,100 size=18 embed-size=24 epochs=50 batch=64 rate=0.3 eta=0.15"},
+     "channels=1" SMALL
+     " k=10,30,100 size=18 embed-size=24 epochs=50 batch=64 rate=0.3 eta=0.15"},
     {"cifar100-20", "the paper's CIFAR-100 with its 20 super-classes",
      "coarse=on " TWENTIES CIFAR CIFAR_LATER},
     {"secu", "SeCu, for any images: set k", "method=secu projector=mlp2bn predictor=off"},
@@ -102,32 +103,35 @@ static const struct {
     {"msn", "MSN without masks, for any images",
      "method=msn projector=2048-bn-relu-2048-bn-relu-256 predictor=off temperature=0.1 "
      "prototypes=1024 momentum-start=0.996 momentum-end=1 weight-decay=1e-6"},
-    {"cifar10-byol", "BYOL as in solo-learn", BYOL SOLO_LARS " min-scale=0.08 rate=1"},
+    {"cifar10-byol", "BYOL as in solo-learn", BYOL SOLO_LARS ASYMMETRIC " rate=1"},
     {"cifar10-mocov2", "MoCo-v2+ as in solo-learn",
-     MOCOV2 SOLO " min-scale=0.08 queue=32768 rate=0.3"},
+     MOCOV2 SOLO " recipe=cifar-weak queue=32768 rate=0.3"},
+    {"cifar10-mocov3", "MoCo-v3 as in solo-learn",
+     MOCOV3 SOLO_LARS ASYMMETRIC " temperature=0.2 rate=0.3"},
     {"cifar10-nnclr", "NNCLR as in solo-learn",
-     NNCLR SOLO_LARS " min-scale=0.08 queue=65536 rate=0.4"},
+     NNCLR SOLO_LARS ASYMMETRIC " queue=65536 rate=0.4"},
     {"cifar10-swav", "SwAV as in solo-learn",
-     SWAV SOLO_LARS " min-scale=0.08 queue=3840 queue-from=51 freeze-prototypes=2 rate=0.6"},
+     SWAV SOLO_LARS
+     " recipe=cifar-strong queue=3840 queue-from=51 freeze-prototypes=2 rate=0.6"},
     {"cifar10-dino", "DINO as in solo-learn",
-     DINO SOLO_LARS " min-scale=0.08 prototypes=4096 rate=0.3"},
+     DINO SOLO_LARS ASYMMETRIC " prototypes=4096 rate=0.3"},
     {"imagenet-byol", "BYOL as published",
      BYOL " momentum-start=0.996 rate=3.2 weight-decay=1.5e-6 epochs=1001 batch=4096" RESNET50},
     {"imagenet-mocov2", "MoCo-v2 as published: one direction",
      MOCOV2 " projector=2048-relu-128 symmetric=off queue=65536 momentum-start=0.999 rate=0.03 "
-            "epochs=201 batch=256" RESNET50},
+            "epochs=201 batch=256" RESNET50 " recipe=weak warmup=0"},
     {"imagenet-mocov3", "MoCo-v3 as published, 300 epochs",
-     MOCOV3 " rate=4.8 weight-decay=1e-6 min-scale=0.2 zero-residual=on epochs=301 "
+     MOCOV3 " rate=4.8 min-scale=0.2 zero-residual=on epochs=301 "
             "batch=4096" RESNET50},
     {"imagenet-nnclr", "NNCLR as published",
      NNCLR " temperature=0.1 queue=98304 rate=4.8 weight-decay=1e-6 epochs=1001 "
            "batch=4096" RESNET50},
     {"imagenet-swav", "SwAV as published: two large and six small views",
      SWAV " prototype-norm=sphere queue=0 rate=4.8 epochs=801 batch=4096" RESNET50
-          " recipe=multi small-views=6"},
+          " recipe=multi-swav small-views=6"},
     {"imagenet-dino", "DINO as published for ResNet-50: two large and eight small views",
-     DINO " optimizer=sgd rate=0.03 weight-decay=1e-4 prototypes=65536 momentum-start=0.996 "
-          "teacher-temperature=0.04 epochs=101 batch=256" RESNET50 " recipe=multi "
+     DINO " optimizer=sgd rate=0.06 weight-decay=1e-4 prototypes=65536 momentum-start=0.996 "
+          "teacher-temperature=0.04 clip=3 epochs=101 batch=512" RESNET50 " recipe=multi-dino "
           "small-views=8"},
     {"barlow", "Barlow Twins, for any images",
      "method=barlow projector=2048-bn-relu-2048-bn-relu-2048 predictor=off weight-decay=1e-4"},
@@ -159,7 +163,7 @@ static const struct {
      "method=supervised projector=linear predictor=off optimizer=sgd weight-decay=5e-4"},
     {"cifar10-simclr", "SimCLR as in solo-learn",
      "method=simclr projector=2048-relu-256 predictor=off temperature=0.2 rate=0.4 "
-     "min-scale=0.08 weight-decay=1e-4" SOLO_LARS},
+     "recipe=cifar-strong weight-decay=1e-4" SOLO_LARS},
     {"cifar10-simclr-small",
      "CIFAR-10 in less than half an hour on one core: SimCLR, views of 16 pixels, a quarter of "
      "the width",
@@ -167,17 +171,17 @@ static const struct {
      "stem=cifar width=0.25 projector=1024-bn-relu-128 predictor=off temperature=0.2 "
      "optimizer=sgd rate=0.2 weight-decay=1e-4 batch=128 warmup=1 epochs=46"},
     {"cifar10-simsiam", "SimSiam as in solo-learn",
-     "method=simsiam rate=0.5 min-scale=0.08 weight-decay=1e-5 "
+     "method=simsiam rate=0.5 recipe=cifar-weak weight-decay=1e-5 "
      "optimizer=sgd" SIMSIAM_HEADS SOLO},
     {"cifar10-barlow", "Barlow Twins as in solo-learn",
      "method=barlow projector=2048-bn-relu-2048-bn-relu-2048 predictor=off rate=0.3 "
-     "min-scale=0.08 weight-decay=1e-4" SOLO_LARS},
+     "weight-decay=1e-4" SOLO_LARS ASYMMETRIC},
     {"cifar10-vicreg", "VICReg as in solo-learn",
      "method=vicreg projector=2048-bn-relu-2048-bn-relu-2048 predictor=off variance-weight=50 "
-     "rate=0.3 min-scale=0.2 weight-decay=1e-4" SOLO_LARS},
+     "rate=0.3 recipe=cifar-solarize weight-decay=1e-4" SOLO_LARS},
     {"cifar10-deepclusterv2", "DeepCluster-v2 as in solo-learn",
      "method=deepclusterv2 projector=2048-bn-relu-128 predictor=off temperature=0.1 ratio=0 "
-     "k=3000,3000,3000 rate=0.6 min-scale=0.08 weight-decay=1e-6" SOLO_LARS " warmup=11"},
+     "k=3000,3000,3000 rate=0.6 recipe=cifar-strong weight-decay=1e-6" SOLO_LARS " warmup=11"},
     {"cifar10-scan", "SCAN's clustering of CIFAR-10, from a trained run",
      "method=scan projector=linear predictor=off k=10 recipe=cifar optimizer=adam rate=1e-4 "
      "weight-decay=1e-4 batch=128 epochs=51"},
@@ -192,20 +196,20 @@ static const struct {
      "stem=cifar optimizer=sgd rate=0.1 weight-decay=5e-4 batch=128 epochs=201"},
     {"imagenet-simclr", "SimCLR as published",
      "method=simclr projector=2048-relu-128 predictor=off temperature=0.1 optimizer=lars "
-     "rate=4.8 batch=4096 weight-decay=1e-6 epochs=1001" RESNET50},
+     "rate=4.8 batch=4096 weight-decay=1e-6 epochs=1001" RESNET50 " recipe=strong"},
     {"imagenet-simsiam", "SimSiam as published",
      "method=simsiam optimizer=sgd rate=0.1 batch=512 weight-decay=1e-4 "
-     "epochs=101" SIMSIAM_HEADS RESNET50},
+     "epochs=101" SIMSIAM_HEADS RESNET50 " recipe=weak warmup=0"},
     {"imagenet-barlow", "Barlow Twins as published",
      "method=barlow projector=8192-bn-relu-8192-bn-relu-8192 predictor=off optimizer=lars "
-     "rate=1.6 batch=2048 weight-decay=1.5e-6 epochs=1001" RESNET50},
+     "rate=1.6 batch=2048 weight-decay=1.5e-6 loss-scale=0.024 epochs=1001" RESNET50},
     {"imagenet-vicreg", "VICReg as published",
      "method=vicreg projector=8192-bn-relu-8192-bn-relu-8192 predictor=off optimizer=lars "
      "rate=1.6 batch=2048 weight-decay=1e-6 epochs=1001" RESNET50},
     {"imagenet-deepclusterv2", "DeepCluster-v2 as published, with two views",
      "method=deepclusterv2 projector=2048-bn-relu-128 predictor=off temperature=0.1 ratio=0 "
      "k=3000,3000,3000 optimizer=lars rate=4.8 batch=4096 weight-decay=1e-6 "
-     "epochs=801" RESNET50},
+     "epochs=401" RESNET50 " recipe=strong"},
     {"imagenet-supervised", "the classes of ImageNet, 90 epochs",
      "method=supervised projector=linear predictor=off optimizer=sgd rate=0.4 batch=1024 "
      "weight-decay=1e-4 epochs=91" RESNET50 " recipe=single"},

@@ -37,7 +37,7 @@ def overrides(config, defaults):
             words += ["--" + name, narrow(value)]
     if config["coarse"]:
         words += ["--no-coarse"]
-    if config["recipe"] == "multi":
+    if config["recipe"].startswith("multi"):
         words += ["--small-size", "8"]
     if config["method"] in ("secu", "deepclusterv2", "scan", "iic") and "--k" not in words:
         words += ["--k", "2"]

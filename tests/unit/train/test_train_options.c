@@ -4,6 +4,9 @@
 #include "train/method.h"
 #include "train/train_options.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static struct ck_train_options small(void)
 {
     struct ck_train_options o = ck_train_options_default();
@@ -53,6 +56,62 @@ static void cifar_presets_differ_in_what_the_paper_leaves_open(void **state)
     literal.optimizer = later.optimizer;
     literal.loss = later.loss;
     assert_memory_equal(&literal, &later, sizeof later);
+}
+
+/* What the authors, or of CIFAR-10 solo-learn, publish; options that the preset takes from its
+ * method or from the defaults are written out, too. */
+static const struct {
+    const char *preset, *options;
+} published[] = {
+    {"cifar10-simclr",
+     "recipe=cifar-strong optimizer=lars rate=0.4 weight-decay=0.0001 trust=0.02 "
+     "temperature=0.2 projector=2048-relu-256 min-scale=auto"},
+    {"cifar10-mocov2",
+     "recipe=cifar-weak optimizer=sgd rate=0.3 weight-decay=0.0001 queue=32768 "
+     "momentum-start=0.99 momentum-end=0.999 projector=2048-relu-256"},
+    {"cifar10-mocov3", "recipe=cifar-small min-scale=0.08 optimizer=lars rate=0.3 trust=0.02 "
+                       "weight-decay=1e-06 temperature=0.2 momentum-start=0.99 momentum-end=1 "
+                       "projector=4096-bn-relu-256-bn0 predictor=4096-bn-relu-256 batch=256 "
+                       "epochs=1001"},
+    {"cifar10-swav",
+     "recipe=cifar-strong rate=0.6 weight-decay=1e-06 prototypes=3000 queue=3840 "
+     "queue-from=51 freeze-prototypes=2 sinkhorn-eps=0.05"},
+    {"cifar10-deepclusterv2", "recipe=cifar-strong rate=0.6 weight-decay=1e-06 warmup=11"},
+    {"cifar10-byol", "recipe=cifar-small min-scale=0.08 rate=1 weight-decay=1e-05"},
+    {"cifar10-simsiam", "recipe=cifar-weak optimizer=sgd rate=0.5 weight-decay=1e-05"},
+    {"cifar10-barlow", "recipe=cifar-small min-scale=0.08 rate=0.3 loss-scale=0.1"},
+    {"cifar10-vicreg", "recipe=cifar-solarize rate=0.3 variance-weight=50"},
+    {"cifar10-dino", "recipe=cifar-small min-scale=0.08 rate=0.3 momentum-start=0.9995"},
+    {"cifar10-nnclr", "recipe=cifar-small min-scale=0.08 rate=0.4 queue=65536"},
+    {"imagenet-simclr", "recipe=strong rate=4.8 batch=4096 epochs=1001 temperature=0.1"},
+    {"imagenet-mocov2", "recipe=weak rate=0.03 warmup=0 batch=256 epochs=201 queue=65536"},
+    {"imagenet-mocov3", "min-scale=0.2 projector=4096-bn-relu-256-bn0 rate=4.8 temperature=1"},
+    {"imagenet-simsiam", "recipe=weak rate=0.1 warmup=0 batch=512 epochs=101"},
+    {"imagenet-swav", "recipe=multi-swav small-views=6 rate=4.8 epochs=801 queue=0"},
+    {"imagenet-deepclusterv2", "recipe=strong rate=4.8 epochs=401"},
+    {"imagenet-dino", "recipe=multi-dino small-views=8 rate=0.06 batch=512 clip=3"},
+    {"imagenet-barlow", "recipe=double rate=1.6 loss-scale=0.024 redundancy-weight=0.0051"},
+    {"imagenet-vicreg", "recipe=double rate=1.6 variance-weight=25"},
+};
+
+static void presets_of_methods_are_as_published(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        struct ck_train_options o = ck_train_options_default();
+        char text[512], value[256];
+        assert_ok(ck_train_preset(&o, published[i].preset));
+        snprintf(text, sizeof text, "%s", published[i].options);
+        for (char *rest, *word = strtok_r(text, " ", &rest); word;
+             word = strtok_r(NULL, " ", &rest)) {
+            char *expected = strchr(word, '=');
+            *expected++ = 0;
+            assert_ok(ck_options_get(ck_train_option_table(), &o, word, value, sizeof value));
+            if (strcmp(value, expected) != 0)
+                fail_msg("%s: %s is %s, published %s", published[i].preset, word, value,
+                         expected);
+        }
+    }
 }
 
 static void refuse(struct ck_train_options o, const char *words)
@@ -188,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_preset_can_be_applied_and_is_sound),
+        cmocka_unit_test(presets_of_methods_are_as_published),
         cmocka_unit_test(cifar_presets_differ_in_what_the_paper_leaves_open),
         cmocka_unit_test(contradictions_are_refused_in_words),
         cmocka_unit_test(eta_grows_with_k_unless_shared),
