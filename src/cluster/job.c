@@ -322,6 +322,14 @@ static int end_epoch(struct ck_job *j)
     return COKE_OK;
 }
 
+/* That of the first head, which stays when this head has ended before the others. */
+static double shown_objective(const struct ck_job *j, int64_t done)
+{
+    if (j->which[0] > 0)
+        return j->c->summary[0].objective;
+    return done ? j->objective[0] / (double)done : 0;
+}
+
 /* With shuffle=block, announces the runs of a window to the source before the first batch that
  * reads from it (read-ahead). */
 static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
@@ -351,7 +359,7 @@ static int run_epoch(struct ck_job *j, int64_t epoch, int64_t epochs)
         if (!rc)
             rc = ck_job_report(j, "epoch", epoch, epochs,
                                first + (left < j->batch ? left : j->batch), c->n,
-                               done ? j->objective[j->which[0]] / (double)done : 0);
+                               shown_objective(j, done));
         if (rc)
             return rc;
     }

@@ -12,3 +12,11 @@ for h, k in enumerate((5, 10, 20)):
     assert sizes(f"out/labels-h{h}-k{k}.npy", k).min() >= int(.6 * 600 / k)
 P
 coke assign out/model-h1-k10.safetensors x.npy -o labels.npy -q >/dev/null
+
+# progress shows the first clustering, also when it has ended before the others
+coke cluster x.npy -k 2,60 --ratio 0 2>progress >/dev/null
+py <<'P'
+import re
+shown = [float(v) for v in re.findall(r"^epoch .* objective (\S+)", open("progress").read(), re.M)]
+assert len(shown) > 3 and max(shown[1:]) - min(shown[1:]) < .05, shown
+P
