@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PEER = "k-means-constrained==0.9.0"  # brings scikit-learn
+PEERS = ("k-means-constrained==0.9.0", "scikit-learn")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "COKE_THREADS")
 
 
@@ -23,10 +23,10 @@ def prepare(args):
     library = os.path.join(os.path.dirname(os.path.abspath(args.coke)), "libcoke.so")
     os.environ.update(COKE_LIBRARY=library, PYTHONPATH=os.path.join(TOP, "python"))
     python = os.path.join(args.venv, "bin", "python")
-    if not os.path.exists(python) or subprocess.call([python, "-c", "import k_means_constrained"],
-                                                     stderr=subprocess.DEVNULL):
+    check = [python, "-c", "import k_means_constrained, sklearn"]
+    if not os.path.exists(python) or subprocess.call(check, stderr=subprocess.DEVNULL):
         subprocess.check_call(["/usr/bin/python3", "-m", "venv", args.venv])
-        subprocess.check_call([python, "-m", "pip", "install", "-q", PEER])
+        subprocess.check_call([python, "-m", "pip", "install", "-q", *PEERS])
     return python
 
 
