@@ -74,6 +74,7 @@ bench:
 	build/bench_train
 	bench/micro/bench_scaling
 	bench/micro/bench_repair
+	bench/peers/bench_levels
 	bench/peers/bench_python
 	bench/peers/bench_quality_small
 
@@ -97,7 +98,7 @@ help:
 	@echo 'make check-long  tests that take minutes and gigabytes'
 	@echo 'make campaign    kills, failing calls, flipped bits, lost processes, fuzzing: hours'
 	@echo 'make tidy        runs clang-tidy over src and cli'
-	@echo 'make bench       measures against faiss, scikit-learn, LEMON and PyTorch'
+	@echo 'make bench       measures against faiss, scikit-learn, SuperKMeans, LEMON, PyTorch'
 	@echo 'make wheel       the Python package, in build/wheel, tested on its own'
 	@echo 'make install     to prefix=$(prefix), below DESTDIR if that is set'
 	@echo 'make dev         build-dev: gcc, sanitizers, warnings are errors'
