@@ -41,8 +41,11 @@ def mlp(*widths, last_norm=False):
 # Settings of short runs: views, least area, batch, rate, weight decay, widths of the projector.
 # SimCLR, SwAV, VICReg, BYOL: solo-learn's and lightly's for CIFAR-10 (LARS, batch 256);
 # EMP-SSL: the authors' (20 patches of a quarter of the area or more, batch 100, LARS, rate .3).
+# simclr-small: those of coke's preset cifar10-simclr-small, to part the settings from the program.
 SETTINGS = {
     "simclr": dict(views=2, least=0.08, batch=256, rate=0.4, decay=1e-5, widths=(2048, 256)),
+    "simclr-small": dict(views=2, least=0.1, batch=128, rate=0.2, decay=1e-4, widths=(1024, 128),
+                         size=16, optimizer="sgd"),
     "swav": dict(views=2, least=0.08, batch=256, rate=0.6, decay=1e-6, widths=(2048, 128)),
     "vicreg": dict(views=2, least=0.2, batch=256, rate=0.3, decay=1e-4, widths=(2048, 2048, 2048)),
     "byol": dict(views=2, least=0.2, batch=256, rate=0.3, decay=1e-5, widths=(4096, 256)),
@@ -57,10 +60,10 @@ def read(data, names):
 
 
 class Views(torch.utils.data.Dataset):
-    def __init__(self, images, views, least):
+    def __init__(self, images, views, least, size):
         self.images, self.views = images, views
         self.make = T.Compose([
-            T.RandomResizedCrop(32, scale=(least, 1.0)),
+            T.RandomResizedCrop(size, scale=(least, 1.0)),
             T.RandomApply([T.ColorJitter(0.4, 0.4, 0.2, 0.1)], p=0.8),
             T.RandomGrayscale(p=0.2), T.RandomHorizontalFlip(), T.ToTensor(),
             T.Normalize(MEAN, STD)])
@@ -85,7 +88,7 @@ class Method(nn.Module):
         self.backbone.fc = nn.Identity()
         self.projector = mlp(dim, *s["widths"])
         out = s["widths"][-1]
-        if name == "simclr":
+        if name.startswith("simclr"):
             self.loss = loss.NTXentLoss(temperature=0.2)
         elif name == "vicreg":
             self.loss = loss.VICRegLoss()
@@ -140,11 +143,13 @@ def write_features(model, images, path):
     model.backbone.train()
 
 
-def lars(trained, s):
-    """As in solo-learn: biases and batch norm without decay and, in lightly's, without trust."""
+def optimizer_of(trained, s):
+    """LARS as in solo-learn: biases and batch norm without decay and, in lightly's, without trust."""
     from lightly.utils.lars import LARS
     groups = [{"params": [q for q in trained if q.ndim > 1], "weight_decay": s["decay"]},
               {"params": [q for q in trained if q.ndim <= 1], "weight_decay": 0.0}]
+    if s.get("optimizer") == "sgd":
+        return torch.optim.SGD(groups, lr=s["rate"], momentum=0.9)
     return LARS(groups, lr=s["rate"], momentum=0.9, trust_coefficient=0.02)
 
 
@@ -176,8 +181,9 @@ def main():
     train, test = (train[:a.limit], test[:a.limit]) if a.limit else (train, test)
     model = Method(a.method, a.width)
     trained = [q for q in model.parameters() if q.requires_grad]
-    optimizer = lars(trained, s)
-    loader = torch.utils.data.DataLoader(Views(train, s["views"], s["least"]), s["batch"],
+    optimizer = optimizer_of(trained, s)
+    loader = torch.utils.data.DataLoader(Views(train, s["views"], s["least"],
+                                                         s.get("size", 32)), s["batch"],
                                          shuffle=True, drop_last=True,
                                          num_workers=0 if a.cpu else a.threads,
                                          persistent_workers=not a.cpu)
