@@ -47,7 +47,8 @@ const char *ck_alarm_name(enum ck_alarm a)
 /* ---- advice ---- */
 
 enum option { RATIO, ETA, RATE, WARMUP, ALPHA, K, ZERO_RESIDUAL, VIEWS, RECIPE, IMAGES, OPTIONS };
-enum { MAX_ADVICE = 5 };
+/* Entries of an alarm; those that a warning names. */
+enum { MAX_ADVICE = 5, NAMED = 2 };
 
 struct advice {
     enum option option;
@@ -55,28 +56,28 @@ struct advice {
     const char *text;
 };
 
-/* Up to an entry without text. */
+/* The most likely to help first, up to an entry without text. */
 static const struct advice advice[CK_ALARMS][MAX_ADVICE + 1] = {
     [CK_ALARM_GIANT] = {{RATIO, 1, "a larger ratio"},
                         {ETA, 1, "a larger eta"},
-                        {RATE, -1, "a lower rate"},
-                        {ALPHA, 1, "a larger alpha"}},
+                        {ALPHA, 1, "a larger alpha"},
+                        {RATE, -1, "a lower rate"}},
     [CK_ALARM_EMPTY] = {{ETA, 1, "a larger eta"}, {K, -1, "fewer clusters (k)"}},
-    [CK_ALARM_CONSTANT] = {{RATE, -1, "a lower rate"},
-                           {WARMUP, 1, "a longer warmup"},
+    [CK_ALARM_CONSTANT] = {{VIEWS, 1, "two views (recipe)"},
                            {ALPHA, 1, "a larger alpha"},
-                           {VIEWS, 1, "two views (recipe)"}},
+                           {RATE, -1, "a lower rate"},
+                           {WARMUP, 1, "a longer warmup"}},
     [CK_ALARM_DUPLICATES] = {{K, -1, "fewer clusters (k)"}, {RATE, -1, "a lower rate"}},
     [CK_ALARM_DUALS] = {{ETA, -1, "a smaller eta"}, {RATIO, -1, "a smaller ratio"}},
     [CK_ALARM_CHANCE] = {{IMAGES, 1, "more images"},
-                         {RATE, 1, "a larger rate"},
-                         {ALPHA, 1, "a larger alpha"},
                          {VIEWS, 1, "two views (recipe)"},
+                         {ALPHA, 1, "a larger alpha"},
+                         {RATE, 1, "a larger rate"},
                          {ZERO_RESIDUAL, 1, "zero-residual"}},
     [CK_ALARM_STILL] = {{RECIPE, 1, "another recipe, channels 1"}, {K, 1, "more clusters (k)"}},
 };
 
-/* Is the option already as far as it goes, without effect here, or refused by the method? */
+/* Is the option already about as far as it goes, without effect here, or refused by the method? */
 static int is_moot(const struct advice *v, const struct ck_health_facts *f)
 {
     static const char *const own[OPTIONS] = {
@@ -85,7 +86,7 @@ static int is_moot(const struct advice *v, const struct ck_health_facts *f)
         return 1;
     switch (v->option) {
     case RATIO:
-        return v->direction > 0 && f->o->kmeans.ratio >= 1;
+        return v->direction > 0 && f->o->kmeans.ratio >= 0.9;
     case ALPHA:
         return f->views == 1 || f->o->loss.alpha >= 1;
     case VIEWS:
@@ -99,13 +100,12 @@ static int is_moot(const struct advice *v, const struct ck_health_facts *f)
     }
 }
 
-/* Appends ". Try a, b or c" of what does not contradict earlier advice of this training. */
+/* Appends ". Try a or b" of what does not contradict earlier advice of this training. */
 static void add_advice(struct ck_health *w, enum ck_alarm a, const struct ck_health_facts *f,
                        char *text, size_t size)
 {
-    const char *list[MAX_ADVICE];
     int n = 0;
-    for (const struct advice *v = advice[a]; v->text; v++) {
+    for (const struct advice *v = advice[a]; v->text && n < NAMED; v++) {
         int bit = 1 << v->option;
         if (is_moot(v, f) || (v->direction > 0 ? w->down : w->up) & bit)
             continue;
@@ -113,12 +113,8 @@ static void add_advice(struct ck_health *w, enum ck_alarm a, const struct ck_hea
             w->up |= bit;
         else
             w->down |= bit;
-        list[n++] = v->text;
-    }
-    for (int i = 0; i < n; i++) {
         size_t at = strlen(text);
-        const char *before = i == 0 ? ". Try " : i == n - 1 ? " or " : ", ";
-        snprintf(text + at, size - at, "%s%s", before, list[i]);
+        snprintf(text + at, size - at, "%s%s", n++ ? " or " : ". Try ", v->text);
     }
 }
 

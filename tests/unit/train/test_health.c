@@ -196,7 +196,35 @@ static void predictions_at_chance_are_normal_before_a_hundred_short_steps(void *
     assert_int_equal(h.n, 0);
     check_with(&w, &r, 2, &h);
     assert_int_equal(h.n, 1);
-    assert_non_null(strstr(h.last, "Try more images, a larger rate"));
+    assert_non_null(strstr(h.last, "Try more images or a larger alpha"));
+}
+
+/* Of a cluster of most images. */
+static void expect_advice(struct ck_train_options o, const char *text)
+{
+    struct ck_health w = {0};
+    const struct ck_health_facts facts = {
+        .warmup = 2, .epochs = 20, .views = 2, .steps = 10, .o = &o};
+    struct ck_epoch_report r = healthy(1);
+    r.health[1].size_max = 6000;
+    for (; r.epoch < 3; r.epoch++)
+        ck_health_check(&w, &r, &facts);
+    ck_health_check(&w, &r, &facts);
+    assert_int_equal(r.warnings.n, 1);
+    const char *said = strstr(r.warnings.item[0].text, ". Try ");
+    assert_non_null(said);
+    assert_string_equal(said, text);
+}
+
+static void a_warning_names_the_two_options_most_likely_to_help(void **state)
+{
+    (void)state;
+    struct ck_train_options o = ck_train_options_default();
+    expect_advice(o, ". Try a larger ratio or a larger eta");
+    o.kmeans.ratio = 0.9;
+    expect_advice(o, ". Try a larger eta or a larger alpha");
+    o.loss.alpha = 1;
+    expect_advice(o, ". Try a larger eta or a lower rate");
 }
 
 /* As at a high temperature. */
@@ -297,6 +325,7 @@ int main(void)
         cmocka_unit_test(predictions_for_few_images_are_left_in_peace),
         cmocka_unit_test(only_a_random_network_has_to_improve),
         cmocka_unit_test(predictions_at_chance_are_normal_before_a_hundred_short_steps),
+        cmocka_unit_test(a_warning_names_the_two_options_most_likely_to_help),
         cmocka_unit_test(high_loss_with_right_predictions_is_left_in_peace),
         cmocka_unit_test(a_loss_that_climbs_back_without_predictions_is_told),
         cmocka_unit_test(loss_that_falls_without_knn_is_told_in_the_second_half),
