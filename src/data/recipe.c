@@ -5,6 +5,7 @@
 #include "data/data_options.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the tables ---- */
@@ -140,29 +141,42 @@ int ck_recipe_has_small(int recipe)
 /* Images up to this side count as small, like CIFAR's. */
 enum { SMALL_IMAGE = 64, SAMPLE = 15, SMALL_VIEWS = 6 };
 
-int ck_recipe_sample_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small)
+static int compare_sides(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+int ck_recipe_sample_sizes(struct coke_dataset *d, struct ck_sample_sizes *s)
 {
     struct ck_fetcher f = {0};
     int rc = COKE_OK, seen = 0, little = 0;
+    int32_t sides[SAMPLE];
     int64_t n = d->set->n, samples = n < SAMPLE ? n : SAMPLE;
-    *width = d->set->width;
-    *height = d->set->height;
-    *small = *width <= SMALL_IMAGE && *height <= SMALL_IMAGE;
-    for (int64_t i = 0; d->set->width == 0 && i < samples; i++) {
+    s->width = d->set->width;
+    s->height = d->set->height;
+    s->side = s->width < s->height ? s->width : s->height;
+    s->small = s->width <= SMALL_IMAGE && s->height <= SMALL_IMAGE;
+    if (d->set->width)
+        return COKE_OK;
+    for (int64_t i = 0; i < samples; i++) {
         rc = ck_fetch_open(&f, d, n * i / samples);
         if (rc)
             continue;
-        if (seen++ == 0) {
-            *width = f.width;
-            *height = f.height;
+        if (seen == 0) {
+            s->width = f.width;
+            s->height = f.height;
         }
+        sides[seen++] = f.width < f.height ? f.width : f.height;
         little += f.width <= SMALL_IMAGE && f.height <= SMALL_IMAGE;
     }
     ck_fetcher_release(&f);
-    if (d->set->width)
-        return COKE_OK;
-    *small = 2 * little > seen;
-    return seen ? COKE_OK : rc;
+    s->small = 2 * little > seen;
+    if (!seen)
+        return rc;
+    qsort(sides, (size_t)seen, sizeof *sides, compare_sides);
+    s->side = sides[seen / 2];
+    return COKE_OK;
 }
 
 /* v: one mean and deviation for all channels, or three of each. */
@@ -225,16 +239,16 @@ static void set_view(struct ck_view *v, const struct ck_view_options *o, int64_t
 int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_view_options *o,
                    const struct ck_numbers *normalize)
 {
-    int32_t width = 0, height = 0, recipe = o->recipe;
-    int small = 0;
+    struct ck_sample_sizes sizes = {0};
+    int32_t recipe = o->recipe;
     memset(r, 0, sizeof *r);
     if (d->channels > CK_MAX_CHANNELS)
         return ck_fail(COKE_EUSAGE, "%s: images have %d channels; the limit is %d",
                        d->set->source, d->channels, CK_MAX_CHANNELS);
     if (recipe == CK_RECIPE_AUTO || recipe == CK_RECIPE_NONE)
-        CK_RETURN_IF(ck_recipe_sample_sizes(d, &width, &height, &small));
+        CK_RETURN_IF(ck_recipe_sample_sizes(d, &sizes));
     if (recipe == CK_RECIPE_AUTO)
-        recipe = small ? CK_RECIPE_CIFAR : CK_RECIPE_DOUBLE;
+        recipe = sizes.small ? CK_RECIPE_CIFAR : CK_RECIPE_DOUBLE;
     if (o->small_views > 0 && !recipes[recipe].small)
         return ck_fail(COKE_EUSAGE, "small-views: recipe %s has no small views; use multi",
                        recipes[recipe].name);
@@ -258,8 +272,8 @@ int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_
         set_view(&r->view[r->views], o, o->small_size);
     }
     if (recipe == CK_RECIPE_NONE) {
-        r->view[0].width = width;
-        r->view[0].height = height;
+        r->view[0].width = sizes.width;
+        r->view[0].height = sizes.height;
     }
     return set_norm(r, d, normalize, recipes[recipe].norm);
 }

@@ -29,9 +29,14 @@ struct ck_recipe {
 int ck_recipe_init(struct ck_recipe *r, struct coke_dataset *d, const struct ck_view_options *o,
                    const struct ck_numbers *normalize);
 
-/* Reads the headers of a few images spread over the data set. *width, *height: size of the
- * first readable one; *small: most of them have sides up to 64. */
-int ck_recipe_sample_sizes(struct coke_dataset *d, int32_t *width, int32_t *height, int *small);
+struct ck_sample_sizes {
+    int32_t width, height; /* of the first readable image */
+    int32_t side;          /* shorter one, the median of the images */
+    int small;             /* most have sides up to 64 */
+};
+
+/* Reads the headers of a few images spread over the data set. */
+int ck_recipe_sample_sizes(struct coke_dataset *d, struct ck_sample_sizes *s);
 
 /* The recipe of an epoch: size and strength of its views as the course has them. The views of no
  * epoch are larger than those of r. */

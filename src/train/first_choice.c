@@ -150,11 +150,10 @@ int ck_first_choose(struct ck_train_options *o, struct coke_dataset *d,
                     const struct coke_callbacks *cb)
 {
     struct ck_first_facts f = {.images = d->set->n};
-    int32_t width = 0, height = 0;
-    int small;
+    struct ck_sample_sizes sizes;
     if (!is_open(o))
         return COKE_OK;
-    CK_RETURN_IF(ck_recipe_sample_sizes(d, &width, &height, &small));
-    f.side = width < height ? width : height;
+    CK_RETURN_IF(ck_recipe_sample_sizes(d, &sizes));
+    f.side = sizes.side;
     return ck_first_choose_for(o, &f, cb);
 }
