@@ -187,6 +187,28 @@ static int check_simsiam(struct replay *p)
     return rc;
 }
 
+/* Correlations, one by one: with a single column in either view, no weight and scale 1 the loss is
+ * (1 - C)^2. */
+static int compare_correlations(struct replay *p, const double *x, double *scratch,
+                                double *grad)
+{
+    struct replay all = *p;
+    double *corr = replay_room((int64_t)p->dim * p->dim), *pair = replay_room(2 * p->n);
+    for (int i = 0; i < p->dim; i++)
+        for (int j = 0; j < p->dim; j++) {
+            for (int64_t r = 0; r < p->n; r++) {
+                pair[r] = x[r * p->dim + i];
+                pair[p->n + r] = x[(p->n + r) * p->dim + j];
+            }
+            corr[i * p->dim + j] = 1 - sqrt(ck_barlow_loss(pair, p->n, 1, 0, 1, scratch, grad));
+        }
+    all.name = "";
+    int rc = replay_close(&all, "corr", corr);
+    free(corr);
+    free(pair);
+    return rc;
+}
+
 static int check_barlow(struct replay *p)
 {
     double *raw = read_raw(p, "proj_raw");
@@ -196,7 +218,10 @@ static int check_barlow(struct replay *p)
            *s = replay_room(ck_column_scratch(p->n, p->dim));
     double loss = ck_barlow_loss(raw, p->n, p->dim, replay_number(p, "lambda"),
                                  replay_number(p, "scale"), s, g);
-    int rc = replay_close(p, "loss", &loss) || replay_close(p, "grad_proj", g) ? -1 : 0;
+    int rc = replay_close(p, "loss", &loss) || replay_close(p, "grad_proj", g) ||
+                     compare_correlations(p, raw, s, g)
+                 ? -1
+                 : 0;
     free(raw);
     free(g);
     free(s);
