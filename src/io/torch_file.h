@@ -17,9 +17,11 @@ int ck_torch_read(const char *path, struct ck_map *map, struct ck_state *out);
 
 /* What surrounds the tensors in a written file. */
 enum ck_torch_form {
-    CK_TORCH_FLAT,      /* the dict itself */
-    CK_TORCH_TRAINING,  /* {"arch": ARCH, "state_dict": ...} */
-    CK_TORCH_DETECTRON2 /* {"model": ..., "__author__": "coke", "matching_heuristics": True} */
+    CK_TORCH_FLAT,       /* the dict itself */
+    CK_TORCH_TRAINING,   /* {"arch": ARCH, "state_dict": ...} */
+    CK_TORCH_DETECTRON2, /* {"__author__": "coke", "matching_heuristics": True, "model": ...} */
+    CK_TORCH_TEACHER,    /* {"teacher": ...} */
+    CK_TORCH_VISSL       /* {"classy_state_dict": {"base_model": {"model": {"trunk": ...}}}} */
 };
 
 /* Writes a zip archive that torch.load reads, also with weights_only=True. Tensors must be F32

@@ -118,24 +118,44 @@ static void put_tensors(struct pickle *p, const struct ck_state *s)
     put_op(p, 'u');
 }
 
+/* The names of the dicts that surround the tensors, the outermost first. */
+enum { DEPTH = 4 };
+static const char *const within[][DEPTH] = {
+    [CK_TORCH_FLAT] = {NULL},
+    [CK_TORCH_TRAINING] = {"state_dict"},
+    [CK_TORCH_DETECTRON2] = {"model"},
+    [CK_TORCH_TEACHER] = {"teacher"},
+    [CK_TORCH_VISSL] = {"classy_state_dict", "base_model", "model", "trunk"},
+};
+
+/* What the outermost dict has besides. */
+static void put_about(struct pickle *p, enum ck_torch_form form, const char *arch)
+{
+    if (form == CK_TORCH_TRAINING) {
+        put_text(p, "arch");
+        put_text(p, arch);
+    } else if (form == CK_TORCH_DETECTRON2) {
+        put_text(p, "__author__");
+        put_text(p, "coke");
+        put_text(p, "matching_heuristics");
+        put_op(p, 0x88); /* NEWTRUE */
+    }
+}
+
 static void put_object(struct pickle *p, const struct ck_state *s, enum ck_torch_form form,
                        const char *arch)
 {
+    int depth = 0;
     put(p, "\x80\x02", 2); /* protocol 2 */
-    if (form == CK_TORCH_FLAT) {
-        put_tensors(p, s);
-    } else {
+    for (; depth < DEPTH && within[form][depth]; depth++) {
         put(p, "}(", 2);
-        put_text(p, form == CK_TORCH_TRAINING ? "arch" : "__author__");
-        put_text(p, form == CK_TORCH_TRAINING ? arch : "coke");
-        put_text(p, form == CK_TORCH_TRAINING ? "state_dict" : "model");
-        put_tensors(p, s);
-        if (form == CK_TORCH_DETECTRON2) {
-            put_text(p, "matching_heuristics");
-            put_op(p, 0x88); /* NEWTRUE */
-        }
-        put_op(p, 'u');
+        if (depth == 0)
+            put_about(p, form, arch);
+        put_text(p, within[form][depth]);
     }
+    put_tensors(p, s);
+    for (; depth > 0; depth--)
+        put_op(p, 'u');
     put_op(p, '.');
 }
 

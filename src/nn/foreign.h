@@ -7,6 +7,11 @@
 enum ck_naming {
     CK_NAMES_TORCHVISION, /* our own: conv1.weight, layer1.0.bn1.bias, fc.*, predictor.* */
     CK_NAMES_AUTHORS,     /* module.encoder.* and module.predictor.* */
+    CK_NAMES_LIGHTLY,     /* backbone.0.weight, backbone.4.0.conv1.weight: children in order */
+    CK_NAMES_SOLO,        /* backbone.conv1.weight */
+    CK_NAMES_MOCO,        /* module.encoder_q.* */
+    CK_NAMES_DINO,        /* module.backbone.* */
+    CK_NAMES_VISSL,       /* _feature_blocks.* */
     CK_NAMES_DETECTRON2   /* stem.conv1.norm.weight, res2.0.shortcut.weight, ... */
 };
 

@@ -18,9 +18,32 @@ static int is_head(const char *name)
     return begins(name, "fc.") || begins(name, "predictor.");
 }
 
-static void name_authors(const char *name, char out[NAME])
+/* What precedes the names of the ResNet; of the predictor, where there is one, "module.". */
+static const char *const prefixes[] = {
+    [CK_NAMES_TORCHVISION] = "",           [CK_NAMES_AUTHORS] = "module.encoder.",
+    [CK_NAMES_LIGHTLY] = "backbone.",      [CK_NAMES_SOLO] = "backbone.",
+    [CK_NAMES_MOCO] = "module.encoder_q.", [CK_NAMES_DINO] = "module.backbone.",
+    [CK_NAMES_VISSL] = "_feature_blocks.",
+};
+
+static void put_prefix(enum ck_naming naming, const char *name, char out[NAME])
 {
-    snprintf(out, NAME, "module.%s%s", begins(name, "predictor.") ? "" : "encoder.", name);
+    int beside = naming != CK_NAMES_TORCHVISION && begins(name, "predictor.");
+    snprintf(out, NAME, "%s%s", beside ? "module." : prefixes[naming], name);
+}
+
+/* lightly has the children of torchvision's ResNet one after the other. */
+static void name_lightly(const char *name, char out[NAME])
+{
+    static const struct {
+        const char *name;
+        int number;
+    } children[] = {{"conv1.", 0},  {"bn1.", 1},    {"layer1.", 4},
+                    {"layer2.", 5}, {"layer3.", 6}, {"layer4.", 7}};
+    for (size_t i = 0; i < sizeof children / sizeof children[0]; i++)
+        if (begins(name, children[i].name))
+            snprintf(out, NAME, "%s%d.%s", prefixes[CK_NAMES_LIGHTLY], children[i].number,
+                     name + strlen(children[i].name));
 }
 
 /* The last components of a tensor's name: its layer, without "weight" and the like. */
@@ -59,11 +82,12 @@ int ck_foreign_save(const struct coke_encoder *e, enum ck_naming naming, int hea
         char name[NAME];
         if (!heads && is_head(t->name))
             continue;
-        snprintf(name, sizeof name, "%s", t->name);
-        if (naming == CK_NAMES_AUTHORS)
-            name_authors(t->name, name);
-        else if (naming == CK_NAMES_DETECTRON2)
+        if (naming == CK_NAMES_DETECTRON2)
             name_detectron2(t->name, name);
+        else if (naming == CK_NAMES_LIGHTLY)
+            name_lightly(t->name, name);
+        else
+            put_prefix(naming, t->name, name);
         rc = ck_state_add(out, name, t->dtype, t->ndim, t->shape, t->data);
     }
     ck_state_release(&own);

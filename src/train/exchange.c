@@ -56,15 +56,33 @@ struct export
     struct ck_state out;
 };
 
+/* How the choices of option names are written. */
+static const struct {
+    enum ck_naming naming;
+    enum ck_torch_form form;
+    int heads; /* projector and predictor have names, too */
+} exports[] = {
+    [CK_EXPORT_NAMES_TORCHVISION] = {CK_NAMES_TORCHVISION, CK_TORCH_FLAT, 1},
+    [CK_EXPORT_NAMES_AUTHORS] = {CK_NAMES_AUTHORS, CK_TORCH_TRAINING, 1},
+    [CK_EXPORT_NAMES_LIGHTLY] = {CK_NAMES_LIGHTLY, CK_TORCH_TRAINING, 0},
+    [CK_EXPORT_NAMES_SOLO] = {CK_NAMES_SOLO, CK_TORCH_TRAINING, 0},
+    [CK_EXPORT_NAMES_MOCO] = {CK_NAMES_MOCO, CK_TORCH_TRAINING, 0},
+    [CK_EXPORT_NAMES_DINO] = {CK_NAMES_DINO, CK_TORCH_TEACHER, 0},
+    [CK_EXPORT_NAMES_VISSL] = {CK_NAMES_VISSL, CK_TORCH_VISSL, 0},
+};
+
 static int check_export(const struct ck_export_options *o, const char *path)
 {
     size_t n = strlen(path);
     if (o->format < 0 || o->format > CK_EXPORT_DETECTRON2 || o->part < 0 ||
-        o->part > CK_PART_ALL || o->names < 0 || o->names > CK_EXPORT_NAMES_AUTHORS)
+        o->part > CK_PART_ALL || o->names < 0 || o->names > CK_EXPORT_NAMES_VISSL)
         return ck_fail(COKE_EUSAGE, "export: invalid format %d, part %d or names %d", o->format,
                        o->part, o->names);
-    if (o->names == CK_EXPORT_NAMES_AUTHORS && o->format > CK_EXPORT_PTH)
+    if (o->names != CK_EXPORT_NAMES_TORCHVISION && o->format > CK_EXPORT_PTH)
         return ck_fail(COKE_EUSAGE, "names: ONNX and Detectron2 prescribe their own names");
+    if (!exports[o->names].heads && o->part == CK_PART_ALL)
+        return ck_fail(COKE_EUSAGE, "part: projectors have other forms and names in this "
+                                    "program; use part backbone");
     if (o->format == CK_EXPORT_DETECTRON2 && n > 4 && strcmp(path + n - 4, ".pkl") == 0)
         return ck_fail(COKE_EUSAGE,
                        "%s: Detectron2 reads a .pkl as a plain pickle; name the file .pth",
@@ -103,9 +121,8 @@ static int check_detectron2(const struct export *x)
 static int make_output(struct export *x)
 {
     int heads = x->o->part == CK_PART_ALL;
-    enum ck_naming naming = x->o->format == CK_EXPORT_DETECTRON2     ? CK_NAMES_DETECTRON2
-                            : x->o->names == CK_EXPORT_NAMES_AUTHORS ? CK_NAMES_AUTHORS
-                                                                     : CK_NAMES_TORCHVISION;
+    enum ck_naming naming = x->o->format == CK_EXPORT_DETECTRON2 ? CK_NAMES_DETECTRON2
+                                                                 : exports[x->o->names].naming;
     if (x->o->format != CK_EXPORT_ONNX) /* which reads them from the network itself */
         CK_RETURN_IF(ck_foreign_save(&x->run.encoder, naming, heads, &x->out));
     if (naming == CK_NAMES_TORCHVISION)
@@ -131,9 +148,7 @@ static int write_output(const struct export *x, struct ck_writer *w)
     case CK_EXPORT_DETECTRON2:
         return ck_torch_write_to(w, &x->out, CK_TORCH_DETECTRON2, arch);
     default:
-        return ck_torch_write_to(
-            w, &x->out,
-            x->o->names == CK_EXPORT_NAMES_AUTHORS ? CK_TORCH_TRAINING : CK_TORCH_FLAT, arch);
+        return ck_torch_write_to(w, &x->out, exports[x->o->names].form, arch);
     }
 }
 

@@ -51,9 +51,10 @@ static const struct ck_option export_rows[] = {
     ROW(CK_OPT_CHOICE, part, "part", 1, "backbone|all",
         "the ResNet alone, or with projector and predictor (onnx: an output 'projection' "
         "beside 'features')"),
-    ROW(CK_OPT_CHOICE, names, "names", 1, "torchvision|authors",
+    ROW(CK_OPT_CHOICE, names, "names", CK_EXPORT_NAMES_VISSL,
+        "torchvision|authors|lightly|solo-learn|moco|dino|vissl",
         "tensor names in safetensors and pth; authors: module.encoder.*, in a dict with arch "
-        "and state_dict"),
+        "and state_dict; others: as in the checkpoints of these programs"),
     ROW(CK_OPT_FLAG, best, "best", 1, NULL,
         "use the best checkpoint of a run folder instead of the last"),
 };

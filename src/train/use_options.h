@@ -28,7 +28,12 @@ enum ck_export_part {
 };
 enum ck_export_names {
     CK_EXPORT_NAMES_TORCHVISION, /* conv1.weight, layer1.0.bn1.bias, ..., fc.*, predictor.* */
-    CK_EXPORT_NAMES_AUTHORS      /* module.encoder.*, as the authors' scripts expect it */
+    CK_EXPORT_NAMES_AUTHORS,     /* module.encoder.*, as the authors' scripts expect it */
+    CK_EXPORT_NAMES_LIGHTLY,     /* those of the checkpoints of other programs */
+    CK_EXPORT_NAMES_SOLO,
+    CK_EXPORT_NAMES_MOCO,
+    CK_EXPORT_NAMES_DINO,
+    CK_EXPORT_NAMES_VISSL
 };
 
 struct ck_export_options {

@@ -295,6 +295,34 @@ def import_others(programs):
     print("lightly, DINO, solo-learn and VISSL: imported")
 
 
+def export_others(programs):
+    """What loads the checkpoints of lightly, solo-learn, MoCo, DINO and VISSL loads ours."""
+    case = ("resnet18", 1, "imagenet", "mlp2", 0, 32, 3)
+    programs.make(case, "own.safetensors")
+    own = theirs.read_tensors("own.safetensors")
+    backbone = {k: v for k, v in own.items() if not k.startswith(("fc.", "predictor."))}
+    layouts = {"lightly": ("backbone.", ["state_dict"]), "solo-learn": ("backbone.", ["state_dict"]),
+               "moco": ("module.encoder_q.", ["state_dict"]), "dino": ("module.backbone.", ["teacher"]),
+               "vissl": ("_feature_blocks.", ["classy_state_dict", "base_model", "model", "trunk"])}
+    for name, (prefix, path) in layouts.items():
+        programs.run("export", "own.safetensors", "-o", "theirs.pth", "--names", name, "--force")
+        state = load("theirs.pth")
+        for word in path:
+            state = state[word]
+        assert all(k.startswith(prefix) for k in state), list(state)[:3]
+        net = models.resnet18()
+        net.fc = torch.nn.Identity()
+        whole = torch.nn.Sequential(*net.children()) if name == "lightly" else net
+        whole.load_state_dict({k[len(prefix):]: v for k, v in state.items()})
+        exported.same_bits(name, arrays(net.state_dict()), backbone)
+        programs.run("import", "theirs.pth", "-o", "again.safetensors", "--force")
+        exported.same_bits(name + " again", theirs.read_tensors("again.safetensors"), backbone)
+    text = programs.run("export", "own.safetensors", "-o", "d.pth", "--names", "dino", "--part", "all",
+                        code=2)
+    assert "use part backbone" in text, text
+    print("lightly, solo-learn, MoCo, DINO and VISSL: exported")
+
+
 def import_torchvision(programs):
     """A network of theirs through ours and back: bits and outputs."""
     torch.manual_seed(5)
@@ -433,6 +461,7 @@ def main():
         state = import_forms(programs)
         import_moco(programs, state)
         import_others(programs)
+        export_others(programs)
         import_torchvision(programs)
         documented(programs, page)
         hostile(programs, state)
