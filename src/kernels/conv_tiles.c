@@ -15,7 +15,6 @@
 #include <string.h>
 
 enum {
-    PIXEL = 64,           /* bytes of a pixel in a block of channels */
     ROWS = 16,            /* pixels of a tile */
     VIEW_BYTES = 1 << 20, /* desired maximum of the views of a chunk: part of a 2 MB cache */
     CHUNK_TILES = 16,  /* tiles that a panel should have at least, to use its weights often */
@@ -129,6 +128,17 @@ static int is_direct(const struct ck_tiles_conv *c, const struct ck_tiles_part *
 
 /* ---- sizes ---- */
 
+/* Bytes of a pixel of the source and of its views; of the destination. */
+static int64_t source_pixel(const struct ck_tiles_conv *c)
+{
+    return c->from * (int64_t)sizeof(uint16_t);
+}
+
+static int64_t pixel_out(const struct ck_tiles_conv *c)
+{
+    return c->to * (int64_t)sizeof(uint16_t);
+}
+
 /* Bytes of the views of one image for `rows` rows of outputs; of its source if it is direct. */
 static int64_t view_bytes(const struct ck_tiles_conv *c, const struct ck_tiles_part *p,
                           int64_t rows)
@@ -137,7 +147,7 @@ static int64_t view_bytes(const struct ck_tiles_conv *c, const struct ck_tiles_p
         return (int64_t)aligned(
             (size_t)(((rows - 1) * p->step + c->s.kernel) * p->pitch * 2 * CK_STEM_CHANNELS));
     int64_t views = is_direct(c, p) ? 1 : p->views;
-    return views * c->sc * (rows + p->rows_above) * p->pitch * PIXEL;
+    return views * c->sc * (rows + p->rows_above) * p->pitch * source_pixel(c);
 }
 
 static int64_t tiles_of(const struct ck_tiles_conv *c, const struct ck_tiles_part *p,
@@ -180,7 +190,7 @@ static struct layout layout_of(const struct ck_tiles_conv *c)
         const struct ck_tiles_part *p = &c->part[i];
         size_t views = is_direct(c, p) ? 0 : (size_t)(c->group * view_bytes(c, p, p->band));
         size_t tiles = (size_t)(c->group * tiles_of(c, p, p->band)) * sizeof(struct ck_tile);
-        size_t out = c->stride > 1 ? (size_t)(c->group * p->band * p->w * PIXEL) : 0;
+        size_t out = c->stride > 1 ? (size_t)(c->group * p->band * p->w * pixel_out(c)) : 0;
         size_t at = (size_t)p->steps * sizeof(int64_t);
         l.views = views > l.views ? views : l.views;
         l.tiles = tiles > l.tiles ? tiles : l.tiles;
@@ -210,25 +220,25 @@ static void size_all(struct ck_tiles_conv *c)
     struct layout l = layout_of(c);
     c->scratch = l.views + l.tiles + l.at + l.out + l.moments;
     c->sums = c->pass == CK_TILES_FORWARD
-                  ? (size_t)(c->chunks * 2 * c->dc * CK_TILE_CHANNELS) * sizeof(double)
+                  ? (size_t)(c->chunks * 2 * c->dc * c->to) * sizeof(double)
                   : 0;
 }
 
 static void set_images(struct ck_tiles_conv *c)
 {
     const struct ck_tiles_shape *s = &c->s;
-    int64_t in = divide_up(s->ic, CK_TILE_CHANNELS), out = divide_up(s->oc, CK_TILE_CHANNELS);
     int forward = c->pass == CK_TILES_FORWARD;
-    c->sc = forward ? in : out;
+    int64_t sources = forward ? s->ic : s->oc, outputs = forward ? s->oc : s->ic;
+    c->from = ck_tiles_block(sources);
+    c->to = ck_tiles_block(outputs);
+    c->sc = divide_up(sources, c->from);
     c->sh = forward ? s->ih : s->oh;
     c->sw = forward ? s->iw : s->ow;
-    c->dc = forward ? out : in;
+    c->dc = divide_up(outputs, c->to);
     c->dh = forward ? s->oh : s->ih;
     c->dw = forward ? s->ow : s->iw;
     c->stride = forward ? 1 : s->stride;
     c->stem = forward && s->ic <= CK_STEM_CHANNELS && s->kernel > 1;
-    c->pairs = !c->stem && (forward ? s->ic : s->oc) <= 16 ? 8 : 16;
-    c->halves = (forward ? s->oc : s->ic) <= 16 ? 1 : 2;
 }
 
 int ck_tiles_init(struct ck_tiles_conv *c, const struct ck_tiles_shape *s,
@@ -282,27 +292,23 @@ struct band {
     struct ck_tile_moments *moments; /* [dc][group]; NULL = no sums wanted */
 };
 
-static void zero_pixels(unsigned char *dst, int64_t n)
-{
-    memset(dst, 0, (size_t)(n * PIXEL));
-}
-
 /* One row of a view from the row `src` of the source; NULL = outside. */
 static void fill_row(const struct run *r, const struct ck_tiles_part *p, int64_t column,
                      const unsigned char *src, unsigned char *dst)
 {
+    int64_t pixel = source_pixel(r->c);
     if (!src) {
-        zero_pixels(dst, p->pitch);
+        memset(dst, 0, (size_t)(p->pitch * pixel));
         return;
     }
     int64_t from = column >= 0 ? 0 : divide_up(-column, p->step);
     int64_t to = column >= r->c->sw ? 0 : (r->c->sw - 1 - column) / p->step + 1;
     from = smaller(from, p->pitch);
     to = larger(smaller(to, p->pitch), from);
-    zero_pixels(dst, from);
-    r->kn->pixels(to - from, src + (column + from * p->step) * PIXEL, p->step * PIXEL,
-                  dst + from * PIXEL, PIXEL);
-    zero_pixels(dst + to * PIXEL, p->pitch - to);
+    memset(dst, 0, (size_t)(from * pixel));
+    r->kn->pixels(to - from, pixel, src + (column + from * p->step) * pixel, p->step * pixel,
+                  dst + from * pixel, pixel);
+    memset(dst + to * pixel, 0, (size_t)((p->pitch - to) * pixel));
 }
 
 /* The views of one image: [view][source block][rows][pitch]. */
@@ -311,14 +317,14 @@ static void fill_views(const struct run *r, const struct band *b, const unsigned
 {
     const struct ck_tiles_conv *c = r->c;
     const struct ck_tiles_part *p = b->p;
-    int64_t rows = b->rows + p->rows_above;
+    int64_t rows = b->rows + p->rows_above, pixel = source_pixel(c);
     for (int64_t v = 0; v < p->views; v++)
         for (int64_t block = 0; block < c->sc; block++)
             for (int64_t i = 0; i < rows; i++) {
                 int64_t y = p->view[v].row + (b->row + i) * p->step;
-                const unsigned char *src = image + (block * c->sh + y) * c->sw * PIXEL;
+                const unsigned char *src = image + (block * c->sh + y) * c->sw * pixel;
                 fill_row(r, p, p->view[v].column, y < 0 || y >= c->sh ? NULL : src, views);
-                views += p->pitch * PIXEL;
+                views += p->pitch * pixel;
             }
 }
 
@@ -331,11 +337,11 @@ static void fill_stem(const struct run *r, const struct band *b, const unsigned 
     int64_t pad = c->s.pad, rows = (b->rows - 1) * b->p->step + c->s.kernel;
     for (int64_t i = 0; i < rows; i++, view += b->p->pitch * BYTES) {
         int64_t y = b->row * b->p->step + i - pad;
-        const unsigned char *src = image + y * c->sw * PIXEL;
+        const unsigned char *src = image + y * c->sw * source_pixel(c);
         memset(view, 0, (size_t)(b->p->pitch * BYTES));
         int64_t n = smaller(c->sw, b->p->pitch - pad);
         for (int64_t x = 0; y >= 0 && y < c->sh && x < n; x++)
-            memcpy(view + (x + pad) * BYTES, src + x * PIXEL, BYTES);
+            memcpy(view + (x + pad) * BYTES, src + x * source_pixel(c), BYTES);
     }
 }
 
@@ -353,8 +359,15 @@ static void set_steps(const struct run *r, const struct band *b)
         for (int64_t i = 0; i < p->taps; i++) {
             int64_t plane = p->tap_view[i] * c->sc + block;
             b->at[block * p->taps + i] =
-                ((plane * rows + p->tap_row[i]) * p->pitch + p->tap_column[i]) * PIXEL;
+                ((plane * rows + p->tap_row[i]) * p->pitch + p->tap_column[i]) *
+                source_pixel(c);
         }
+}
+
+/* Bytes from an output's first source pixel to the next one's. */
+static int64_t tile_pixel(const struct ck_tiles_conv *c, const struct ck_tiles_part *p)
+{
+    return c->stem ? 2 * CK_STEM_CHANNELS * p->step : source_pixel(c);
 }
 
 /* The tiles of one image. Outputs are numbered along the rows; the last tile (stems: the last of
@@ -364,13 +377,12 @@ static struct ck_tile *add_tiles(const struct run *r, const struct band *b, int6
 {
     const struct ck_tiles_part *p = b->p;
     int64_t line = r->c->stem || is_wide(p) ? p->w : b->rows * p->w;
-    int64_t pixel = r->c->stem ? 2 * CK_STEM_CHANNELS * p->step : PIXEL;
-    int64_t pitch = r->c->stem ? p->pitch * 2 * CK_STEM_CHANNELS * p->step : p->pitch * PIXEL;
+    int64_t pixel = tile_pixel(r->c, p), pitch = p->pitch * pixel;
     for (int64_t i = 0; i < b->rows * p->w / line; i++)
         for (int64_t j = 0; j < line; j += ROWS, t++) {
             int64_t start = larger(smaller(j, line - ROWS), 0);
             t->a = a + i * pitch + start * pixel;
-            t->out = out + (i * line + start) * CK_TILE_CHANNELS;
+            t->out = out + (i * line + start) * r->c->to;
             t->from = (int)(j - start);
             t->to = (int)smaller(ROWS, line - start);
             t->image = (int)image;
@@ -386,16 +398,17 @@ static int64_t prepare(const struct run *r, const struct band *b)
     int64_t view = view_bytes(c, p, b->rows);
     struct ck_tile *t = b->tile;
     for (int64_t g = 0; g < b->images; g++) {
-        const unsigned char *image = r->src + (b->first + g) * c->sc * c->sh * c->sw * PIXEL;
+        const unsigned char *image =
+            r->src + (b->first + g) * c->sc * c->sh * c->sw * source_pixel(c);
         const unsigned char *a = b->views + g * view;
-        uint16_t *out = r->dst + (b->first + g) * c->dc * c->dh * c->dw * CK_TILE_CHANNELS +
-                        b->row * p->w * CK_TILE_CHANNELS;
+        uint16_t *out =
+            r->dst + ((b->first + g) * c->dc * c->dh * c->dw + b->row * p->w) * c->to;
         if (c->stride > 1)
-            out = (uint16_t *)(void *)b->out + g * b->rows * p->w * CK_TILE_CHANNELS;
+            out = (uint16_t *)(void *)b->out + g * b->rows * p->w * c->to;
         if (c->stem)
             fill_stem(r, b, image, b->views + g * view);
         else if (is_direct(c, p))
-            a = image + b->row * p->w * PIXEL;
+            a = image + b->row * p->w * source_pixel(c);
         else
             fill_views(r, b, image, b->views + g * view);
         t = add_tiles(r, b, g, a, out, t);
@@ -410,14 +423,20 @@ static void spread(const struct run *r, const struct band *b, int64_t block, int
 {
     const struct ck_tiles_conv *c = r->c;
     const struct ck_tiles_part *p = b->p;
-    static const unsigned char zero[PIXEL];
-    int64_t plane = (b->first + g) * c->dc + block;
+    static const unsigned char zero[2 * CK_TILE_CHANNELS];
+    int64_t plane = (b->first + g) * c->dc + block, pixel = pixel_out(c);
     for (int64_t i = 0; i < b->rows; i++) {
         int64_t row = plane * c->dh + p->row + (b->row + i) * c->stride;
-        uint16_t *out = r->dst + (row * c->dw + p->column) * CK_TILE_CHANNELS;
-        r->kn->pixels(p->w, src ? src + i * p->w * PIXEL : zero, src ? PIXEL : 0, out,
-                      c->stride * PIXEL);
+        uint16_t *out = r->dst + (row * c->dw + p->column) * c->to;
+        r->kn->pixels(p->w, pixel, src ? src + i * p->w * pixel : zero, src ? pixel : 0, out,
+                      c->stride * pixel);
     }
+}
+
+/* Of sources per step; a stem's steps are full. */
+static int pairs_of(const struct ck_tiles_conv *c)
+{
+    return c->stem ? 16 : (int)(c->from / 2);
 }
 
 static void run_band(const struct run *r, const struct band *b)
@@ -427,19 +446,19 @@ static void run_band(const struct run *r, const struct band *b)
     int64_t tiles = p->taps ? prepare(r, b) : 0;
     struct ck_tile_panel panel = {.tile = b->tile,
                                   .tiles = tiles,
-                                  .pixel = c->stem ? 2 * CK_STEM_CHANNELS * p->step : PIXEL,
+                                  .pixel = tile_pixel(c, p),
                                   .at = b->at,
                                   .steps = p->steps,
-                                  .pairs = c->pairs,
-                                  .halves = c->halves};
+                                  .pairs = pairs_of(c),
+                                  .halves = (int)(c->to / 16)};
     for (int64_t block = 0; block < c->dc; block++) {
         panel.b = r->packed + p->b + block * p->steps * 1024;
-        panel.out = c->stride > 1 ? 0 : block * c->dh * c->dw * CK_TILE_CHANNELS;
+        panel.out = c->stride > 1 ? 0 : block * c->dh * c->dw * c->to;
         panel.moments = b->moments ? b->moments + block * c->group : NULL;
         if (tiles)
             r->kn->panel(&panel);
         for (int64_t g = 0; c->stride > 1 && g < b->images; g++)
-            spread(r, b, block, g, tiles ? b->out + g * b->rows * p->w * PIXEL : NULL);
+            spread(r, b, block, g, tiles ? b->out + g * b->rows * p->w * pixel_out(c) : NULL);
     }
 }
 
@@ -449,17 +468,17 @@ static void run_band(const struct run *r, const struct band *b)
 static void add_moments(const struct run *r, const struct ck_tile_moments *m, int64_t chunk,
                         int64_t images)
 {
-    int64_t channels = r->c->dc * CK_TILE_CHANNELS;
+    int64_t to = r->c->to, channels = r->c->dc * to;
     double *sum = r->partial + 2 * chunk * channels, *square = sum + channels;
     for (int64_t i = 0; i < 2 * channels; i++)
         sum[i] = 0;
     for (int64_t block = 0; block < r->c->dc; block++, m += r->c->group)
         for (int64_t g = 0; g < images; g++)
-            for (int64_t j = 0; j < CK_TILE_CHANNELS; j++) {
+            for (int64_t j = 0; j < to; j++) {
                 double pivot = (double)m[g].pivot[j], dev = (double)m[g].dev[j];
                 double base = (double)m[g].rows * pivot;
-                sum[block * CK_TILE_CHANNELS + j] += base + dev;
-                square[block * CK_TILE_CHANNELS + j] +=
+                sum[block * to + j] += base + dev;
+                square[block * to + j] +=
                     base * pivot + (2 * pivot * dev + (double)m[g].square[j]);
             }
 }
@@ -481,7 +500,7 @@ static void run_chunk(void *arg, int64_t chunk, int worker)
         memset(moments, 0, l->moments);
     if (r->producer)
         r->producer->run(r->producer->arg, b.first, b.images);
-    r->kn->begin();
+    r->kn->begin(pairs_of(c));
     for (int i = 0; i < c->parts; i++) {
         b.p = &c->part[i];
         for (b.row = 0; b.row < b.p->h; b.row += b.rows) {
@@ -497,7 +516,7 @@ static void run_chunk(void *arg, int64_t chunk, int worker)
 /* Adds the chunks' sums in their order. */
 static void add_chunks(const struct run *r, const struct ck_tiles_sums *sums)
 {
-    int64_t channels = r->c->dc * CK_TILE_CHANNELS;
+    int64_t channels = r->c->dc * r->c->to;
     for (int64_t i = 0; i < channels; i++) {
         sums->sum[i] = sums->square[i] = 0;
         for (int64_t chunk = 0; chunk < r->c->chunks; chunk++) {

@@ -1,8 +1,8 @@
 /* conv_tiles.h - bf16 convolutions, forward and gradient of the input, as products of tiles: 16
  * pixels x 32 channels by 32 channels x 16 outputs, summed in f32.
  *
- * Images are [n][cb][h * w][32] bf16: channel c = block * 32 + lane, the last block padded with
- * zeros; outputs have exact zeros there. Weights are packed by ck_tiles_pack from the f32
+ * Images are [n][cb][h * w][ck_tiles_block] bf16: channel c = number of the block * its size + lane,
+ * the last block padded with zeros; outputs have exact zeros there. Weights are packed by ck_tiles_pack from the f32
  * parameter [oc][ic][kernel][kernel].
  *
  * A pass is cut into chunks of whole images that depend on the shape only: results have the same
@@ -16,6 +16,14 @@
 #include <stdint.h>
 
 enum { CK_TILE_CHANNELS = 32 };
+
+/* Channels of a block: images of up to 16 channels have narrow blocks, which take half the
+ * memory. */
+static inline int64_t ck_tiles_block(int64_t channels)
+{
+    return channels > CK_TILE_CHANNELS / 2 ? CK_TILE_CHANNELS : CK_TILE_CHANNELS / 2;
+}
+
 /* A stem, with few channels, reads in each step a row of the kernel: 8 pixels of 4 channels. */
 enum { CK_STEM_CHANNELS = 4, CK_STEM_PIXELS = 8 };
 
@@ -62,10 +70,10 @@ struct ck_tiles_conv {
     enum ck_tiles_pass pass;
     int64_t sc, sh, sw;    /* source: blocks of channels, rows, columns */
     int64_t dc, dh, dw;    /* destination */
+    int64_t from, to;      /* channels of a block of the source, of the destination */
     int64_t stride;        /* between the outputs of a part, in the destination */
     int64_t group, chunks; /* images per chunk */
-    int stem;          /* few channels: a step is one row of the kernel, 4 channels a pixel */
-    int pairs, halves; /* in use with few channels: of the sources' 16, of the outputs' 2 */
+    int stem; /* few channels: a step is one row of the kernel, 4 channels a pixel */
     int parts;
     struct ck_tiles_part part[CK_TILES_PARTS];
     size_t packed;  /* bytes of packed weights */
@@ -90,7 +98,7 @@ struct ck_tiles_producer {
     void *arg;
 };
 
-/* Sums over images and pixels per output channel [dc * 32], of the f32 results before they are
+/* Sums over images and pixels per output channel [dc * to], of the f32 results before they are
  * rounded; about a point of each chunk's values, so that they do not cancel. */
 struct ck_tiles_sums {
     double *sum, *square;

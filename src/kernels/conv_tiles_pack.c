@@ -112,7 +112,7 @@ struct plain {
 
 static int64_t blocks_of(const struct plain *p)
 {
-    return (p->channels + CK_TILE_CHANNELS - 1) / CK_TILE_CHANNELS;
+    return divide_up(p->channels, ck_tiles_block(p->channels));
 }
 
 /* One block of channels of one image. */
@@ -120,13 +120,14 @@ static void from_plain(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
     const struct plain *p = arg;
-    int64_t c = chunk % blocks_of(p) * CK_TILE_CHANNELS, image = chunk / blocks_of(p);
-    int64_t channels = smaller(p->channels - c, CK_TILE_CHANNELS);
+    int64_t block = ck_tiles_block(p->channels);
+    int64_t c = chunk % blocks_of(p) * block, image = chunk / blocks_of(p);
+    int64_t channels = smaller(p->channels - c, block);
     const float *x = p->plain + (image * p->channels + c) * p->pixels;
-    uint16_t *y = p->images + chunk * p->pixels * CK_TILE_CHANNELS;
-    if (channels < CK_TILE_CHANNELS)
-        memset(y, 0, (size_t)(p->pixels * CK_TILE_CHANNELS) * sizeof *y);
-    for (int64_t i = 0; i < p->pixels; i++, y += CK_TILE_CHANNELS)
+    uint16_t *y = p->images + chunk * p->pixels * block;
+    if (channels < block)
+        memset(y, 0, (size_t)(p->pixels * block) * sizeof *y);
+    for (int64_t i = 0; i < p->pixels; i++, y += block)
         for (int64_t j = 0; j < channels; j++)
             y[j] = to_bf16(x[j * p->pixels + i]);
 }
@@ -135,12 +136,13 @@ static void to_plain(void *arg, int64_t chunk, int worker)
 {
     (void)worker;
     const struct plain *p = arg;
-    int64_t c = chunk % blocks_of(p) * CK_TILE_CHANNELS, image = chunk / blocks_of(p);
-    const uint16_t *x = p->images + chunk * p->pixels * CK_TILE_CHANNELS;
+    int64_t block = ck_tiles_block(p->channels);
+    int64_t c = chunk % blocks_of(p) * block, image = chunk / blocks_of(p);
+    const uint16_t *x = p->images + chunk * p->pixels * block;
     float *y = p->plain + (image * p->channels + c) * p->pixels;
-    for (int64_t j = 0; j < smaller(p->channels - c, CK_TILE_CHANNELS); j++)
+    for (int64_t j = 0; j < smaller(p->channels - c, block); j++)
         for (int64_t i = 0; i < p->pixels; i++)
-            ck_from_bf16(1, &x[i * CK_TILE_CHANNELS + j], &y[j * p->pixels + i]);
+            ck_from_bf16(1, &x[i * block + j], &y[j * p->pixels + i]);
 }
 
 /* The chunks only read the array that is constant for the caller. */

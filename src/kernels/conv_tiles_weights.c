@@ -16,7 +16,6 @@
 #include <string.h>
 
 enum {
-    PIXEL = 64, /* bytes of a pixel in a block of channels */
     STEP = 32,  /* pixels that a product of tiles adds */
     BUNDLE_IMAGES = 16,
     PARTS = 8,
@@ -47,20 +46,31 @@ static int64_t blocks_of(int64_t channels)
     return divide_up(channels, CK_TILE_CHANNELS);
 }
 
-/* Bytes of an image of all blocks, as the caller stores it. */
+/* Bytes of a pixel of a block, as the caller stores it. */
+static int64_t x_pixel(const struct ck_tiles_gradient *g)
+{
+    return ck_tiles_block(g->s.ic) * (int64_t)sizeof(uint16_t);
+}
+
+static int64_t dy_pixel(const struct ck_tiles_gradient *g)
+{
+    return ck_tiles_block(g->s.oc) * (int64_t)sizeof(uint16_t);
+}
+
+/* Bytes of an image of all blocks. */
 static int64_t x_bytes(const struct ck_tiles_gradient *g)
 {
-    return blocks_of(g->s.ic) * g->s.ih * g->s.iw * PIXEL;
+    return blocks_of(g->s.ic) * g->s.ih * g->s.iw * x_pixel(g);
 }
 
 static int64_t dy_bytes(const struct ck_tiles_gradient *g)
 {
-    return blocks_of(g->s.oc) * g->s.oh * g->s.ow * PIXEL;
+    return blocks_of(g->s.oc) * g->s.oh * g->s.ow * dy_pixel(g);
 }
 
 static int64_t stem_pitch(const struct ck_tiles_shape *s)
 {
-    return s->iw + 2 * s->pad + PIXEL / STEM_BYTES;
+    return s->iw + 2 * s->pad + CK_STEM_PIXELS;
 }
 
 /* Rows from an output's row, in units of the stride, to that of a tap of kernel row ky. */
@@ -242,8 +252,9 @@ static int32_t x_offset(const struct ck_tiles_gradient *g, int64_t view, int64_t
     int64_t kernel = g->stem ? 1 : s->kernel, phase = view / kernel, kx = view % kernel;
     int64_t image = row < 0 ? 0 : row / g->rows, within = row - image * g->rows;
     if (is_flat(s))
-        return image < images && column < g->w ? (int32_t)(image * x_bytes(g) + column * PIXEL)
-                                               : -1;
+        return image < images && column < g->w
+                   ? (int32_t)(image * x_bytes(g) + column * x_pixel(g))
+                   : -1;
     int64_t rest = phase - s->pad - s->stride * floor_divide(phase - s->pad, s->stride);
     int64_t y = within * s->stride + rest;
     int64_t x = column * s->stride + (g->stem ? 0 : kx - s->pad);
@@ -251,7 +262,9 @@ static int32_t x_offset(const struct ck_tiles_gradient *g, int64_t view, int64_t
         return -1;
     if (g->stem)
         return (int32_t)(image * g->compact + (y * stem_pitch(s) + x) * STEM_BYTES);
-    return x < 0 || x >= s->iw ? -1 : (int32_t)(image * x_bytes(g) + (y * s->iw + x) * PIXEL);
+    return x < 0 || x >= s->iw
+               ? -1
+               : (int32_t)(image * x_bytes(g) + (y * s->iw + x) * x_pixel(g));
 }
 
 static int32_t dy_offset(const struct ck_tiles_gradient *g, int64_t row, int64_t column,
@@ -260,7 +273,7 @@ static int32_t dy_offset(const struct ck_tiles_gradient *g, int64_t row, int64_t
     int64_t image = row / g->rows, within = row % g->rows;
     if (image >= images || within >= g->h || column >= g->w)
         return -1;
-    return (int32_t)(image * dy_bytes(g) + (within * g->w + column) * PIXEL);
+    return (int32_t)(image * dy_bytes(g) + (within * g->w + column) * dy_pixel(g));
 }
 
 static void fill_table(const struct ck_tiles_gradient *g, int64_t images, int32_t *table)
@@ -290,7 +303,7 @@ static struct ck_wgrad_pixels x_pixels(const struct run *r, int64_t bundle, int6
     const int32_t *table = r->table[(bundle + 1) * g->images > g->s.n];
     const unsigned char *x = r->x + bundle * g->images * x_bytes(g);
     return (struct ck_wgrad_pixels){g->stem ? to->images
-                                            : x + block * g->s.ih * g->s.iw * PIXEL,
+                                            : x + block * g->s.ih * g->s.iw * x_pixel(g),
                                     table + view * g->span, g->span};
 }
 
@@ -299,7 +312,7 @@ static struct ck_wgrad_pixels dy_pixels(const struct run *r, int64_t bundle, int
     const struct ck_tiles_gradient *g = r->g;
     const int32_t *table = r->table[(bundle + 1) * g->images > g->s.n];
     const unsigned char *dy = r->dy + bundle * g->images * dy_bytes(g);
-    return (struct ck_wgrad_pixels){dy + block * g->s.oh * g->s.ow * PIXEL,
+    return (struct ck_wgrad_pixels){dy + block * g->s.oh * g->s.ow * dy_pixel(g),
                                     table + g->views * g->span, g->steps * STEP};
 }
 
@@ -342,10 +355,10 @@ static void compact_images(const struct run *r, int64_t bundle, unsigned char *o
     int64_t first = bundle * g->images, images = smaller(g->images, s->n - first);
     memset(out, 0, (size_t)(images * g->compact));
     for (int64_t row = 0; row < images * s->ih; row++) {
-        const unsigned char *src = r->x + (first * s->ih + row) * s->iw * PIXEL;
+        const unsigned char *src = r->x + (first * s->ih + row) * s->iw * x_pixel(g);
         unsigned char *dst = out + (row * stem_pitch(s) + s->pad) * STEM_BYTES;
         for (int64_t i = 0; i < s->iw; i++)
-            memcpy(dst + i * STEM_BYTES, src + i * PIXEL, STEM_BYTES);
+            memcpy(dst + i * STEM_BYTES, src + i * x_pixel(g), STEM_BYTES);
     }
 }
 

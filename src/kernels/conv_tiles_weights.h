@@ -1,7 +1,7 @@
 /* conv_tiles_weights.h - the gradient of the weights of bf16 convolutions as products of tiles,
  * summed in f32 over images and pixels.
  *
- * Images are [n][cb][h * w][32] bf16 as in conv_tiles.h; padding channels of either may hold any
+ * Images are [n][cb][h * w][block] bf16 as in conv_tiles.h; padding channels of either may hold any
  * finite numbers. The gradient is the parameter's, f32 [oc][ic][kernel][kernel].
  *
  * Sums are cut by the shape only: results have the same bytes for any number of threads, and on

@@ -3,7 +3,12 @@
 
 #include "kernels/kernels_conv_simd.h"
 
-static void nothing(void)
+static void begin(int pairs)
+{
+    (void)pairs;
+}
+
+static void end(void)
 {
 }
 
@@ -52,7 +57,8 @@ INLINE void run_tiles(const struct ck_tile_panel *p, int pairs, int halves)
             multiply_rows(p, p->tile[i].a + r * p->pixel, pairs, halves, sum + 32 * r);
         const struct ck_tile *t = &p->tile[i];
         for (int r = t->from; r < t->to; r++)
-            finish(t->out + p->out + 32 * r, sum + 32 * r, ck_moments_of(p->moments, t));
+            finish(t->out + p->out + 16 * halves * r, sum + 32 * r, halves,
+                   ck_moments_of(p->moments, t));
     }
 }
 
@@ -68,5 +74,5 @@ static void panel(const struct ck_tile_panel *p)
         run_tiles(p, 8, 1);
 }
 
-const struct ck_tile_kernels ck_tile_kernels_bf16 = {"avx512_bf16", nothing, nothing,
-                                                     panel,         pack,    pixels};
+const struct ck_tile_kernels ck_tile_kernels_bf16 = {"avx512_bf16", begin, end,
+                                                     panel,         pack,  pixels};

@@ -9,10 +9,10 @@
 #include <string.h>
 
 /* As in kernels_conv_simd.h. */
-static void finish(uint16_t *y, const float *sum, struct ck_tile_moments *m)
+static void finish(uint16_t *y, const float *sum, int halves, struct ck_tile_moments *m)
 {
-    ck_to_bf16(CK_TILE_CHANNELS, sum, y);
-    for (int c = 0; m && c < CK_TILE_CHANNELS; c++) {
+    ck_to_bf16(16 * halves, sum, y);
+    for (int c = 0; m && c < 16 * halves; c++) {
         if (!m->rows)
             m->pivot[c] = sum[c];
         float d = sum[c] - m->pivot[c];
@@ -30,10 +30,11 @@ static void pack(const float *w, int64_t from, int64_t to, uint16_t *tile)
             ck_to_bf16(1, &w[i * from + j * to], &tile[(i / 2 * 16 + j) * 2 + i % 2]);
 }
 
-static void pixels(int64_t n, const void *src, int64_t from, void *dst, int64_t to)
+static void pixels(int64_t n, int64_t bytes, const void *src, int64_t from, void *dst,
+                   int64_t to)
 {
     for (int64_t i = 0; i < n; i++)
-        memcpy((char *)dst + i * to, (const char *)src + i * from, 64);
+        memcpy((char *)dst + i * to, (const char *)src + i * from, (size_t)bytes);
 }
 
 #include "kernels/kernels_conv_tiles_body.h"

@@ -15,21 +15,29 @@ INLINE void sum_half(__m512 v, float *pivot, float *dev, float *square, int firs
     _mm512_storeu_ps(square, _mm512_fmadd_ps(d, d, _mm512_loadu_ps(square)));
 }
 
-/* Rounds sum [32] to y and adds it to the moments. */
-INLINE void finish(uint16_t *y, const float *sum, struct ck_tile_moments *m)
+/* Rounds sum [halves * 16] to y and adds it to the moments. */
+INLINE void finish(uint16_t *y, const float *sum, int halves, struct ck_tile_moments *m)
 {
     __m512 low = _mm512_load_ps(sum), high = _mm512_load_ps(sum + 16);
-    _mm512_storeu_si512(y, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+    if (halves == 2)
+        _mm512_storeu_si512(y, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+    else
+        _mm256_storeu_si256((__m256i *)y, (__m256i)_mm512_cvtneps_pbh(low));
     if (!m)
         return;
     sum_half(low, m->pivot, m->dev, m->square, !m->rows);
-    sum_half(high, m->pivot + 16, m->dev + 16, m->square + 16, !m->rows);
+    if (halves == 2)
+        sum_half(high, m->pivot + 16, m->dev + 16, m->square + 16, !m->rows);
     m->rows++;
 }
 
-static void pixels(int64_t n, const void *src, int64_t from, void *dst, int64_t to)
+static void pixels(int64_t n, int64_t bytes, const void *src, int64_t from, void *dst,
+                   int64_t to)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; bytes == 32 && i < n; i++)
+        _mm256_storeu_si256((void *)((char *)dst + i * to),
+                            _mm256_loadu_si256((const void *)((const char *)src + i * from)));
+    for (int64_t i = 0; bytes == 64 && i < n; i++)
         _mm512_storeu_si512((char *)dst + i * to,
                             _mm512_loadu_si512((const char *)src + i * from));
 }

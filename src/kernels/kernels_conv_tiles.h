@@ -8,7 +8,7 @@
  * are computed in vain: a tile that would reach over the end begins earlier. */
 struct ck_tile {
     const unsigned char *a;
-    uint16_t *out; /* of row 0, 32 channels per row; not written outside [from, to) */
+    uint16_t *out; /* of row 0, a block of channels per row; not written outside [from, to) */
     int from, to;
     int image; /* of the chunk */
 };
@@ -35,7 +35,8 @@ struct ck_tile_panel {
     const int64_t *at; /* [steps] bytes from tile.a to the pixels of a step */
     int64_t steps;     /* >= 1 */
     const uint16_t *b; /* [steps][2][16][16][2] */
-    int pairs, halves; /* in use: of 16 pairs of sources, of 2 halves of outputs */
+    int pairs;         /* of sources per pixel and step: 16, or 8 */
+    int halves;        /* 16 outputs each: 2, or 1 */
     int64_t out;       /* elements to add to tile.out */
     struct ck_tile_moments *moments; /* one per image of the chunk; NULL = not wanted */
 };
@@ -43,15 +44,17 @@ struct ck_tile_panel {
 /* One version: constant, shared by all threads. */
 struct ck_tile_kernels {
     const char *name;
-    /* Before and after the panels of a chunk, on the thread that runs it. */
-    void (*begin)(void);
+    /* Before and after the panels of a chunk, on the thread that runs it; they all have so many
+     * pairs. */
+    void (*begin)(int pairs);
     void (*end)(void);
     void (*panel)(const struct ck_tile_panel *p);
     /* The tile [16 pairs][16][2] of w[i * from + j * to], i < 32 sources, j < 16 outputs, rounded
      * to nearest even. */
     void (*pack)(const float *w, int64_t from, int64_t to, uint16_t *tile);
-    /* Copies n pixels of 32 channels, so many bytes apart. */
-    void (*pixels)(int64_t n, const void *src, int64_t from, void *dst, int64_t to);
+    /* Copies n pixels of `bytes` (64, or 32), so many bytes apart. */
+    void (*pixels)(int64_t n, int64_t bytes, const void *src, int64_t from, void *dst,
+                   int64_t to);
 };
 
 extern const struct ck_tile_kernels ck_tile_kernels_amx;

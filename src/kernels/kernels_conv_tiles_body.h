@@ -6,9 +6,11 @@
  * finished between the steps of the next. */
 
 /* Tiles 0-3: sums of 2 x 16 pixels by 2 x 16 outputs; 4, 5: pixels; 6, 7: weights. */
-static void begin(void)
+static void begin(int pairs)
 {
     struct ck_tile_config c = ck_tile_config_full();
+    c.bytes[4] = c.bytes[5] = (uint16_t)(4 * pairs);
+    c.rows[6] = c.rows[7] = (uint8_t)pairs;
     ck_tiles_configure(&c);
 }
 
@@ -30,7 +32,7 @@ static inline void finish_until(const struct ck_tile_panel *p, struct pending *w
         const struct ck_tile *t = &w->tile[w->row / 16];
         int r = w->row % 16;
         if (r >= t->from && r < t->to)
-            finish(t->out + p->out + 32 * r, w->sum + 32 * w->row,
+            finish(t->out + p->out + 16 * p->halves * r, w->sum + 32 * w->row, p->halves,
                    ck_moments_of(p->moments, t));
     }
 }

@@ -7,7 +7,8 @@
 /* Elements of a tile of bf16, and of one of sums. */
 enum { CK_WGRAD_TILE = 512, CK_WGRAD_SUMS = 256 };
 
-/* Pixels of 32 channels: pixel i is at base + at[i], or 0 if at[i] < 0. */
+/* Pixels of 32 channels, or of 16 where only the first half is read: pixel i is at base + at[i],
+ * or 0 if at[i] < 0. */
 struct ck_wgrad_pixels {
     const unsigned char *base;
     const int32_t *at;

@@ -66,7 +66,7 @@ static int format_value(struct ck_plan *p, struct ck_value *y)
 {
     int bf16 = p->r.dtype == CK_BF16;
     int64_t dims[4] = {p->r.n, y->c, y->h, y->w};
-    int64_t block = bf16 ? CK_TILE_CHANNELS : ck_dnn_block();
+    int64_t block = bf16 ? ck_tiles_block(y->c) : ck_dnn_block();
     if (y->is_vector) {
         y->dtype = CK_F32;
         y->act = (struct ck_act_shape){p->r.n, 1, 1, y->c};

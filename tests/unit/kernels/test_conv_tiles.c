@@ -8,7 +8,8 @@
 #include "kernels/layers.h"
 
 /* n, ic, ih, iw, oc, oh, ow, kernel, stride, pad: one pixel to several bands, odd sizes, rows
- * of 16 and others, channels that do not fill blocks of 32, stems, parities without taps. */
+ * of 16 and others, narrow blocks of 16 channels, channels that do not fill blocks, stems,
+ * parities without taps. */
 static const struct ck_tiles_shape shapes[] = {
     {2, 32, 4, 4, 32, 4, 4, 3, 1, 1},      {3, 40, 5, 7, 33, 5, 7, 3, 1, 1},
     {1, 64, 4, 16, 32, 4, 16, 3, 1, 1},    {2, 33, 3, 32, 64, 3, 32, 3, 1, 1},
@@ -20,6 +21,8 @@ static const struct ck_tiles_shape shapes[] = {
     {1, 5, 9, 18, 32, 5, 9, 7, 2, 3},      {2, 3, 2, 2, 32, 2, 2, 3, 1, 1},
     {1, 160, 40, 34, 16, 40, 34, 3, 1, 1}, {2, 16, 6, 6, 16, 6, 6, 3, 1, 1},
     {1, 16, 5, 16, 40, 5, 16, 3, 1, 1},    {2, 40, 8, 8, 9, 4, 4, 3, 2, 1},
+    {2, 9, 7, 16, 16, 4, 8, 3, 2, 1},      {2, 16, 5, 5, 32, 5, 5, 1, 1, 0},
+    {2, 32, 5, 5, 16, 5, 5, 1, 1, 0},      {1, 12, 8, 8, 7, 4, 4, 1, 2, 0},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -47,18 +50,18 @@ static float widen(uint16_t v)
 
 static int64_t blocks(int64_t channels)
 {
-    return (channels + 31) / 32;
+    return (channels + ck_tiles_block(channels) - 1) / ck_tiles_block(channels);
 }
 
 /* An image tensor with zeros in its padding channels. */
 static uint16_t *image_new(int64_t n, int64_t channels, int64_t pixels, uint64_t seed)
 {
-    int64_t size = n * blocks(channels) * pixels * 32;
+    int64_t block = ck_tiles_block(channels), size = n * blocks(channels) * pixels * block;
     uint16_t *x = new_array((size_t)size * sizeof *x);
     for (int64_t i = 0; i < size; i++) {
         float v = test_normal(seed, (uint64_t)i % 8191);
         ck_to_bf16(1, &v, &x[i]);
-        if (i / 32 / pixels % blocks(channels) * 32 + i % 32 >= channels)
+        if (i / block / pixels % blocks(channels) * block + i % block >= channels)
             x[i] = 0;
     }
     return x;
@@ -67,7 +70,8 @@ static uint16_t *image_new(int64_t n, int64_t channels, int64_t pixels, uint64_t
 static double pixel_at(const uint16_t *x, int64_t channels, int64_t pixels, int64_t n,
                        int64_t c, int64_t at)
 {
-    return (double)widen(x[((n * blocks(channels) + c / 32) * pixels + at) * 32 + c % 32]);
+    int64_t block = ck_tiles_block(channels), plane = n * blocks(channels) + c / block;
+    return (double)widen(x[(plane * pixels + at) * block + c % block]);
 }
 
 /* One shape's arrays. */
@@ -90,8 +94,7 @@ static void set_up(struct test *t, const struct ck_tiles_shape *s, enum ck_tiles
     assert_true(ck_tiles_init(&t->c, s, pass));
     t->src =
         image_new(s->n, forward ? s->ic : s->oc, forward ? s->ih * s->iw : s->oh * s->ow, 1);
-    t->outputs =
-        s->n * (forward ? blocks(s->oc) * s->oh * s->ow : blocks(s->ic) * s->ih * s->iw) * 32;
+    t->outputs = s->n * t->c.dc * t->c.dh * t->c.dw * t->c.to;
     t->dst = new_array((size_t)t->outputs * sizeof *t->dst);
     t->weights = new_array((size_t)(s->oc * s->ic * s->kernel * s->kernel) * sizeof(float));
     for (int64_t i = 0; i < s->oc * s->ic * s->kernel * s->kernel; i++) {
@@ -102,8 +105,8 @@ static void set_up(struct test *t, const struct ck_tiles_shape *s, enum ck_tiles
     }
     t->packed = new_array(t->c.packed);
     t->scratch = new_array(ck_tiles_scratch(&t->c, 8));
-    t->sum = new_array(sizeof(double) * (size_t)t->c.dc * 32);
-    t->square = new_array(sizeof(double) * (size_t)t->c.dc * 32);
+    t->sum = new_array(sizeof(double) * (size_t)(t->c.dc * t->c.to));
+    t->square = new_array(sizeof(double) * (size_t)(t->c.dc * t->c.to));
 }
 
 static void tear_down(struct test *t)
@@ -162,11 +165,11 @@ static void check(const struct test *t)
     const struct ck_tiles_shape *s = &t->s;
     int forward = t->pass == CK_TILES_FORWARD;
     int64_t h = forward ? s->oh : s->ih, w = forward ? s->ow : s->iw;
-    int64_t channels = forward ? s->oc : s->ic;
+    int64_t channels = forward ? s->oc : s->ic, block = ck_tiles_block(channels);
     int64_t step = t->outputs > 4096 ? 31 : 1; /* all pixels and channels in turn */
     for (int64_t i = 0; i < t->outputs; i += step) {
-        int64_t at = i / 32 % (h * w), plane = i / 32 / (h * w);
-        int64_t c = plane % blocks(channels) * 32 + i % 32;
+        int64_t at = i / block % (h * w), plane = i / block / (h * w);
+        int64_t c = plane % blocks(channels) * block + i % block;
         double size = 0;
         double want =
             c < channels ? exact(t, plane / blocks(channels), c, at / w, at % w, &size) : 0;
@@ -182,7 +185,7 @@ static void check(const struct test *t)
 static void check_sums(const struct test *t)
 {
     const struct ck_tiles_shape *s = &t->s;
-    for (int64_t c = 0; c < t->c.dc * 32; c++) {
+    for (int64_t c = 0; c < t->c.dc * t->c.to; c++) {
         double sum = 0, size = 0, square = 0;
         for (int64_t n = 0; n < s->n; n++)
             for (int64_t at = 0; at < s->oh * s->ow; at++) {
@@ -258,7 +261,7 @@ static void emulation_has_the_bytes_of_the_unit(void **state)
             assert_memory_equal(unit.dst, emulated.dst, (size_t)unit.outputs * 2);
             if (pass == CK_TILES_FORWARD)
                 assert_memory_equal(unit.sum, emulated.sum,
-                                    (size_t)unit.c.dc * 32 * sizeof(double));
+                                    (size_t)(unit.c.dc * unit.c.to) * sizeof(double));
             tear_down(&unit);
             tear_down(&emulated);
         }
@@ -297,7 +300,7 @@ static void any_team_gives_the_same_bytes_and_produces_each_image_once(void **st
         ck_set_threads(3);
         set_up(&b, &large_shapes[i / 2], (enum ck_tiles_pass)(i % 2));
         ck_tiles_pack(&b.c, b.weights, b.packed);
-        source.image = b.c.sc * b.c.sh * b.c.sw * 32;
+        source.image = b.c.sc * b.c.sh * b.c.sw * b.c.from;
         source.from = a.src;
         source.to = b.src;
         memset(b.src, 0xff, (size_t)(b.s.n * source.image) * 2);
@@ -306,7 +309,8 @@ static void any_team_gives_the_same_bytes_and_produces_each_image_once(void **st
         ck_tiles_run(&b.c, b.src, b.packed, b.dst, &producer, i % 2 ? NULL : &sums, b.scratch);
         assert_memory_equal(a.dst, b.dst, (size_t)a.outputs * 2);
         if (i % 2 == 0)
-            assert_memory_equal(a.square, b.square, (size_t)a.c.dc * 32 * sizeof(double));
+            assert_memory_equal(a.square, b.square,
+                                (size_t)(a.c.dc * a.c.to) * sizeof(double));
         for (int64_t n = 0; n < b.s.n; n++)
             assert_int_equal(source.count[n], 1);
         tear_down(&a);

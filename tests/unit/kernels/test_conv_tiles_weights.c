@@ -35,7 +35,7 @@ enum { LARGE = sizeof large_shapes / sizeof *large_shapes };
 
 static int64_t blocks(int64_t channels)
 {
-    return (channels + 31) / 32;
+    return (channels + ck_tiles_block(channels) - 1) / ck_tiles_block(channels);
 }
 
 static void *new_array(size_t bytes)
@@ -47,7 +47,7 @@ static void *new_array(size_t bytes)
 
 static uint16_t *image_new(int64_t n, int64_t channels, int64_t pixels, uint64_t seed)
 {
-    int64_t size = n * blocks(channels) * pixels * 32;
+    int64_t size = n * blocks(channels) * pixels * ck_tiles_block(channels);
     uint16_t *x = new_array((size_t)size * sizeof *x);
     for (int64_t i = 0; i < size; i++) {
         float v = test_normal(seed, (uint64_t)i % 8191);
@@ -59,8 +59,8 @@ static uint16_t *image_new(int64_t n, int64_t channels, int64_t pixels, uint64_t
 static double value_at(const uint16_t *x, int64_t channels, int64_t pixels, int64_t n,
                        int64_t c, int64_t at)
 {
-    uint32_t bits = (uint32_t)x[((n * blocks(channels) + c / 32) * pixels + at) * 32 + c % 32]
-                    << 16;
+    int64_t block = ck_tiles_block(channels), plane = n * blocks(channels) + c / block;
+    uint32_t bits = (uint32_t)x[(plane * pixels + at) * block + c % block] << 16;
     float v;
     memcpy(&v, &bits, sizeof v);
     return (double)v;
