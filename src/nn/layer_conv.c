@@ -11,7 +11,9 @@ struct conv {
     struct ck_conv pass[CK_CONV_PASSES];
     int copy[CK_CONV_PASSES];   /* weights in the layout of the pass; -1 = the parameter */
     struct ck_dnn_op *to_plain; /* gradient of the weights to OIHW, or NULL */
-    size_t at_diff, at_plain;   /* offsets in the scratch, after the convolution's part */
+    /* Offsets in the scratch, after the convolution's part. */
+    size_t at_packed[CK_CONV_PASSES]; /* of packed weights; 0 = they are not there */
+    size_t at_diff, at_plain;
 };
 
 static size_t aligned(size_t bytes)
@@ -54,9 +56,17 @@ static int make_pass(struct ck_op *op, struct conv *c, enum ck_conv_pass pass)
     return COKE_OK;
 }
 
+/* In training, where the weights change between steps, each run packs them in the scratch: copies
+ * of all layers, forward and data, would take as much memory as the parameters. */
 static int make_copy(struct ck_op *op, struct conv *c, enum ck_conv_pass pass)
 {
     const struct ck_tiles_conv *tiles = ck_conv_packing(&c->pass[pass]);
+    c->copy[pass] = -1;
+    if (tiles && op->plan->r.backward) {
+        c->at_packed[pass] = aligned(c->pass[pass].scratch);
+        need_scratch(op, c->at_packed[pass] + tiles->packed);
+        return COKE_OK;
+    }
     if (tiles) {
         c->copy[pass] = ck_copies_get_packed(op->plan->net, op->node->param, tiles);
         return c->copy[pass] < 0 ? c->copy[pass] : COKE_OK;
@@ -123,6 +133,12 @@ static int weights_of(const struct ck_op *op, const struct conv *c, enum ck_conv
                       const void **weights)
 {
     *weights = op->plan->net->param[op->node->param].value;
+    if (c->at_packed[pass]) {
+        void *packed = op->plan->scratch + c->at_packed[pass];
+        ck_tiles_pack(ck_conv_packing(&c->pass[pass]), *weights, packed);
+        *weights = packed;
+        return COKE_OK;
+    }
     return c->copy[pass] < 0 ? COKE_OK : ck_copies_fresh(op->plan->net, c->copy[pass], weights);
 }
 

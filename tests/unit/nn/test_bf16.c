@@ -134,6 +134,53 @@ static void every_run_gives_the_same_bytes(void **state)
     }
 }
 
+/* ---- memory ---- */
+
+static double plan_bytes(const char *arch, const char *stem, const char *width, int64_t n,
+                         int64_t size, enum ck_dtype t)
+{
+    struct coke_encoder e;
+    struct ck_encoder_options o = ck_encoder_options_default();
+    struct ck_plan_request r = ck_plan_request_default();
+    size_t bytes;
+    assert_ok(ck_options_set(ck_encoder_option_table(), &o, "arch", arch));
+    assert_ok(ck_options_set(ck_encoder_option_table(), &o, "stem", stem));
+    assert_ok(ck_options_set(ck_encoder_option_table(), &o, "width", width));
+    assert_ok(ck_encoder_init(&e, &o));
+    r.n = n;
+    r.h = r.w = size;
+    r.dtype = t;
+    r.train = r.backward = 1;
+    r.recompute = size > 64;
+    r.want[r.nwant++] = r.grad[r.ngrad++] = e.node[COKE_OUTPUT_PROJ];
+    assert_ok(ck_plan_measure(&e.net, &r, &bytes));
+    if (t == CK_BF16)
+        assert_null(e.net.copies); /* packed weights are in the scratch */
+    ck_encoder_release(&e);
+    return (double)bytes;
+}
+
+static void check_memory(const char *arch, const char *stem, const char *width, int64_t n,
+                         int64_t size)
+{
+    double f32 = plan_bytes(arch, stem, width, n, size, CK_F32);
+    double bf16 = plan_bytes(arch, stem, width, n, size, CK_BF16);
+    if (!(bf16 <= 0.55 * f32))
+        fail_msg("%s, width %s: %.0f MB, not .55 of %.0f MB", arch, width, bf16 / 1e6,
+                 f32 / 1e6);
+}
+
+/* Parameters, gradients and momentum are f32 in either: of a whole step it is .6. */
+static void training_takes_half_of_the_memory_of_f32(void **state)
+{
+    (void)state;
+    if (!may_run())
+        skip();
+    check_memory("resnet18", "cifar", "1", 128, 32);
+    check_memory("resnet18", "cifar", "0.25", 128, 32);
+    check_memory("resnet50", "imagenet", "1", 16, 224);
+}
+
 /* ---- training ---- */
 
 enum { BATCH = 32, SIZE = 8, PIXELS = 3 * SIZE * SIZE, DIM = 16, K = 10, STEPS = 20 };
@@ -254,6 +301,7 @@ int main(void)
         cmocka_unit_test(every_layer_is_near_double_arithmetic),
         cmocka_unit_test(convolutions_of_any_small_shape_are_right),
         cmocka_unit_test(every_run_gives_the_same_bytes),
+        cmocka_unit_test(training_takes_half_of_the_memory_of_f32),
         cmocka_unit_test(twenty_steps_follow_f32),
         cmocka_unit_test(weights_stay_f32),
     };
