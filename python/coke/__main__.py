@@ -6,7 +6,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def find_program():
+def find_program() -> str:
     """In the package, beside COKE_LIBRARY, or in the PATH."""
     library = os.environ.get("COKE_LIBRARY")
     candidates = [os.path.join(HERE, "bin", "coke")]
@@ -21,7 +21,7 @@ def find_program():
     raise SystemExit("coke: this installation has no program 'coke'")
 
 
-def main():
+def main() -> None:
     program = find_program()
     os.execv(program, [program] + sys.argv[1:])
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __version__: str
-__all__: list[str]
+__all__ = %(all)s
 
 class Error(Exception):
     status: int
@@ -92,7 +92,16 @@ class Clustering:
     def exemplars(self, n: int = 5, x: Any = None) -> NDArray[np.int64]: ...
     def write(self, folder: str | PathLike[str], force: bool = False) -> None: ...
 
-def options(kind: str = "cluster") -> list[Any]: ...
+class _Option(NamedTuple):
+    name: str
+    type: int
+    default: Any
+    min: float
+    max: float
+    choices: str | None
+    help: str
+
+def options(kind: str = "cluster") -> list[_Option]: ...
 def load(path: str | PathLike[str]) -> Model: ...
 def presets() -> dict[str, str]: ...
 '''
@@ -202,11 +211,17 @@ def estimator(name, first, rest):
         function("    ", "__init__", ["self"] + first, rest, "None") + FITTED % {"name": name}
 
 
+def list_of(names):
+    return "[\n%s]" % "".join('    "%s",\n' % name for name in names)
+
+
 def stubs():
+    import coke
     cluster = SIZES + ["sample_weight: ArrayLike | None = None"] + COMMON + \
         parameters("cluster", ("k",))
-    text = HEAD + function("", "open_rows", ["*paths: str | PathLike[str]"],
-                           parameters("rows", ()), "Rows").replace("    *,\n", "", 1)
+    text = HEAD % {"all": list_of(coke.__all__)}
+    text += function("", "open_rows", ["*paths: str | PathLike[str]"], parameters("rows", ()),
+                     "Rows").replace("    *,\n", "", 1)
     for k, result in (("int", "Clustering"), ("Sequence[int] | NDArray[np.integer[Any]]", "list[Clustering]")):
         text += "@overload\n" + function("", "cluster", ["x: Any", "k: " + k], cluster, result)
     text += estimator("KMeans", ["n_clusters: int = 8"],

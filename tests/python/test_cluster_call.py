@@ -267,7 +267,10 @@ class Border(Case):
     def test_stubs_have_what_objects_have(self):
         subprocess.check_call([sys.executable, _library.HERE + "/_stubs.py", "stubs.pyi"])
         with open("stubs.pyi") as f:
-            classes = {c.name: c for c in ast.parse(f.read()).body if isinstance(c, ast.ClassDef)}
+            body = ast.parse(f.read()).body
+        names = [ast.literal_eval(item.value) for item in body if isinstance(item, ast.Assign)]
+        self.assertEqual(names, [coke.__all__])  # `from coke import *`, and what is public
+        classes = {c.name: c for c in body if isinstance(c, ast.ClassDef)}
         fit = dict(n_clusters=3, size_min=5)
         np.save("x.npy", rows())
         c = coke.cluster(rows(), 3)
