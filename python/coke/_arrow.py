@@ -72,7 +72,9 @@ def numbers(schema, array, first, n, owner):
         raise TypeError("an Arrow dictionary is not a column of numbers; decode it")
     kind = NUMBERS.get(schema.format.decode())
     if kind is None:
-        raise TypeError("Arrow type '%s' is not a number" % schema.format.decode())
+        form = schema.format.decode()
+        raise TypeError("Arrow decimals are not read; cast them to float" if form[:2] == "d:" else
+                        "Arrow type '%s' is neither an integer nor a float" % form)
     first += array.offset
     check_nulls(array, first, n)
     size = np.dtype(kind).itemsize

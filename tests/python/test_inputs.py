@@ -169,7 +169,7 @@ class Arrow(Case):
                          ([[1., 2.], [3., None]], "null")):
             with self.assertRaisesRegex(ValueError, words):
                 coke.cluster(pa.array(y), 1)
-        with self.assertRaisesRegex(TypeError, "not a number"):
+        with self.assertRaisesRegex(TypeError, "'u' is neither an integer nor a float"):
             coke.cluster(pa.array([["a"], ["b"]]), 1)
         numbers, vectors = pa.array([1, 2]), pa.array([[1., 2.], [3., 4.]])
         with self.assertRaisesRegex(ValueError, "2 columns, of which 'v' has vectors"):
@@ -197,6 +197,19 @@ class Polars(Case):
         with warnings.catch_warnings():
             warnings.simplefilter("error", pl.exceptions.PerformanceWarning)
             coke.KMeans(5).fit(array.to_frame().lazy())
+
+
+@unittest.skipUnless(has("duckdb"), "duckdb is not installed")
+class Duckdb(Case):
+    def test_columns(self):
+        import duckdb
+        x = rows()
+        table = ", ".join("[%s]::float[8]" % ", ".join(map(repr, row)) for row in x.tolist())
+        found = duckdb.sql("select unnest([%s]) v" % table)
+        np.testing.assert_array_equal(to_matrix(found), x)
+        np.testing.assert_array_equal(to_matrix(found.select("v::float[]")), x)
+        with self.assertRaisesRegex(TypeError, "decimal.*cast them to float"):
+            to_matrix(duckdb.sql("select [1.5, 2.5] v"))
 
 
 @unittest.skipUnless(has("datasets"), "datasets is not installed")
