@@ -2,6 +2,7 @@
 tensors, Arrow tables, data frames, and files."""
 import ctypes
 import os
+import sys
 
 import numpy as np
 
@@ -179,7 +180,7 @@ def collected(x):
 def to_numpy(x):
     """Any accepted input as a numpy array, without a copy if possible."""
     if isinstance(x, np.ndarray):
-        if np.ma.is_masked(x):
+        if "numpy.ma" in sys.modules and np.ma.is_masked(x):  # megabytes, if it is not loaded
             raise ValueError("X has masked values; fill them, or leave these rows out")
         return np.asarray(x)
     if type(x).__module__.startswith("scipy.sparse") or hasattr(x, "toarray"):

@@ -121,8 +121,9 @@ class Watch:
 
     def _say(self, _, line):
         try:
-            import logging  # late: half a megabyte
-            logging.getLogger("coke").info("%s", text(line))
+            if "logging" in sys.modules:  # else nobody listens
+                import logging
+                logging.getLogger("coke").info("%s", text(line))
         except BaseException as error:
             self.error = error
 

@@ -290,6 +290,13 @@ class Border(Case):
         code, out = self.python("import coke, sys; coke.cluster; print('sklearn' in sys.modules)")
         self.assertEqual((code, out.strip()), (0, "False"))
 
+    def test_a_call_loads_what_it_needs(self):
+        """Of the large modules those that numpy has not loaded anyway."""
+        code, out = self.python("import numpy, sys; before = set(sys.modules)\n"
+                                "import coke; coke.cluster(numpy.eye(9), 3)\n"
+                                "print({'numpy.ma', 'logging', 'inspect'} & set(sys.modules) - before)")
+        self.assertEqual((code, out.strip()), (0, "set()"))
+
 
 if __name__ == "__main__":
     main()
