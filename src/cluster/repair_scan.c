@@ -588,8 +588,7 @@ int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead)
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
 {
     /* at the widest margin every row lists every center */
-    int euclidean = p->r->scan->frame.metric == COKE_METRIC_EUCLIDEAN;
-    float margin = euclidean ? 0x1p-16f : 0x1p-10f, widest = 8 * (float)p->r->scan->longest;
+    float margin = 0x1p-16f, widest = 8 * (float)p->r->scan->longest;
     int rc = COKE_OK;
     for (float wider = margin; wider <= widest && !rc; wider *= 2) {
         double near, choice;

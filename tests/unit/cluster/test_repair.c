@@ -463,6 +463,17 @@ static void near_labels_keep_sizes_within_the_tolerance(void **state)
         }
 }
 
+/* On a circle cosines of neighbors differ by far less than lists usually span. */
+static void near_lists_are_short_on_a_circle(void **state)
+{
+    (void)state;
+    struct problem p = make(4000, 2000, 2, 5);
+    p.tolerance = 1e-4;
+    check_near_on_teams(&p);
+    assert_true(p.r.arcs > 0 && p.r.arcs <= 12 * p.n);
+    drop(&p);
+}
+
 /* All centers but a few are one, up to rounding, and so are most rows: the group is divided. */
 static void coinciding_centers_share_their_rows(void **state)
 {
@@ -611,6 +622,7 @@ int main(void)
         cmocka_unit_test(frozen_pass_labels_with_its_prices),
         cmocka_unit_test(versions_and_threads_agree),
         cmocka_unit_test(near_labels_keep_sizes_within_the_tolerance),
+        cmocka_unit_test(near_lists_are_short_on_a_circle),
         cmocka_unit_test(coinciding_centers_share_their_rows),
         cmocka_unit_test(crowds_fill_clusters_far_away),
         cmocka_unit_test(it_stops_at_any_report),
