@@ -18,6 +18,7 @@
 
 enum {
     SWEEPS = 3,
+    NARROW = 32,            /* the first exact attempt uses a box of margin / NARROW */
     ROUNDS = 10,            /* scans with tight bounds */
     LEAST_WORK = 1 << 23,   /* arcs that the auction may scan, */
     PER_ARC = 2000,         /* and one more for so many products of a scan */
@@ -84,10 +85,15 @@ static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
     return COKE_OK;
 }
 
-/* Entries per row that the memory allows, at most `wanted`. */
-static double choices(const struct ck_repair *r, double wanted)
+/* Entries per row that the lists should have, as far as the memory allows. first: another scan
+ * may follow, so that short lists are tried where few rows are missing. */
+static double choices(const struct ck_repair_scan *p, int first)
 {
+    const struct ck_repair *r = p->r;
+    const double few = 0.002;
     double n = (double)r->scan->rows->n;
+    int shorter = first && !by_newton(p) && missing(r) < few;
+    double wanted = ck_repair_is_tight(r) ? 12 : shorter ? 2 : 6;
     double bytes = fmax(ROW_BYTES * n, LEAST_BYTES);
     return fmin(wanted, fmax(1.2, bytes / ARC_BYTES / n));
 }
@@ -144,9 +150,20 @@ static int solve_nearby(struct ck_repair_scan *p, struct ck_exact *e, int *insid
     const double few = 0.02, margin = (double)p->margin;
     int try = (double)misfit(p->r, e) <= few * (double)p->r->total &&
               (ck_repair_is_tight(p->r) || !ck_exact_at_edges(e));
-    for (double width = margin / 32; try && width < margin && !*inside; width *= 4)
+    for (double width = margin / NARROW; try && width < margin && !*inside; width *= 4)
         CK_RETURN_IF(ck_exact_solve_narrow(e, width, inside));
     return COKE_OK;
+}
+
+/* Where the prices of the scan leave very few rows off, the solution is often so near that the
+ * steps of Newton's method, which first lead away from it, are not needed. */
+static int solve_at_once(const struct ck_repair_scan *p, struct ck_exact *e, int *inside)
+{
+    const double few = 0.004;
+    if (p->crowds.n || (double)violations(p->r) > few * (double)p->r->total)
+        return COKE_OK;
+    ck_exact_take_labels(e);
+    return ck_exact_solve_narrow(e, (double)p->margin / NARROW, inside);
 }
 
 /* Will ck_repair_fill come near enough? A row that it moves loses about as much as the lists are
@@ -217,6 +234,9 @@ static int find_labels(struct ck_repair_scan *p, struct ck_exact *e)
             CK_RETURN_IF(solve_nearby(p, e, &inside));
     } else {
         double scale = (p->crowds.n ? 0.5 : 2) * e->tie;
+        CK_RETURN_IF(solve_at_once(p, e, &inside));
+        if (inside)
+            return COKE_OK;
         CK_RETURN_IF(ck_newton_run(e, margin / 16, scale, margin / 2, p->crowds.n > 0));
         ck_crowds_divide(p, e, scale);
         CK_RETURN_IF(solve_nearby(p, e, &inside));
@@ -249,6 +269,15 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proo
         return COKE_ENOMEM;
     keep_lower(r, best, dual);
     return p->crowds.n ? ck_crowds_settle(p) : COKE_OK;
+}
+
+/* Do the labels of the scan keep all bounds, near enough to the optimum? Rows of crowds have none
+ * yet. */
+static int scan_suffices(const struct ck_repair_scan *p, double dual)
+{
+    const struct ck_repair *r = p->r;
+    return !p->crowds.n && violations(r) == 0 &&
+           dual - r->primal <= r->tolerance * ck_repair_total(r);
 }
 
 /* Scans with lists at most: they end when the gap is reached. */
@@ -290,7 +319,6 @@ static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trus
 static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof *best)
 {
     struct ck_repair *r = p->r;
-    double wanted = ck_repair_is_tight(r) ? 12 : 6;
     const double near = 0.0125; /* fraction of rows off their bounds: solve from there on */
     struct trust trust = {.off = INFINITY};
     CK_RETURN_IF(start_prices(p, e));
@@ -298,7 +326,8 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
     int rounds = most_rounds(p);
     p->tie = (float)(0.1 * r->tolerance * r->scan->longest);
     for (int round = 0; round < rounds; round++) {
-        CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices(r, wanted)));
+        int first = round == 0 && rounds > 1;
+        CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices(p, first)));
         CK_RETURN_IF(ck_repair_scan_run(p));
         if (round == 0)
             ck_repair_count_violations(r);
@@ -307,6 +336,10 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
         p->tie = (float)e->tie;
         int last = round == rounds - 1;
         trust.scan_dual = dual_of_scan(p);
+        if (scan_suffices(p, trust.scan_dual)) {
+            keep_lower(r, best, trust.scan_dual);
+            break;
+        }
         if (!last && by_newton(p) && !p->crowds.n &&
             (double)violations(r) > near * (double)r->total) {
             keep_lower(r, best, dual_of_scan(p));
