@@ -297,15 +297,34 @@ struct trust {
     double off;       /* rows off their bounds in the last scan; with crowds its dual */
     double reach;     /* in margins */
     double scan_dual; /* of the present scan */
+    double lowest;    /* of the scans before it */
 };
 
+/* A third of the way from the prices of the lowest bound to those of the last scan, which was worse:
+ * lists around worse prices would lead even farther away. As the bound is convex, it falls below
+ * the lowest one in the end. */
+static void go_back(const struct ck_repair_scan *p, const struct proof *best)
+{
+    const float part = 0.35f;
+    for (int64_t k = 0; k < p->r->k; k++)
+        p->r->price[k] = best->price[k] + part * (p->bias[k] - best->price[k]);
+}
+
 /* Farther while that helps, not as far after a step that went too far. */
-static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trust *t)
+static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trust *t,
+                       const struct proof *best)
 {
     const double less = 0.6, more = p->crowds.n ? 1.2 : 1.4, worse = p->crowds.n ? 1 : 1.5;
     double off = p->crowds.n ? t->scan_dual : (double)violations(p->r);
     if (!by_newton(p)) {
         ck_repair_move_box(p, e);
+        return COKE_OK;
+    }
+    int rose = t->scan_dual > t->lowest + 1e-9 * fabs(t->lowest);
+    t->lowest = fmin(t->lowest, t->scan_dual);
+    if (!p->crowds.n && rose) {
+        t->reach *= less;
+        go_back(p, best);
         return COKE_OK;
     }
     ck_crowds_take_back(p, e);
@@ -320,7 +339,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
 {
     struct ck_repair *r = p->r;
     const double near = 0.0125; /* fraction of rows off their bounds: solve from there on */
-    struct trust trust = {.off = INFINITY};
+    struct trust trust = {.off = INFINITY, .lowest = INFINITY};
     CK_RETURN_IF(start_prices(p, e));
     trust.reach = p->crowds.n ? 3 : 6;
     int rounds = most_rounds(p);
@@ -352,7 +371,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
             if (last || (reached && (p->crowds.n || !violations(r))))
                 break;
         }
-        CK_RETURN_IF(next_prices(p, e, &trust));
+        CK_RETURN_IF(next_prices(p, e, &trust, best));
     }
     return violations(r) ? ck_repair_fill(p) : COKE_OK;
 }
