@@ -25,7 +25,7 @@ TRAIN = ["train", "synthetic:n=34,size=16", "--arch", "resnet18", "--stem", "cif
          "0.0625", "--dim", "16", "--recipe", "single", "--no-predictor", "--beta", "0", "--size",
          "16", "--batch", "16", "-k", "5,10", "--epochs", "400", "--warmup", "1", "--optimizer",
          "sgd", "--rate", "0.05", "--save-steps", "1", "--monitor", "2", "--threads", "1"]
-CLUSTER = ["cluster", "x.npy", "-k", "300", "--ratio", "0.9", "--epochs", "400", "--batch", "100",
+CLUSTER = ["cluster", "x.npy", "-k", "300", "--ratio", "0.9", "--epochs", "4000", "--batch", "100",
            "--threads", "1"]
 
 
@@ -167,7 +167,7 @@ def main():
             for words in TRAIN, CLUSTER:
                 print(words[0], "%.2f s" % check_kill(tmp, rng, words), flush=True)
         check_stop(tmp, TRAIN, 20, "final.safetensors")
-        check_stop(tmp, CLUSTER, 150, "labels.npy")
+        check_stop(tmp, CLUSTER, 300, "labels.npy")
 
 
 if sys.argv[1] == "--rank":
