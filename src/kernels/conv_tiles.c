@@ -200,6 +200,7 @@ static struct layout layout_of(const struct ck_tiles_conv *c)
     l.views = aligned(l.views + SLACK);
     l.tiles = aligned(l.tiles);
     l.at = aligned(l.at);
+    l.out = aligned(l.out);
     l.moments = aligned((size_t)(c->dc * c->group) * sizeof(struct ck_tile_moments));
     return l;
 }
