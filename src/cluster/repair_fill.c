@@ -3,7 +3,8 @@
  * A scan finds, for the rows of clusters that can give, the cheapest cluster that takes. Of the
  * rows that come to a cluster this way its cheapest ones are candidates; they move in order of
  * their cost, as long as both clusters allow it. Clusters that are still short take part in the
- * next round alone. Moves are ordered by (cost, row), so that they depend neither on the team
+ * next round alone. Where few rows must move, the first round tries a sample, which has rows that
+ * are cheap enough if the gap stays within the tolerance. Moves are ordered by (cost, row), so that they depend neither on the team
  * nor on the processes. */
 #include "cluster/repair_scan.h"
 #include "core/error.h"
@@ -30,6 +31,7 @@ struct fill {
     float *cost;                  /* [n] */
     int32_t *taker;               /* [takers] */
     int64_t takers;
+    double fraction; /* of the rows that the round looks at */
     int round;
     int64_t first_chunk;
 };
@@ -90,6 +92,12 @@ static int block_moves(struct fill *f, int worker, const int64_t *id, int n)
     return COKE_OK;
 }
 
+static int is_seen(const struct fill *f, int64_t i)
+{
+    return f->fraction == 1 ||
+           ck_rng_in_sample((uint64_t)f->p->r->sample, (uint64_t)i, f->fraction);
+}
+
 static void run_chunk(void *arg, int64_t at, int worker)
 {
     struct fill *f = arg;
@@ -101,7 +109,7 @@ static void run_chunk(void *arg, int64_t at, int worker)
     for (int64_t i = first; i < end && !rc; i++) {
         int32_t label = ck_labels_get(r->labels, i);
         f->into[i] = -1;
-        if (label >= 0 && f->give[label] > 0)
+        if (label >= 0 && f->give[label] > 0 && is_seen(f, i))
             id[n++] = i;
         if (n == CK_ASSIGN_BLOCK || (i == end - 1 && n > 0)) {
             rc = f->round < CHOOSY ? block_moves(f, worker, id, n)
@@ -131,7 +139,7 @@ static int find_moves(struct fill *f)
         int64_t done = (f->first_chunk + ROUND_CHUNKS) * CK_REPAIR_CHUNK;
         CK_RETURN_IF(ck_repair_scan_report(p->r, "repair", done < n ? done : n, n));
     }
-    p->r->scans += (double)f->takers / (double)p->r->k;
+    p->r->scans += f->fraction * (double)f->takers / (double)p->r->k;
     if (p->share.size == 1)
         return COKE_OK;
     CK_RETURN_IF(ck_repair_scan_share_words(p, f->into));
@@ -175,18 +183,34 @@ static int64_t keep_cheapest(const struct fill *f, const int64_t *start, struct 
     return left;
 }
 
-/* One row to its new cluster, if both still allow it. x: scratch [ld]. */
+/* The moves of the candidates move [n] that both clusters allow, to the front. Returns how many;
+ * *loss: by how much the total falls. */
+static int64_t plan_moves(struct fill *f, struct move *move, int64_t n, double *loss)
+{
+    const struct ck_repair *r = f->p->r;
+    int64_t planned = 0;
+    *loss = 0;
+    for (int64_t i = 0; i < n; i++) {
+        struct move m = move[i];
+        int32_t from = ck_labels_get(r->labels, m.row);
+        if (f->give[from] <= 0 || f->take[m.into] <= 0)
+            continue;
+        f->give[from]--;
+        f->take[m.into]--;
+        *loss += (double)(m.cost - r->price[from] + r->price[m.into]);
+        move[planned++] = m;
+    }
+    return planned;
+}
+
+/* x: scratch [ld]. */
 static int make_move(struct fill *f, const struct move *m, float *x)
 {
     struct ck_repair *r = f->p->r;
     int32_t from = ck_labels_get(r->labels, m->row);
-    if (f->give[from] <= 0 || f->take[m->into] <= 0)
-        return COKE_OK;
     CK_RETURN_IF(ck_scan_get(r->scan, &m->row, 1, x));
     float was = ck_assigner_score(r->assigner, x, from);
     float is = ck_assigner_score(r->assigner, x, m->into);
-    f->give[from]--;
-    f->take[m->into]--;
     r->size[from]--;
     r->size[m->into]++;
     r->primal += (double)is - (double)was;
@@ -197,9 +221,11 @@ static int make_move(struct fill *f, const struct move *m, float *x)
     return COKE_OK;
 }
 
-static int make_moves(struct fill *f)
+/* missing: rows that have to move. Those of a sample move all or none. */
+static int make_moves(struct fill *f, int64_t missing, double allowed)
 {
     int64_t n = 0, rows = f->p->r->scan->rows->n;
+    double loss;
     int rc = COKE_ENOMEM;
     for (int64_t i = 0; i < rows; i++)
         n += f->into[i] >= 0;
@@ -211,6 +237,9 @@ static int make_moves(struct fill *f)
     sort_by_target(f, start, move);
     n = keep_cheapest(f, start, move);
     qsort(move, (size_t)n, sizeof *move, by_cost);
+    n = plan_moves(f, move, n, &loss);
+    if (f->fraction < 1 && (n < missing || loss > allowed))
+        n = 0;
     for (int64_t i = 0; i < n && !rc; i++)
         rc = make_move(f, &move[i], f->p->worker[0].x);
 done:
@@ -256,14 +285,22 @@ static int reserve(struct fill *f)
                : COKE_ENOMEM;
 }
 
-int ck_repair_fill(struct ck_repair_scan *p)
+int ck_repair_fill(struct ck_repair_scan *p, double allowed)
 {
+    const double sample = 0.125, plenty = 64; /* rows of it per row that must move */
     struct fill f = {.p = p};
+    int64_t missing;
     int rc;
     CK_TRY(reserve(&f));
-    for (; set_quotas(&f) > 0; f.round++) {
+    missing = set_quotas(&f);
+    f.fraction = plenty * (double)missing <= sample * (double)p->r->scan->rows->n && allowed > 0
+                     ? sample
+                     : 1;
+    for (; missing > 0; missing = set_quotas(&f)) {
         CK_TRY(find_moves(&f));
-        CK_TRY(make_moves(&f));
+        CK_TRY(make_moves(&f, missing, allowed));
+        f.round += f.fraction == 1;
+        f.fraction = 1;
     }
 done:
     ck_free(f.give);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    SWEEPS = 3,
+    SWEEPS = 30,            /* over the prices; a few suffice mostly */
     NARROW = 32,            /* the first exact attempt uses a box of margin / NARROW */
     ROUNDS = 10,            /* scans with tight bounds */
     LEAST_WORK = 1 << 23,   /* arcs that the auction may scan, */
@@ -67,7 +67,7 @@ static int by_newton(const struct ck_repair_scan *p)
  * the way from duals that left many rows missing. */
 static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
-    const double few = 0.02, crowd_sample = 0.2;
+    const double few = 0.2, crowd_sample = 0.2;
     const int crowd_rounds = 6;
     struct ck_repair *r = p->r;
     double lead;
@@ -373,7 +373,8 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
         }
         CK_RETURN_IF(next_prices(p, e, &trust, best));
     }
-    return violations(r) ? ck_repair_fill(p) : COKE_OK;
+    double left = r->tolerance * ck_repair_total(r) - (best->dual - r->primal);
+    return violations(r) ? ck_repair_fill(p, left) : COKE_OK;
 }
 
 int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e)

@@ -585,20 +585,30 @@ int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead)
     return COKE_OK;
 }
 
+/* Does a row list no more than `limit` centers on average? Not where all rows tie. */
+static int is_short(struct ck_repair_scan *p, float margin, int first, double limit, int *yes)
+{
+    double near, choice;
+    p->margin = margin;
+    use_prices(p);
+    CK_RETURN_IF(count_near(p, first, &near, &choice));
+    *yes = near <= limit && !(near == 1 && choice == 1);
+    return COKE_OK;
+}
+
+/* By bisection over powers of two. At the widest one every row lists every center. */
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
 {
-    /* at the widest margin every row lists every center */
-    float margin = 0x1p-16f, widest = 8 * (float)p->r->scan->longest;
-    int rc = COKE_OK;
-    for (float wider = margin; wider <= widest && !rc; wider *= 2) {
-        double near, choice;
-        p->margin = wider;
-        use_prices(p);
-        rc = count_near(p, wider == margin, &near, &choice);
-        if (near > limit || (near == 1 && choice == 1)) /* all rows tie */
-            break;
-        margin = wider;
+    const int least = -16;
+    int low = least, high = least + 1, yes;
+    while (ldexp(1, high) <= 8 * p->r->scan->longest)
+        high++;
+    CK_RETURN_IF(is_short(p, ldexpf(1, low), 1, limit, &yes));
+    while (yes && high - low > 1) {
+        int middle = (low + high) / 2, still;
+        CK_RETURN_IF(is_short(p, ldexpf(1, middle), 0, limit, &still));
+        *(still ? &low : &high) = middle;
     }
-    p->margin = margin;
-    return rc;
+    p->margin = ldexpf(1, low);
+    return COKE_OK;
 }
