@@ -454,6 +454,18 @@ static void screen_block(struct block *b)
 
 /* ---- blocks and teams ---- */
 
+/* The entries of one row in the order of their centers: few, by insertion. */
+static void sort_by_center(struct ck_near *item, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        struct ck_near it = item[i];
+        int64_t at = i;
+        for (; at > 0 && item[at - 1].k > it.k; at--)
+            item[at] = item[at - 1];
+        item[at] = it;
+    }
+}
+
 static int by_row_and_k(const void *a, const void *b)
 {
     const struct ck_near *x = a, *y = b;
@@ -461,30 +473,32 @@ static int by_row_and_k(const void *a, const void *b)
                             : (x->k > y->k) - (x->k < y->k);
 }
 
-/* Drops entries that a later best score excludes and orders the rest by (row, k). They come
- * nearly in order, so insertion sort is faster unless many are late or the lists are long. */
+/* Drops entries that a later best score excludes and orders the rest by (row, k). Screening comes
+ * row by row; where it does not, or lists are long, they are sorted as a whole. */
 static void settle_near(struct block *b, int64_t start)
 {
+    enum { FEW = 64 };
     struct ck_near *item = b->near->item + start;
-    int64_t n = 0, late = 0;
+    int64_t n = 0, first = 0, longest = 0;
+    int late = 0;
     for (int64_t i = 0; i < b->near->n - start; i++) {
         struct ck_near it = item[i];
         if (it.score + b->a->raised[it.k] < b->best[it.row] - margin_of(b, it.row))
             continue;
-        late += n > 0 && by_row_and_k(&item[n - 1], &it) > 0;
+        late |= n > 0 && it.row < item[n - 1].row;
+        first = n > 0 && it.row == item[n - 1].row ? first : n;
+        longest = n + 1 - first > longest ? n + 1 - first : longest;
         item[n++] = it;
     }
     b->near->n = start + n;
-    if (late > n / 8 + 16 || (late && n > 16 * CK_ASSIGN_BLOCK)) {
+    if (late || longest > FEW) {
         qsort(item, (size_t)n, sizeof *item, by_row_and_k);
         return;
     }
-    for (int64_t i = 1; i < n && late; i++) { /* nearly in order */
-        struct ck_near it = item[i];
-        int64_t at = i;
-        for (; at > 0 && by_row_and_k(&item[at - 1], &it) > 0; at--)
-            item[at] = item[at - 1];
-        item[at] = it;
+    for (int64_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && item[end].row == item[i].row;)
+            end++;
+        sort_by_center(item + i, end - i);
     }
 }
 

@@ -36,16 +36,16 @@ struct border {
     float weight; /* d size_a / d price_a */
 };
 
-/* The best choice of a point, and `moved` up to which it leads. */
+/* The best choice of a point, and how far ahead it is: see is_sure. */
 struct sure {
-    double until;
+    double ahead;
     int32_t choice; /* from its first one */
 };
 
 struct newton {
     struct ck_exact *e;
     double scale;      /* T */
-    double moved;      /* twice the sum of the largest moves of a price so far */
+    double rise;       /* sum of the largest rise of a price at each look */
     struct sure *sure; /* [n] */
     double *last;      /* [k] prices of the last look */
     int workers;
@@ -66,11 +66,11 @@ struct newton {
 
 /* ---- sizes and borders ---- */
 
-/* While prices have moved by no more than the lead of its best choice, a point has a known label and
- * is on no border. */
-static int is_sure(const struct newton *t, int64_t i)
+/* A lead shrinks by what the leader's price falls and, at most, by the largest rise of all. While it
+ * is long, the point has a known label and is on no border. */
+static int is_sure(const struct newton *t, int64_t i, int32_t leader)
 {
-    return t->sure[i].until - t->moved > FAR * t->scale;
+    return t->sure[i].ahead - t->rise + t->e->price[leader] > FAR * t->scale;
 }
 
 /* Returns the smoothed best value of point i. */
@@ -80,10 +80,10 @@ static double share_point(struct newton *t, int64_t i, int64_t *size)
     double best = -INFINITY, second = -INFINITY;
     int32_t a = -1, b = -1;
     t->border[i] = (struct border){0};
-    if (is_sure(t, i)) {
-        const struct ck_choice *c = &e->choice[e->first[i] + t->sure[i].choice];
-        size[c->k] += UNIT;
-        return (double)c->score + e->price[c->k];
+    const struct ck_choice *leader = &e->choice[e->first[i] + t->sure[i].choice];
+    if (is_sure(t, i, leader->k)) {
+        size[leader->k] += UNIT;
+        return (double)leader->score + e->price[leader->k];
     }
     for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
         double v = (double)e->choice[c].score + e->price[e->choice[c].k];
@@ -99,7 +99,7 @@ static double share_point(struct newton *t, int64_t i, int64_t *size)
         }
     }
     double lead = (best - second) / t->scale;
-    t->sure[i].until = t->moved + (best - second);
+    t->sure[i].ahead = best - second + t->rise - e->price[a];
     if (b < 0 || lead > FAR) {
         size[a] += UNIT;
         return best;
@@ -185,12 +185,12 @@ static double look(struct newton *t)
 {
     struct ck_exact *e = t->e;
     int64_t chunks = (e->n + CHUNK - 1) / CHUNK;
-    double dual = share_crowds(t), most = 0;
+    double dual = share_crowds(t), most = -INFINITY;
     for (int64_t k = 0; k < e->k; k++) {
-        most = fmax(most, fabs(e->price[k] - t->last[k]));
+        most = fmax(most, e->price[k] - t->last[k]);
         t->last[k] = e->price[k];
     }
-    t->moved += 2 * most * (1 + 1e-12);
+    t->rise += most + 1e-14; /* rounding */
     ck_parallel(chunks, share_chunk, t);
     for (int64_t c = 0; c < chunks; c++)
         dual += t->value[c];
@@ -382,7 +382,7 @@ static int reserve(struct newton *t)
     t->fixed = ck_calloc_array(k, sizeof *t->fixed);
     t->part_of = ck_alloc_array((size_t)t->e->crowds, k * sizeof *t->part_of);
     for (int64_t i = 0; t->sure && i < t->e->n; i++)
-        t->sure[i].until = -INFINITY;
+        t->sure[i] = (struct sure){.ahead = -INFINITY};
     return ok && t->part && t->sure && t->part_of && t->border && t->fixed && t->value
                ? COKE_OK
                : COKE_ENOMEM;

@@ -229,10 +229,8 @@ done:
     return rc;
 }
 
-/* Clusters well above their minimum need no price, and will not need one when neighbouring
- * prices move a little. If one does after all, it reaches the edge of the box. */
-static void find_calm(struct ck_repair_scan *p, const int64_t *size, const int64_t *min_size,
-                      double spare)
+void ck_repair_find_calm(struct ck_repair_scan *p, const int64_t *size, const int64_t *min_size,
+                         double spare)
 {
     struct ck_repair *r = p->r;
     for (int64_t k = 0; k < r->k && !r->max_size; k++) {
@@ -252,11 +250,11 @@ static int sample_prices(struct ck_repair_scan *p, struct ck_exact *e)
         return COKE_OK;
     if (each * most < per_cluster) {
         if (r->expected)
-            find_calm(p, r->expected, r->min_size, 2);
+            ck_repair_find_calm(p, r->expected, r->min_size, 2);
         return COKE_OK;
     }
     CK_RETURN_IF(ck_repair_sample_prices(p, e, per_cluster / each, 4));
-    find_calm(p, e->size, p->min_size, 1.25);
+    ck_repair_find_calm(p, e->size, p->min_size, 1.25);
     p->reach = 1; /* the prices are nearly right: shorter lists suffice */
     return COKE_OK;
 }

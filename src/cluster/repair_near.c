@@ -3,9 +3,10 @@
  * A scan lists the rows with a choice at the present prices. If many rows are missing, Newton's
  * method on these lists leads to the prices of the next scan; if few are, the exact solver ends
  * on what is left of the lists in a narrow box. Many copies of a row count as one point
- * (repair_crowds.c). Where copies are of many different rows, prices come from batches of rows, and an auction within a limit of work takes the place of both. Clusters
- * whose lists are too short get the cheapest rows of all others (repair_fill.c). The dual at any
- * prices bounds the optimum, whatever was cut short: the gap is rigorous. */
+ * (repair_crowds.c). Where copies are of many different rows, prices come from batches of rows, and
+ * an auction within a limit of work takes the place of both. Clusters whose lists are too short get
+ * the cheapest rows of all others (repair_fill.c). The dual at any prices bounds the optimum,
+ * whatever was cut short: the gap is rigorous. */
 #include "cluster/auction.h"
 #include "cluster/narrow.h"
 #include "cluster/newton.h"
@@ -90,10 +91,9 @@ static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 static double choices(const struct ck_repair_scan *p, int first)
 {
     const struct ck_repair *r = p->r;
-    const double few = 0.002;
-    double n = (double)r->scan->rows->n;
-    int shorter = first && !by_newton(p) && missing(r) < few;
-    double wanted = ck_repair_is_tight(r) ? 12 : shorter ? 2 : 6;
+    const double few = 0.02, very_few = 0.002;
+    double n = (double)r->scan->rows->n, off = first && !by_newton(p) ? missing(r) : 1;
+    double wanted = ck_repair_is_tight(r) ? 12 : off < very_few ? 2 : off < few ? 4 : 6;
     double bytes = fmax(ROW_BYTES * n, LEAST_BYTES);
     return fmin(wanted, fmax(1.2, bytes / ARC_BYTES / n));
 }
@@ -314,6 +314,7 @@ static void go_back(const struct ck_repair_scan *p, const struct proof *best)
 static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trust *t,
                        const struct proof *best)
 {
+    const double fine = 1.0 / 256; /* of a margin: the next scan changes more than that */
     const double less = 0.6, more = p->crowds.n ? 1.2 : 1.4, worse = p->crowds.n ? 1 : 1.5;
     double off = p->crowds.n ? t->scan_dual : (double)violations(p->r);
     if (!by_newton(p)) {
@@ -332,7 +333,7 @@ static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trus
         t->reach *= off > worse * t->off ? less : more;
     t->off = off;
     p->trust = t->reach * (double)p->margin;
-    return ck_repair_free_prices(p, e, 2 * e->tie);
+    return ck_repair_free_prices(p, e, fmax(2 * e->tie, fine * (double)p->margin));
 }
 
 static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof *best)
@@ -341,6 +342,8 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
     const double near = 0.0125; /* fraction of rows off their bounds: solve from there on */
     struct trust trust = {.off = INFINITY, .lowest = INFINITY};
     CK_RETURN_IF(start_prices(p, e));
+    if (r->expected && !by_newton(p) && !p->copies)
+        ck_repair_find_calm(p, r->expected, r->min_size, 2);
     trust.reach = p->crowds.n ? 3 : 6;
     int rounds = most_rounds(p);
     p->tie = (float)(0.1 * r->tolerance * r->scan->longest);
@@ -372,6 +375,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
                 break;
         }
         CK_RETURN_IF(next_prices(p, e, &trust, best));
+        memset(p->calm, 0, (size_t)r->k);
     }
     double left = r->tolerance * ck_repair_total(r) - (best->dual - r->primal);
     return violations(r) ? ck_repair_fill(p, left) : COKE_OK;

@@ -596,19 +596,21 @@ static int is_short(struct ck_repair_scan *p, float margin, int first, double li
     return COKE_OK;
 }
 
-/* By bisection over powers of two. At the widest one every row lists every center. */
+/* The widest power of two. The search begins at the margin before, because wide margins list many
+ * centers: at the widest one every row lists all. */
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
 {
-    const int least = -16;
-    int low = least, high = least + 1, yes;
-    while (ldexp(1, high) <= 8 * p->r->scan->longest)
-        high++;
-    CK_RETURN_IF(is_short(p, ldexpf(1, low), 1, limit, &yes));
-    while (yes && high - low > 1) {
-        int middle = (low + high) / 2, still;
-        CK_RETURN_IF(is_short(p, ldexpf(1, middle), 0, limit, &still));
-        *(still ? &low : &high) = middle;
-    }
-    p->margin = ldexpf(1, low);
+    const int least = -16, guess = -6;
+    const double widest = 8 * p->r->scan->longest;
+    int at = p->margin > 0 ? ilogbf(p->margin) : guess, yes;
+    CK_RETURN_IF(is_short(p, ldexpf(1, least), 1, limit, &yes));
+    at = yes && at > least ? at : least;
+    if (at > least)
+        CK_RETURN_IF(is_short(p, ldexpf(1, at), 0, limit, &yes));
+    for (int wider = yes; wider && ldexp(1, at + 1) <= widest; at += wider)
+        CK_RETURN_IF(is_short(p, ldexpf(1, at + 1), 0, limit, &wider));
+    for (; !yes && at > least; at--)
+        CK_RETURN_IF(is_short(p, ldexpf(1, at - 1), 0, limit, &yes));
+    p->margin = ldexpf(1, at);
     return COKE_OK;
 }

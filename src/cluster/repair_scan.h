@@ -152,6 +152,11 @@ float ck_repair_random(const struct ck_repair *r, int64_t id, int32_t k);
 int ck_repair_is_tight(const struct ck_repair *r);
 /* Keeps prices where labels do not depend on a common offset, and within the range of scores. */
 void ck_repair_make_prices_valid(struct ck_repair *r);
+/* Clusters of more than `spare` times their minimum size need no price, and will not need one when
+ * neighboring prices move a little: they are calm. If one does after all, it reaches the edge of
+ * the box. */
+void ck_repair_find_calm(struct ck_repair_scan *p, const int64_t *size, const int64_t *min_size,
+                         double spare);
 /* Gives the lists of the last scan to the solver; the box is around the prices of the scan. */
 void ck_repair_load_solver(struct ck_repair_scan *p, struct ck_exact *e);
 /* Sets the next prices where the box limited one; needs another scan. */
