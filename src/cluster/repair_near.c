@@ -28,6 +28,8 @@ enum {
     ARC_BYTES = 40,         /* of an entry with its part of the row's data */
 };
 
+static const double VERY_FEW = 0.002; /* missing rows: the duals of the epochs are nearly right */
+
 /* The fraction of the rows that the online labels of the last epoch lack; 1 = not known. */
 static double missing(const struct ck_repair *r)
 {
@@ -65,7 +67,7 @@ static int by_newton(const struct ck_repair_scan *p)
  * Newton's method foresees. Then prices come from batches of rows, spread over centers that tie at
  * random. Of such centers the one with the highest dual gets all rows of a batch in the epochs,
  * and their duals are far apart: prices start from 0. Where bounds leave slack, batches are also
- * the way from duals that left many rows missing. */
+ * the way from duals that left many rows missing; where they left hardly any, they stay. */
 static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
     const double few = 0.2, crowd_sample = 0.2;
@@ -75,7 +77,8 @@ static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
     CK_RETURN_IF(find_copies(p));
     if (p->crowds.n)
         return ck_repair_sample_prices(p, e, crowd_sample, crowd_rounds);
-    if (!p->copies && (ck_repair_is_tight(r) || missing(r) < few))
+    if (p->copies ? !ck_repair_is_tight(r) && missing(r) < VERY_FEW
+                  : ck_repair_is_tight(r) || missing(r) < few)
         return COKE_OK;
     CK_RETURN_IF(ck_repair_scan_lead(p, &lead));
     if (p->copies)
@@ -91,9 +94,9 @@ static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 static double choices(const struct ck_repair_scan *p, int first)
 {
     const struct ck_repair *r = p->r;
-    const double few = 0.02, very_few = 0.002;
+    const double few = 0.02;
     double n = (double)r->scan->rows->n, off = first && !by_newton(p) ? missing(r) : 1;
-    double wanted = ck_repair_is_tight(r) ? 12 : off < very_few ? 2 : off < few ? 4 : 6;
+    double wanted = ck_repair_is_tight(r) ? 12 : off < VERY_FEW ? 2 : off < few ? 4 : 6;
     double bytes = fmax(ROW_BYTES * n, LEAST_BYTES);
     return fmin(wanted, fmax(1.2, bytes / ARC_BYTES / n));
 }

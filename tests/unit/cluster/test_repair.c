@@ -1,7 +1,7 @@
 /* test_repair.c - the frozen pass and the exact repair over rows, against a slow solver and a
  * full scan of all scores. */
 #include "support.h"
-#include "cluster/repair.h"
+#include "cluster/repair_scan.h"
 #include "core/mem.h"
 
 struct problem {
@@ -11,6 +11,8 @@ struct problem {
     int64_t *min_size, *max_size; /* most NULL = none */
     const double *weight;
     double tolerance;
+    int expect;           /* `size` has estimated sizes */
+    const double *allow;  /* fill what a plain scan left missing, or NULL */
     const struct coke_callbacks *callbacks;
     const struct ck_kernels *kn;
     /* out */
@@ -46,6 +48,15 @@ static void set_ratio(struct problem *p, double ratio)
         p->min_size[l] = (int64_t)(ratio * (double)p->n / (double)p->k + 1e-9);
 }
 
+static int fill(struct problem *p)
+{
+    struct ck_repair_scan scan;
+    int rc = ck_repair_scan_init(&scan, &p->r);
+    rc = rc ? rc : ck_repair_fill(&scan, *p->allow);
+    ck_repair_scan_release(&scan);
+    return rc;
+}
+
 static int run(struct problem *p, int exact)
 {
     struct coke_rows *rows;
@@ -70,11 +81,14 @@ static int run(struct problem *p, int exact)
                               .tolerance = p->tolerance,
                               .sample = 1,
                               .callbacks = p->callbacks,
+                              .expected = p->expect ? p->size : NULL,
                               .price = p->price,
                               .labels = &labels,
                               .scores = p->score,
                               .size = p->size};
     int rc = ck_repair_run(&p->r);
+    if (!rc && p->allow)
+        rc = fill(p);
     for (int64_t i = 0; i < p->n; i++)
         p->label[i] = ck_labels_get(&labels, i);
     ck_labels_release(&labels);
@@ -446,7 +460,7 @@ static void check_near_on_teams(struct problem *p)
     free(twin.price);
 }
 
-/* Loose, balanced and two-sided bounds, from prices of 0. */
+/* Loose, balanced and two-sided bounds, from prices of 0, without and with known sizes. */
 static void near_labels_keep_sizes_within_the_tolerance(void **state)
 {
     (void)state;
@@ -459,8 +473,52 @@ static void near_labels_keep_sizes_within_the_tolerance(void **state)
                 allow_at_most(&p, most[c]);
             p.tolerance = 1e-4;
             check_near_on_teams(&p);
+            memset(p.price, 0, (size_t)p.k * sizeof *p.price);
+            assert_ok(run(&p, 0));
+            p.expect = 1;
+            assert_ok(run(&p, 1));
+            check_near(&p);
             drop(&p);
         }
+}
+
+/* One cluster lacks four rows: a sample has some, unless the total must fall by less. */
+static void a_sample_fills_a_cluster_if_that_is_near_enough(void **state)
+{
+    (void)state;
+    const double none = 0, little = 1e-9, plenty = 1e9, *allow[] = {&none, &little, &plenty};
+    double primal[3], scans[3], before = 0;
+    struct problem p = make(4000, 10, 8, 11);
+    int32_t *label = test_array((size_t)p.n, sizeof *label);
+    for (int c = 0; c < 3; c++) {
+        p.allow = NULL;
+        assert_ok(run(&p, 0));
+        before = p.r.primal;
+        for (int64_t l = 0; l < p.k; l++)
+            p.min_size[l] = p.size[l] > 100 ? p.size[l] - 100 : 0;
+        p.min_size[3] = p.size[3] + 4;
+        p.allow = allow[c];
+        assert_ok(run(&p, 0));
+        for (int64_t l = 0; l < p.k; l++)
+            assert_true(p.size[l] >= p.min_size[l]);
+        assert_int_equal(p.size[3], p.min_size[3]);
+        primal[c] = 0;
+        for (int64_t i = 0; i < p.n; i++)
+            primal[c] += (double)p.score[i];
+        assert_close(p.r.primal, primal[c], 1e-6 * (double)p.n);
+        scans[c] = p.r.scans;
+        if (c == 1)
+            assert_memory_equal(p.label, label, (size_t)p.n * sizeof *label);
+        memcpy(label, p.label, (size_t)p.n * sizeof *label);
+        for (int64_t l = 0; l < p.k; l++)
+            p.min_size[l] = 0;
+    }
+    assert_close(scans[0], 1.1, 1e-9); /* all rows are compared with one center of ten */
+    assert_close(scans[1], 1.1125, 1e-9);
+    assert_close(scans[2], 1.0125, 1e-9);
+    assert_true(before > primal[0] && primal[0] > primal[2]);
+    free(label);
+    drop(&p);
 }
 
 /* On a circle cosines of neighbors differ by far less than lists usually span. */
@@ -622,6 +680,7 @@ int main(void)
         cmocka_unit_test(frozen_pass_labels_with_its_prices),
         cmocka_unit_test(versions_and_threads_agree),
         cmocka_unit_test(near_labels_keep_sizes_within_the_tolerance),
+        cmocka_unit_test(a_sample_fills_a_cluster_if_that_is_near_enough),
         cmocka_unit_test(near_lists_are_short_on_a_circle),
         cmocka_unit_test(coinciding_centers_share_their_rows),
         cmocka_unit_test(crowds_fill_clusters_far_away),
