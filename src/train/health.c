@@ -36,6 +36,8 @@ static const double epsilon = 1e-7;
 enum { STREAK = 3, CHANCE_STREAK = 5 };
 /* Epochs of fewer than FEW_STEPS steps say nothing about predictions before EARLY_STEPS of them. */
 enum { FEW_STEPS = 5, EARLY_STEPS = 100 };
+/* So many predictions tell what is right from guesses; where an epoch has fewer, several count. */
+static const double enough = 200;
 
 const char *ck_alarm_name(enum ck_alarm a)
 {
@@ -203,6 +205,17 @@ static int64_t last_early(const struct ck_health_facts *f)
     return few > f->warmup ? few : f->warmup;
 }
 
+/* Are more predictions right than guesses would be, over so many epochs as it takes to know? */
+static int is_right(struct ck_head_streaks *s, const struct ck_epoch_report *r, int h)
+{
+    double images = fmax((double)r->images, 1);
+    s->seen += (double)s->seen * images < enough;
+    s->right += (r->health[h].accuracy - s->right) / (double)s->seen;
+    s->guess += ((double)r->health[h].size_max / images - s->guess) / (double)s->seen;
+    double error = sqrt(fmax(s->guess * (1 - s->guess), 0) / (images * (double)s->seen));
+    return s->right > chance_factor * s->guess - 2 * error - epsilon;
+}
+
 /* A high loss alone says little: at a high temperature, or with labels that get harder, it
  * belongs to trainings that learn; nor do predictions at chance while the loss falls or k-NN has
  * risen. */
@@ -217,8 +230,7 @@ static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, in
     if (*lowest == 0 || s->loss < *lowest)
         *lowest = s->loss;
     int high = s->loss > near_chance * chance || s->loss > *lowest + moved * chance;
-    double error = sqrt(fmax(guess * (1 - guess), 0) / (double)r->images);
-    int right = s->accuracy > chance_factor * guess - 2 * error - epsilon;
+    int right = is_right(&w->head[h], r, h);
     count(&w->head[h].chance, r->epoch > early && high && !right && !w->learned);
     if (w->head[h].chance > 1 && s->loss < w->stuck[h] - falls * chance)
         w->head[h].chance = 1;
