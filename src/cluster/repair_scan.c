@@ -595,6 +595,7 @@ int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
         p->margin = wider;
         use_prices(p);
         rc = count_near(p, wider == margin, &near, &choice);
+        p->listed = wider == margin ? near : p->listed;
         if (near > limit || (near == 1 && choice == 1)) /* all rows tie */
             break;
         margin = wider;
