@@ -46,6 +46,8 @@ static void set_ratio(struct problem *p, double ratio)
         p->min_size[l] = (int64_t)(ratio * (double)p->n / (double)p->k + 1e-9);
 }
 
+static int64_t fail_at; /* this allocation of the repair; 0 = none */
+
 static int run(struct problem *p, int exact)
 {
     struct coke_rows *rows;
@@ -74,7 +76,9 @@ static int run(struct problem *p, int exact)
                               .labels = &labels,
                               .scores = p->score,
                               .size = p->size};
+    ck_mem_fail_at(fail_at);
     int rc = ck_repair_run(&p->r);
+    ck_mem_fail_at(0);
     for (int64_t i = 0; i < p->n; i++)
         p->label[i] = ck_labels_get(&labels, i);
     ck_labels_release(&labels);
@@ -624,6 +628,47 @@ static void large_crowds_are_proven(void **state)
     }
 }
 
+/* Copies up to some noise are rows of their own: some of them equal, the others nearly so. */
+static void near_copies_are_told_apart(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 6; c++) {
+        struct problem p = make(500, 10, 6, (uint64_t)c + 80);
+        copy_rows(&p, 0.9, 1 + c % 2, (uint64_t)c);
+        for (int64_t i = 0; i < p.n; i++)
+            if (i % 3 == 0)
+                p.x[i * p.dim + i % p.dim] += 2e-4f * test_normal(7, (uint64_t)i);
+        set_bounds(&p, c / 2);
+        double *s = all_scores(&p);
+        double best = slow_best(s, p.n, p.k, p.min_size, p.max_size, NULL);
+        check_exact_on_teams(&p, s);
+        assert_close(p.r.primal, best, 1e-8 * (double)p.n);
+        free(s);
+        drop(&p);
+    }
+}
+
+static void crowds_survive_failed_allocations(void **state)
+{
+    (void)state;
+    struct problem p = make(300, 8, 6, 5);
+    copy_rows(&p, 0.9, 2, 5);
+    set_bounds(&p, 2);
+    for (fail_at = 1;; fail_at++) {
+        struct ck_mem_stats before = ck_mem_stats();
+        memset(p.price, 0, (size_t)p.k * sizeof *p.price);
+        int rc = run(&p, 1);
+        struct ck_mem_stats after = ck_mem_stats();
+        assert_int_equal(after.live, before.live);
+        if (rc == COKE_OK)
+            break;
+        assert_int_equal(rc, COKE_ENOMEM);
+    }
+    assert_true(fail_at > 100); /* it got through all phases */
+    fail_at = 0;
+    drop(&p);
+}
+
 static int stop(void *user, const struct coke_progress *p)
 {
     (void)p;
@@ -720,6 +765,8 @@ int main(void)
         cmocka_unit_test(crowds_fill_clusters_far_away),
         cmocka_unit_test(copies_are_divided_exactly),
         cmocka_unit_test(large_crowds_are_proven),
+        cmocka_unit_test(near_copies_are_told_apart),
+        cmocka_unit_test(crowds_survive_failed_allocations),
         cmocka_unit_test(it_stops_at_any_report),
         cmocka_unit_test(a_caller_can_stop_it),
     };
