@@ -222,6 +222,19 @@ static int move_on(struct ck_repair_scan *p, struct ck_exact *e)
     return COKE_OK;
 }
 
+/* Near copies in one crowd only lead to prices, at which the next scan tells them apart; crowds of
+ * equal rows remain. The prices are those of Newton's method, in the midst of all that suit: the exact
+ * solver's are at an end, where near copies cannot move without others. */
+static int tell_apart(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    p->trust = TRUST * (double)p->margin;
+    CK_RETURN_IF(ck_repair_free_prices(p, e, SMALLEST * p->r->scan->longest));
+    p->guide = p->margin;
+    p->full_scans = 0;
+    ck_crowds_release(&p->crowds);
+    return ck_crowds_find(p, 0);
+}
+
 /* *inside = 1: the solution is final. Else the next prices are in r->price. */
 static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
@@ -229,6 +242,10 @@ static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
     double before = ck_repair_choice_primal(p);
     ck_repair_load_solver(p, e);
     CK_RETURN_IF(find_optimum(p, e, inside));
+    if (p->crowds.apart > 0 && (*inside || p->full_scans > 2 * PATIENCE)) {
+        *inside = 0;
+        return tell_apart(p, e);
+    }
     if (!*inside)
         return move_on(p, e);
     r->primal += ck_repair_choice_primal(p) - before;
@@ -246,7 +263,7 @@ static int find_crowds(struct ck_repair_scan *p, struct ck_exact *e)
     int copies;
     CK_RETURN_IF(ck_repair_has_copies(p, &copies));
     if (copies)
-        CK_RETURN_IF(ck_crowds_find(p));
+        CK_RETURN_IF(ck_crowds_find(p, CK_CROWDS_NEAR));
     if (p->crowds.n == 0)
         return COKE_OK;
     memset(p->calm, 0, (size_t)p->r->k);
@@ -293,11 +310,24 @@ static int any_calm(const struct ck_repair_scan *p)
     return 0;
 }
 
-/* Sets the margin for lists of so many choices. Crowds cost a visit to all rows: they are looked for
- * once, if rows tie so that lists are longer even at the least margin, or the first scan failed. */
+/* Choices per row that memory allows where many tie. */
+static double most_choices(const struct ck_repair_scan *p)
+{
+    return fmax(64, ENOUGH_ARCS / (double)p->r->scan->rows->n);
+}
+
+/* Sets the margin for lists of so many choices, or at prices for near copies the one that led to
+ * these: their own lists are longer, at any margin. Crowds cost a visit to all rows: they are looked
+ * for once, if rows tie so that lists are too long even at the least margin, or the first scan
+ * failed. */
 static int choose_margin(struct ck_repair_scan *p, struct ck_exact *e, double choices, int pass,
                          int *looked)
 {
+    if (p->guide > 0 && p->full_scans <= PATIENCE) {
+        CK_RETURN_IF(ck_repair_scan_choose_margin(p, most_choices(p)));
+        p->margin = fminf(p->margin, p->guide);
+        return COKE_OK;
+    }
     CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices));
     if (*looked || (pass == 0 && p->listed <= choices))
         return COKE_OK;
@@ -314,14 +344,13 @@ static int find_exactly(struct ck_repair_scan *p, struct ck_exact *e)
     struct ck_repair *r = p->r;
     int inside = 0, looked = 0;
     CK_RETURN_IF(sample_prices(p, e));
-    double most_choices = fmax(64, ENOUGH_ARCS / (double)r->scan->rows->n);
     double choices = any_calm(p) ? 2 : LISTED;
     for (int pass = 0; !inside; pass++) {
         if (pass == 1) {
             memset(p->calm, 0, (size_t)r->k);
             choices = LISTED;
         }
-        if (pass > PATIENCE && choices < most_choices)
+        if (p->full_scans > PATIENCE && choices < most_choices(p))
             choices *= 2;
         if (pass == MAX_PASSES)
             return ck_fail(COKE_EFAIL, "repair: no proven optimum after %d scans", MAX_PASSES);

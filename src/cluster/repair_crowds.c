@@ -25,13 +25,6 @@ enum {
     ROUND_CHUNKS = 64, /* between two progress reports */
 };
 
-/* Rows within this of each other are one crowd, relative to the heaviest; for the exact optimum
- * only equal ones. */
-static double nearness(const struct ck_repair_scan *p)
-{
-    return p->r->tolerance > 0 ? 3e-4 * p->r->scan->heaviest : 0;
-}
-
 /* ---- the crowds ---- */
 
 void ck_crowds_release(struct ck_crowds *c)
@@ -81,7 +74,7 @@ static int choose_rows(struct ck_repair_scan *p, float *x, int n)
     int32_t group[SAMPLE];
     int size[SAMPLE] = {0}, copies = 0, crowded = 0;
     CK_RETURN_IF(
-        ck_near_groups(x, n, scan->ld, nearness(p), group, &groups, &radius));
+        ck_near_groups(x, n, scan->ld, c->near * scan->heaviest, group, &groups, &radius));
     for (int i = 0; i < n; i++)
         size[group[i]]++;
     for (int64_t g = 0; g < groups; g++) {
@@ -127,7 +120,7 @@ static int32_t crowd_of(const struct joining *j, const float *x, double *distanc
 {
     const struct ck_crowds *c = &j->p->crowds;
     const struct ck_scan *scan = j->p->r->scan;
-    const double limit = nearness(j->p);
+    const double limit = c->near * scan->heaviest;
     float at = scan->kn->dot(x, j->line, scan->ld);
     float window = (float)(limit + 1e-5 * scan->longest); /* with what f32 rounds */
     for (int64_t i = 0; i < c->n; i++) {
@@ -233,12 +226,13 @@ done:
     return rc;
 }
 
-int ck_crowds_find(struct ck_repair_scan *p)
+int ck_crowds_find(struct ck_repair_scan *p, double near)
 {
     struct ck_crowds *c = &p->crowds;
     const struct ck_repair *r = p->r;
     int64_t id[SAMPLE];
     int n = draw(r, id);
+    c->near = near;
     c->x = ck_alloc_array(SAMPLE, (size_t)r->scan->ld * sizeof *c->x);
     if (!c->x)
         return COKE_ENOMEM;

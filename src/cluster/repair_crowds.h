@@ -7,9 +7,12 @@
 struct ck_repair_scan;
 struct ck_exact;
 
-/* Rows that are equal, or with a tolerance nearly so, and more than fit into a cluster or two. Scans
- * leave them out. */
+/* Rows within this of each other are nearly equal, relative to the heaviest. */
+#define CK_CROWDS_NEAR 3e-4
+
+/* Rows that are equal, or nearly, and more than fit into a cluster or two. Scans leave them out. */
 struct ck_crowds {
+    double near;                  /* how far they may be apart, relative to the heaviest row */
     int64_t n;                    /* 0 = none */
     int32_t *of;                  /* [rows] crowd of a row, -1 = none */
     float *x;                     /* [n][ld] one row of each */
@@ -27,8 +30,9 @@ static inline int ck_crowds_have(const struct ck_crowds *c, int64_t row)
     return c->n > 0 && c->of[row] >= 0;
 }
 
-/* Looks for crowds in a sample, then for their rows. Reads all rows once if there are any. */
-int ck_crowds_find(struct ck_repair_scan *p);
+/* Looks for crowds in a sample, then for their rows. Reads all rows once if there are any. near: as
+ * above; 0 = only equal rows. */
+int ck_crowds_find(struct ck_repair_scan *p, double near);
 void ck_crowds_release(struct ck_crowds *c);
 
 /* After a scan: adds the crowds, each at its best center, to the sizes and sums of p->r. */

@@ -45,7 +45,7 @@ static int find_copies(struct ck_repair_scan *p)
     CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
     if (!p->copies)
         return COKE_OK;
-    CK_RETURN_IF(ck_crowds_find(p));
+    CK_RETURN_IF(ck_crowds_find(p, CK_CROWDS_NEAR));
     if (p->crowds.n == 0)
         return COKE_OK;
     CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
