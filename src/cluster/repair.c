@@ -257,13 +257,19 @@ static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
     return p->crowds.n ? ck_crowds_settle(p) : COKE_OK;
 }
 
-/* Looks for crowds and, if there are any, for prices that suit them. */
+/* Looks for crowds and, if there are any, for prices that suit them. Where nearly all rows are near
+ * copies, these differ on the scale of the prices themselves: then only equal rows are crowds. */
 static int find_crowds(struct ck_repair_scan *p, struct ck_exact *e)
 {
+    const double most = 0.95;
     int copies;
     CK_RETURN_IF(ck_repair_has_copies(p, &copies));
     if (copies)
         CK_RETURN_IF(ck_crowds_find(p, CK_CROWDS_NEAR));
+    if (p->crowds.apart > 0 && p->crowds.total > most * (double)p->r->scan->rows->n) {
+        ck_crowds_release(&p->crowds);
+        CK_RETURN_IF(ck_crowds_find(p, 0));
+    }
     if (p->crowds.n == 0)
         return COKE_OK;
     memset(p->calm, 0, (size_t)p->r->k);
