@@ -6,7 +6,11 @@
  * start every flow whose cost is not 0 is taken back, which leaves some nodes with a surplus and
  * others with a deficit. Each search then runs backwards from a node with a deficit to the
  * nearest one with a surplus (Dijkstra), raises prices by the distance, and moves one point per
- * hop. */
+ * hop.
+ *
+ * A crowd is a node of its own, whose price is the best value v of its points. A point leaves
+ * cluster k for the crowd at s(k) + price_k - v, which is 0 where the crowd is, and goes on to l at
+ * v - s(l) - price_l: so any number of its points moves at once. */
 #include "cluster/exact.h"
 #include "core/error.h"
 #include "core/mem.h"
@@ -22,9 +26,39 @@ struct ck_heap_item {
 
 enum { UNSEEN, OPEN, CLOSED };
 
-enum { AHEAD = 16 }; /* prefetch distance in arcs */
-
 static const int64_t PLENTY = INT64_MAX / 4;
+
+/* ---- memory ---- */
+
+static void free_nodes(struct ck_exact *e)
+{
+    ck_free(e->excess);
+    ck_free(e->node_price);
+    ck_free(e->dist);
+    ck_free(e->next);
+    ck_free(e->moves);
+    ck_free(e->state);
+    ck_free(e->seen);
+}
+
+/* Room for the nodes that the problem has now. */
+static int reserve_nodes(struct ck_exact *e)
+{
+    size_t nodes = (size_t)(e->k + 1 + e->crowds);
+    if (e->nodes >= (int64_t)nodes)
+        return COKE_OK;
+    free_nodes(e);
+    e->excess = ck_calloc_array(nodes, sizeof *e->excess);
+    e->node_price = ck_calloc_array(nodes, sizeof *e->node_price);
+    e->dist = ck_calloc_array(nodes, sizeof *e->dist);
+    e->next = ck_calloc_array(nodes, sizeof *e->next);
+    e->moves = ck_calloc_array(nodes, sizeof *e->moves);
+    e->state = ck_calloc_array(nodes, sizeof *e->state);
+    e->seen = ck_calloc_array(nodes, sizeof *e->seen);
+    int ok = e->excess && e->node_price && e->dist && e->next && e->moves && e->state && e->seen;
+    e->nodes = ok ? (int64_t)nodes : 0;
+    return ok ? COKE_OK : COKE_ENOMEM;
+}
 
 int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *min_size,
                   const int64_t *max_size)
@@ -33,23 +67,16 @@ int ck_exact_init(struct ck_exact *e, int64_t k, const int64_t *min_size,
     e->k = k;
     e->min_size = min_size;
     e->max_size = max_size;
-    size_t nodes = (size_t)k + 1;
-    e->price = ck_calloc_array(nodes, sizeof *e->price);
-    e->low = ck_calloc_array(nodes, sizeof *e->low);
-    e->high = ck_calloc_array(nodes, sizeof *e->high);
-    e->size = ck_calloc_array(nodes, sizeof *e->size);
-    e->above = ck_calloc_array(nodes, sizeof *e->above);
-    e->over = ck_calloc_array(nodes, sizeof *e->over);
-    e->fake = ck_calloc_array(nodes, sizeof *e->fake);
-    e->excess = ck_calloc_array(nodes, sizeof *e->excess);
-    e->node_price = ck_calloc_array(nodes, sizeof *e->node_price);
-    e->dist = ck_calloc_array(nodes, sizeof *e->dist);
-    e->next = ck_calloc_array(nodes, sizeof *e->next);
-    e->moves = ck_calloc_array(nodes, sizeof *e->moves);
-    e->state = ck_calloc_array(nodes, sizeof *e->state);
-    e->seen = ck_calloc_array(nodes, sizeof *e->seen);
+    size_t n = (size_t)k + 1;
+    e->price = ck_calloc_array(n, sizeof *e->price);
+    e->low = ck_calloc_array(n, sizeof *e->low);
+    e->high = ck_calloc_array(n, sizeof *e->high);
+    e->size = ck_calloc_array(n, sizeof *e->size);
+    e->above = ck_calloc_array(n, sizeof *e->above);
+    e->over = ck_calloc_array(n, sizeof *e->over);
+    e->fake = ck_calloc_array(n, sizeof *e->fake);
     if (e->price && e->low && e->high && e->size && e->above && e->over && e->fake &&
-        e->excess && e->node_price && e->dist && e->next && e->moves && e->state && e->seen)
+        !reserve_nodes(e))
         return COKE_OK;
     ck_exact_release(e);
     return COKE_ENOMEM;
@@ -64,20 +91,14 @@ void ck_exact_release(struct ck_exact *e)
     ck_free(e->above);
     ck_free(e->over);
     ck_free(e->fake);
-    ck_free(e->excess);
-    ck_free(e->node_price);
-    ck_free(e->dist);
-    ck_free(e->next);
-    ck_free(e->moves);
-    ck_free(e->state);
-    ck_free(e->seen);
+    free_nodes(e);
     ck_free(e->heap);
     memset(e, 0, sizeof *e);
 }
 
 /* ---- flows between a cluster and the pool ---- */
 
-static int64_t room_above(const struct ck_exact *e, int64_t k)
+int64_t ck_exact_room_above(const struct ck_exact *e, int64_t k)
 {
     return (e->max_size ? e->max_size[k] : PLENTY) - e->min_size[k];
 }
@@ -102,9 +123,9 @@ static struct exchange sell(const struct ck_exact *e, int64_t k)
 {
     if (e->fake[k] > 0)
         return (struct exchange){e->high[k], &e->fake[k], e->fake[k]};
-    if (e->above[k] < room_above(e, k))
+    if (e->above[k] < ck_exact_room_above(e, k))
         return (struct exchange){ck_exact_rest(e, k), &e->above[k],
-                                 room_above(e, k) - e->above[k]};
+                                 ck_exact_room_above(e, k) - e->above[k]};
     return (struct exchange){e->low[k], &e->over[k], PLENTY};
 }
 
@@ -117,16 +138,38 @@ static struct exchange buy(const struct ck_exact *e, int64_t k)
     return (struct exchange){e->high[k], &e->fake[k], PLENTY};
 }
 
+/* All points of crowd i that are not in a best cluster go to one. */
+static void gather_crowd(struct ck_exact *e, int64_t i)
+{
+    const float *score = e->crowd_score + i * e->k;
+    int64_t *given = e->given + i * e->k, best = 0;
+    for (int64_t k = 1; k < e->k; k++)
+        if ((double)score[k] + e->price[k] > (double)score[best] + e->price[best])
+            best = k;
+    double value = (double)score[best] + e->price[best];
+    for (int64_t k = 0; k < e->k; k++)
+        if ((double)score[k] + e->price[k] < value) {
+            given[best] += given[k];
+            given[k] = 0;
+        }
+    for (int64_t k = 0; k < e->k; k++)
+        e->size[k] += given[k];
+    e->node_price[e->k + 1 + i] = value;
+    e->excess[e->k + 1 + i] = 0;
+}
+
 /* Sets flows that agree with the prices (complementary slackness) and the excess they leave.
- * O(n + k). */
+ * O(n + k), and k for each crowd. */
 static void balance(struct ck_exact *e)
 {
     int64_t lowest = 0, flow = 0, points = 0;
     memcpy(e->size, e->base, (size_t)e->k * sizeof *e->size);
     for (int64_t i = 0; i < e->n; i++)
         e->size[e->label[i]]++;
+    for (int64_t i = 0; i < e->crowds; i++)
+        gather_crowd(e, i);
     for (int64_t k = 0; k < e->k; k++) {
-        int64_t room = room_above(e, k), over = e->size[k] - e->min_size[k];
+        int64_t room = ck_exact_room_above(e, k), over = e->size[k] - e->min_size[k];
         points += e->size[k];
         lowest += e->min_size[k];
         e->node_price[k] = e->price[k];
@@ -228,8 +271,23 @@ static int scan_pool(struct ck_exact *e, struct search *s, double dist)
     return rc;
 }
 
-/* Edges into cluster `to`: from the pool, and from the present cluster of each point that has
- * an arc to it. */
+/* Edges from the clusters that have points of a crowd into its node: O(k). */
+static int scan_crowd(struct ck_exact *e, struct search *s, int64_t node, double dist)
+{
+    int64_t at = (node - e->k - 1) * e->k;
+    int rc = COKE_OK;
+    for (int64_t k = 0; k < e->k && !rc; k++) {
+        if (e->given[at + k] == 0)
+            continue;
+        double cost = (double)e->crowd_score[at + k] + e->node_price[k] - e->node_price[node];
+        rc = reach(e, s, k, node, dist + no_less_than_zero(cost), -1);
+    }
+    e->scanned += e->k;
+    return rc;
+}
+
+/* Edges into cluster `to`: from the pool, the crowds, and the present cluster of each point that
+ * has an arc to it. */
 static int scan_cluster(struct ck_exact *e, struct search *s, int64_t to, double dist)
 {
     double price = e->node_price[to];
@@ -237,6 +295,11 @@ static int scan_cluster(struct ck_exact *e, struct search *s, int64_t to, double
     int rc = reach(e, s, e->k, to, dist + no_less_than_zero(cost), -1);
     if (s->limit <= dist)
         return rc;
+    for (int64_t i = 0; i < e->crowds && !rc; i++) {
+        int64_t node = e->k + 1 + i;
+        cost = e->node_price[node] - (double)e->crowd_score[i * e->k + to] - price;
+        rc = reach(e, s, node, to, dist + no_less_than_zero(cost), -1);
+    }
     e->scanned += e->start[to + 1] - e->start[to];
     for (int64_t a = e->start[to]; a < e->start[to + 1] && !rc; a++) {
         int32_t i = e->arc[a].point;
@@ -267,15 +330,31 @@ static void raise_prices(struct ck_exact *e, double reached)
     }
 }
 
-/* Units that fit through the path: one if it moves a point, many if it only exchanges with the
- * pool. */
+/* Points of the crowd `node` in cluster k. */
+static int64_t *given_to(const struct ck_exact *e, int64_t node, int64_t k)
+{
+    return &e->given[(node - e->k - 1) * e->k + k];
+}
+
+/* Units that fit through the edge from v to `to`: one if it moves a point, many if it exchanges
+ * with the pool or moves points of a crowd. */
+static int64_t edge_room(const struct ck_exact *e, int64_t v, int64_t to)
+{
+    if (v > e->k)
+        return PLENTY;
+    if (to > e->k)
+        return *given_to(e, to, v);
+    if (v == e->k)
+        return buy(e, to).room;
+    return to == e->k ? sell(e, v).room : 1;
+}
+
+/* Units that fit through all edges of the path. */
 static int64_t path_room(const struct ck_exact *e, int32_t source, int32_t sink)
 {
     int64_t room = e->excess[source] < -e->excess[sink] ? e->excess[source] : -e->excess[sink];
     for (int32_t v = source; v != sink && room > 1; v = e->next[v]) {
-        if (v != e->k && e->next[v] != e->k)
-            return 1;
-        int64_t there = v == e->k ? buy(e, e->next[v]).room : sell(e, v).room;
+        int64_t there = edge_room(e, v, e->next[v]);
         room = there < room ? there : room;
     }
     return room;
@@ -299,6 +378,12 @@ static void move_along(struct ck_exact *e, int32_t source, int32_t sink)
             exchange_units(buy(e, to), &e->fake[to], 0, units);
         } else if (to == e->k) {
             exchange_units(sell(e, v), &e->fake[v], 1, units);
+        } else if (to > e->k) {
+            *given_to(e, to, v) -= units;
+            e->size[v] -= units;
+        } else if (v > e->k) {
+            *given_to(e, v, to) += units;
+            e->size[to] += units;
         } else {
             const struct ck_arc *arc = &e->arc[e->moves[v]];
             e->label[arc->point] = to;
@@ -325,8 +410,9 @@ static int augment(struct ck_exact *e, int32_t sink)
         if (e->state[top.node] == CLOSED)
             continue;
         e->state[top.node] = CLOSED;
-        rc = top.node == e->k ? scan_pool(e, &s, top.dist)
-                              : scan_cluster(e, &s, top.node, top.dist);
+        rc = top.node == e->k  ? scan_pool(e, &s, top.dist)
+             : top.node > e->k ? scan_crowd(e, &s, top.node, top.dist)
+                               : scan_cluster(e, &s, top.node, top.dist);
     }
     if (!rc && s.source < 0)
         rc = ck_fail(COKE_EFAIL, "repair: no path to cluster %d", sink);
@@ -353,233 +439,6 @@ static int augment_all(struct ck_exact *e)
             }
         }
     return COKE_OK;
-}
-
-/* ---- approach: one price at a time ---- */
-
-/* A point's two best values at the present prices. */
-struct leader {
-    float best, second;
-    int32_t k; /* of the best */
-};
-
-/* O(choices of i). Rounded to float: the approach needs no exact values. */
-static struct leader find_leader(const struct ck_exact *e, int64_t i)
-{
-    struct leader l = {-INFINITY, -INFINITY, -1};
-    for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
-        float v = (float)((double)e->choice[c].score + e->price[e->choice[c].k]);
-        if (v > l.best) {
-            l.second = l.best;
-            l.best = v;
-            l.k = e->choice[c].k;
-        } else if (v > l.second) {
-            l.second = v;
-        }
-    }
-    return l;
-}
-
-/* The rank-th smallest (from 0) of v [n], by partitioning. */
-static float select_rank(float *v, int64_t n, int64_t rank)
-{
-    int64_t low = 0, high = n - 1;
-    while (low < high) {
-        float pivot = v[(low + high) / 2];
-        int64_t i = low, j = high;
-        while (i <= j) {
-            while (v[i] < pivot)
-                i++;
-            while (v[j] > pivot)
-                j--;
-            if (i <= j) {
-                float t = v[i];
-                v[i++] = v[j];
-                v[j--] = t;
-            }
-        }
-        if (rank <= j)
-            high = j;
-        else if (rank >= i)
-            low = i;
-        else
-            break;
-    }
-    return v[rank];
-}
-
-/* A price at which `wanted` of the n points join: the present one if it does that, else halfway
- * between the last point that joins and the first that does not. */
-static double price_for(float *asked, int64_t n, int64_t wanted, double present)
-{
-    float last = select_rank(asked, n, wanted - 1), next = INFINITY;
-    for (int64_t i = wanted; i < n; i++)
-        next = asked[i] < next ? asked[i] : next;
-    if ((double)last < present && present < (double)next)
-        return present;
-    return next < INFINITY ? ((double)last + (double)next) / 2 : (double)last;
-}
-
-/* The price at which the size of cluster k meets its bounds with the other prices fixed. asked:
- * scratch, at least as long as the arcs of k. */
-static double right_price(const struct ck_exact *e, int64_t k, const struct leader *leader,
-                          float *asked)
-{
-    int64_t n = e->start[k + 1] - e->start[k];
-    int64_t low = e->min_size[k] - e->base[k], high = low + room_above(e, k);
-    double rest = ck_exact_rest(e, k), price = rest;
-    if (low <= 0 && high >= n)
-        return rest; /* the size is feasible for any subset of the points */
-    for (int64_t a = 0; a < n; a++) {
-        const struct ck_arc *arc = &e->arc[e->start[k] + a];
-        if (a + AHEAD < n)
-            __builtin_prefetch(&leader[arc[AHEAD].point]);
-        const struct leader *l = &leader[arc->point]; /* what k must exceed to win the point */
-        asked[a] = (l->k == k ? l->second : l->best) - arc->score;
-    }
-    if (low > n)
-        return e->high[k];
-    if (low > 0)
-        price = fmax(price, price_for(asked, n, low, e->price[k]));
-    if (high < n && price == rest) {
-        if (high <= 0)
-            return e->low[k];
-        price = fmin(price, price_for(asked, n, high, e->price[k]));
-    }
-    return fmin(fmax(price, e->low[k]), e->high[k]);
-}
-
-/* The choice of point i that is best at the present prices; *tied: others are within e->tie. */
-static int64_t best_choice(const struct ck_exact *e, int64_t i, int *tied)
-{
-    double best = -INFINITY, second = -INFINITY;
-    int64_t at = e->first[i];
-    for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
-        double v = (double)e->choice[c].score + e->price[e->choice[c].k];
-        if (v > best) {
-            second = best;
-            best = v;
-            at = c;
-        } else if (v > second) {
-            second = v;
-        }
-    }
-    *tied = second >= best - e->tie;
-    return at;
-}
-
-/* Of the choices of point i within e->tie of `at`: the one whose cluster lacks most points, or,
- * if none lacks any, `at` itself unless its cluster is full. */
-static int64_t neediest_choice(const struct ck_exact *e, int64_t i, int64_t at)
-{
-    double best = (double)e->choice[at].score + e->price[e->choice[at].k];
-    int64_t most = 0, into = at;
-    int full = e->max_size && e->size[e->choice[at].k] >= e->max_size[e->choice[at].k];
-    for (int64_t c = e->first[i]; c < e->first[i + 1]; c++) {
-        int32_t k = e->choice[c].k;
-        if ((double)e->choice[c].score + e->price[k] < best - e->tie)
-            continue;
-        int64_t lack = e->min_size[k] - e->size[k];
-        if (lack > most) {
-            most = lack;
-            into = c;
-        } else if (full && most == 0 && e->size[k] < e->max_size[k]) {
-            full = 0;
-            into = c;
-        }
-    }
-    return into;
-}
-
-/* In double, unlike the leaders: ck_exact_solve needs labels that are best at these prices.
- * First the points with one best label, then those with a tie. */
-void ck_exact_take_labels(struct ck_exact *e)
-{
-    memcpy(e->size, e->base, (size_t)e->k * sizeof *e->size);
-    for (int round = 0; round < 2; round++)
-        for (int64_t i = 0; i < e->n; i++) {
-            int tied;
-            int64_t c = best_choice(e, i, &tied);
-            if (tied != round)
-                continue;
-            c = tied ? neediest_choice(e, i, c) : c;
-            e->label[i] = e->choice[c].k;
-            e->score[i] = e->choice[c].score;
-            e->size[e->label[i]]++;
-        }
-}
-
-/* Returns the leader of point i after its value at k changed from `was` to `now`. O(1) except
- * when the leader or second falls. */
-static struct leader shift_leader(const struct ck_exact *e, int64_t i, int32_t k, float was,
-                                  float now, struct leader l)
-{
-    if (now < was) /* another cluster may be first or second: check all */
-        return l.k == k || was >= l.second ? find_leader(e, i) : l;
-    if (l.k == k)
-        l.best = now;
-    else if (now > l.best)
-        l = (struct leader){now, l.best, k};
-    else if (now > l.second)
-        l.second = now;
-    return l;
-}
-
-/* Sets a price, updates the leaders, and marks the clusters whose points are affected. */
-static void set_price(struct ck_exact *e, int64_t k, double price, struct leader *leader)
-{
-    double old = e->price[k];
-    e->price[k] = price;
-    for (int64_t a = e->start[k]; a < e->start[k + 1]; a++) {
-        int32_t i = e->arc[a].point;
-        if (a + AHEAD < e->start[k + 1])
-            __builtin_prefetch(&leader[e->arc[a + AHEAD].point]);
-        float was = (float)((double)e->arc[a].score + old);
-        float now = (float)((double)e->arc[a].score + price);
-        struct leader l = shift_leader(e, i, (int32_t)k, was, now, leader[i]);
-        if (l.best == leader[i].best && l.second == leader[i].second)
-            continue;
-        leader[i] = l;
-        for (int64_t c = e->first[i]; c < e->first[i + 1]; c++)
-            e->state[e->choice[c].k] |= e->choice[c].k != k;
-    }
-}
-
-int ck_exact_approach(struct ck_exact *e, int sweeps)
-{
-    int rc = COKE_ENOMEM;
-    int64_t longest = 1;
-    for (int64_t k = 0; k < e->k; k++) {
-        int64_t n = e->start[k + 1] - e->start[k];
-        longest = n > longest ? n : longest;
-    }
-    float *asked = ck_alloc_array((size_t)longest, sizeof *asked);
-    struct leader *leader = ck_alloc_array((size_t)e->n, sizeof *leader);
-    if (!asked || !leader)
-        goto done;
-    for (int64_t i = 0; i < e->n; i++)
-        leader[i] = find_leader(e, i);
-    memset(e->state, 1, (size_t)e->k); /* 1 = to be visited: a neighbouring price moved */
-    for (int sweep = 0, moved = 1; sweep < sweeps && moved; sweep++) {
-        moved = 0;
-        for (int64_t k = 0; k < e->k; k++) {
-            if (!e->state[k])
-                continue;
-            e->state[k] = 0;
-            double price = right_price(e, k, leader, asked);
-            if (fabs(price - e->price[k]) < 1e-9)
-                continue;
-            moved = 1;
-            set_price(e, k, price, leader);
-        }
-    }
-    memset(e->state, UNSEEN, (size_t)e->k);
-    ck_exact_take_labels(e);
-    rc = COKE_OK;
-done:
-    ck_free(asked);
-    ck_free(leader);
-    return rc;
 }
 
 /* ---- solution ---- */
@@ -614,13 +473,14 @@ int ck_exact_at_edges(const struct ck_exact *e)
  * the optimum lies outside the box. */
 int ck_exact_solve(struct ck_exact *e, int *inside)
 {
+    CK_RETURN_IF(reserve_nodes(e));
     balance(e);
     int rc = augment_all(e);
     publish_prices(e);
     *inside = 1;
     for (int64_t k = 0; k < e->k; k++)
         if (e->fake[k] || e->over[k] || (ck_exact_rest(e, k) > 0 && e->above[k] > 0) ||
-            (ck_exact_rest(e, k) < 0 && e->above[k] < room_above(e, k)))
+            (ck_exact_rest(e, k) < 0 && e->above[k] < ck_exact_room_above(e, k)))
             *inside = 0;
     return rc;
 }

@@ -35,26 +35,29 @@ struct ck_exact {
     /* the same arcs by point: choice[first[i]] .. choice[first[i + 1] - 1] */
     const int64_t *first;
     const struct ck_choice *choice;
-    /* Many equal points each, which may go to any cluster; only ck_newton_run knows these. Borrowed;
-     * none: 0. */
+    /* Many equal points each, which may go to any cluster, whatever the box; only ck_newton_run and
+     * ck_exact_solve know these. Borrowed; none: 0. */
     int64_t crowds;
-    const double *crowd;      /* [crowds] points */
+    const double *crowd;      /* [crowds] points; for ck_newton_run */
     const float *crowd_score; /* [crowds][k] */
+    int64_t *given;           /* [crowds][k] points by cluster; for ck_exact_solve, in and out */
 
-    /* Nodes are the clusters, then the pool, which takes the members above min_size. At the
-     * edges of the box the pool buys and sells at the edge's price: `fake` units in place of
-     * missing points, `over` units above max_size. Owned, with the prices and the box. */
+    /* Nodes are the clusters, then the pool, which takes the members above min_size, then the
+     * crowds, through which their points pass from cluster to cluster. At the edges of the box the
+     * pool buys and sells at the edge's price: `fake` units in place of missing points, `over`
+     * units above max_size. Owned, with the prices and the box. */
     int64_t *size;      /* [k] */
     int64_t *above;     /* [k] flow to the pool, up to max_size - min_size */
     int64_t *over;      /* [k] flow to the pool beyond that */
     int64_t *fake;      /* [k] flow from the pool */
-    int64_t *excess;    /* [k + 1] > 0: surplus, < 0: deficit */
-    double *node_price; /* [k + 1] */
-    double *dist;       /* [k + 1] */
-    int32_t *next;      /* [k + 1] next node on the path to the one with a deficit */
-    int64_t *moves;     /* [k + 1] arc along which a point moves, -1 = flow of the pool */
-    uint8_t *state;     /* [k + 1] */
-    int32_t *seen;      /* [k + 1] nodes with a finite distance */
+    int64_t nodes;      /* room for so many */
+    int64_t *excess;    /* [nodes] > 0: surplus, < 0: deficit */
+    double *node_price; /* [nodes]; of a crowd: its best value */
+    double *dist;       /* [nodes] */
+    int32_t *next;      /* [nodes] next node on the path to the one with a deficit */
+    int64_t *moves;     /* [nodes] arc along which a point moves, -1 = flow of the pool or a crowd */
+    uint8_t *state;     /* [nodes] */
+    int32_t *seen;      /* [nodes] nodes with a finite distance */
     int64_t nseen;
     struct ck_heap_item *heap;
     int64_t nheap, room;
@@ -84,13 +87,15 @@ void ck_exact_take_labels(struct ck_exact *e);
 /* The price at which a size between min_size and max_size is neither gain nor loss: 0, or the
  * edge of the box nearest to 0. */
 double ck_exact_rest(const struct ck_exact *e, int64_t k);
+/* Points that cluster k may have above min_size. */
+int64_t ck_exact_room_above(const struct ck_exact *e, int64_t k);
 /* Is the price of k at the upper (1) or lower (-1) edge of the box? */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
 /* Is any price at an edge? */
 int ck_exact_at_edges(const struct ck_exact *e);
 
 /* Solves from the present prices inside the box, and relabels; the label of each point must be
- * its best arc at these prices. *inside = 1: no edge of the box limits a price, so this is the
+ * its best arc at these prices, while crowds may be given to any clusters. *inside = 1: no edge of the box limits a price, so this is the
  * optimum over all prices. */
 int ck_exact_solve(struct ck_exact *e, int *inside);
 

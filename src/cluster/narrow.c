@@ -139,6 +139,9 @@ static int build(struct narrow *s, const struct ck_exact *wide, double width)
     e->arc = s->arc;
     e->first = s->first;
     e->choice = s->choice;
+    e->crowds = wide->crowds;
+    e->crowd_score = wide->crowd_score;
+    e->given = wide->given;
     return COKE_OK;
 }
 

@@ -173,6 +173,23 @@ void ck_repair_load_solver(struct ck_repair_scan *p, struct ck_exact *e)
     set_box(p, e);
 }
 
+double ck_repair_choice_primal(const struct ck_repair_scan *p)
+{
+    double sum = ck_crowds_primal(p);
+    for (int64_t i = 0; i < p->n; i++)
+        sum += (double)p->score[i];
+    return sum;
+}
+
+/* Rows by which the labels of e are off their bounds, with crowds divided as the prices suggest. */
+static int64_t misfit(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    ck_crowds_divide(p, e, SMALLEST * p->r->scan->longest);
+    struct ck_repair_misfit m = ck_repair_misfit(p->r, e->size);
+    ck_crowds_take_back(p, e);
+    return m.missing + m.surplus;
+}
+
 /* Newton's method brings the prices so near that few rows have a choice around them: the exact
  * solver needs only these. If that fails and a price is at an edge, the price will move further:
  * no exact solution then, unless PATIENCE scans have passed. */
@@ -181,11 +198,10 @@ static int find_optimum(struct ck_repair_scan *p, struct ck_exact *e, int *insid
     const double few =
         0.02; /* missing rows, as a fraction, with which an attempt is worth it */
     double margin = (double)p->margin;
-    CK_RETURN_IF(ck_newton_run(e, margin / 16, SMALLEST * p->r->scan->longest, margin / 2, 0));
+    CK_RETURN_IF(ck_newton_run(e, margin / 16, SMALLEST * p->r->scan->longest, margin / 2,
+                               p->crowds.n > 0));
     *inside = 0;
-    struct ck_repair_misfit m = ck_repair_misfit(p->r, e->size);
-    if ((double)(m.missing + m.surplus) > few * (double)p->r->total &&
-        p->full_scans <= PATIENCE)
+    if ((double)misfit(p, e) > few * (double)p->r->total && p->full_scans <= PATIENCE)
         return COKE_OK;
     for (double width = margin / NARROW; width < margin && !*inside; width *= 4)
         CK_RETURN_IF(ck_exact_solve_narrow(e, width, inside));
@@ -206,27 +222,58 @@ static int move_on(struct ck_repair_scan *p, struct ck_exact *e)
     return COKE_OK;
 }
 
+/* Near copies in one crowd only lead to prices, at which the next scan tells them apart; crowds of
+ * equal rows remain. The prices are those of Newton's method, in the midst of all that suit: the exact
+ * solver's are at an end, where near copies cannot move without others. */
+static int tell_apart(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    p->trust = TRUST * (double)p->margin;
+    CK_RETURN_IF(ck_repair_free_prices(p, e, SMALLEST * p->r->scan->longest));
+    p->guide = p->margin;
+    p->full_scans = 0;
+    ck_crowds_release(&p->crowds);
+    return ck_crowds_find(p, 0);
+}
+
 /* *inside = 1: the solution is final. Else the next prices are in r->price. */
 static int solve(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     struct ck_repair *r = p->r;
-    double before = 0, after = 0;
-    int rc;
+    double before = ck_repair_choice_primal(p);
     ck_repair_load_solver(p, e);
-    for (int64_t i = 0; i < p->n; i++)
-        before += (double)p->score[i];
-    CK_TRY(find_optimum(p, e, inside));
+    CK_RETURN_IF(find_optimum(p, e, inside));
+    if (p->crowds.apart > 0 && (*inside || p->full_scans > 2 * PATIENCE)) {
+        *inside = 0;
+        return tell_apart(p, e);
+    }
     if (!*inside)
         return move_on(p, e);
-    for (int64_t i = 0; i < p->n; i++)
-        after += (double)p->score[i];
-    r->primal += after - before;
-    r->dual = ck_repair_dual_value(p, e, r->primal, 0);
+    r->primal += ck_repair_choice_primal(p) - before;
+    ck_crowds_give(p, e);
+    r->dual = ck_repair_dual_value(p, e, r->primal, ck_crowds_excess(p, e));
     if (isnan(r->dual))
-        CK_LEAVE(COKE_ENOMEM);
+        return COKE_ENOMEM;
     ck_repair_keep_solution(p, e);
-done:
-    return rc;
+    return p->crowds.n ? ck_crowds_settle(p) : COKE_OK;
+}
+
+/* Looks for crowds and, if there are any, for prices that suit them. Where nearly all rows are near
+ * copies, these differ on the scale of the prices themselves: then only equal rows are crowds. */
+static int find_crowds(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    const double most = 0.95;
+    int copies;
+    CK_RETURN_IF(ck_repair_has_copies(p, &copies));
+    if (copies)
+        CK_RETURN_IF(ck_crowds_find(p, CK_CROWDS_NEAR));
+    if (p->crowds.apart > 0 && p->crowds.total > most * (double)p->r->scan->rows->n) {
+        ck_crowds_release(&p->crowds);
+        CK_RETURN_IF(ck_crowds_find(p, 0));
+    }
+    if (p->crowds.n == 0)
+        return COKE_OK;
+    memset(p->calm, 0, (size_t)p->r->k);
+    return ck_repair_crowd_prices(p, e);
 }
 
 void ck_repair_find_calm(struct ck_repair_scan *p, const int64_t *size, const int64_t *min_size,
@@ -267,26 +314,51 @@ static int any_calm(const struct ck_repair_scan *p)
     return 0;
 }
 
+/* Choices per row that memory allows where many tie. */
+static double most_choices(const struct ck_repair_scan *p)
+{
+    return fmax(64, ENOUGH_ARCS / (double)p->r->scan->rows->n);
+}
+
+/* Sets the margin for lists of so many choices, or at prices for near copies the one that led to
+ * these: their own lists are longer, at any margin. Crowds cost a visit to all rows: they are looked
+ * for once, if rows tie so that lists are too long even at the least margin, or the first scan
+ * failed. */
+static int choose_margin(struct ck_repair_scan *p, struct ck_exact *e, double choices, int pass,
+                         int *looked)
+{
+    if (p->guide > 0 && p->full_scans <= PATIENCE) {
+        CK_RETURN_IF(ck_repair_scan_choose_margin(p, most_choices(p)));
+        p->margin = fminf(p->margin, p->guide);
+        return COKE_OK;
+    }
+    CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices));
+    if (*looked || (pass == 0 && p->listed <= choices))
+        return COKE_OK;
+    *looked = 1;
+    CK_RETURN_IF(find_crowds(p, e));
+    return p->crowds.n ? ck_repair_scan_choose_margin(p, LISTED) : COKE_OK;
+}
+
 /* Scans and solves until the optimum lies inside the box. If the box limits prices again and
  * again, lists become longer and the box wider. Calm clusters allow short lists in the first
  * scan; if that fails, no cluster is calm. */
 static int find_exactly(struct ck_repair_scan *p, struct ck_exact *e)
 {
     struct ck_repair *r = p->r;
-    int inside = 0;
+    int inside = 0, looked = 0;
     CK_RETURN_IF(sample_prices(p, e));
-    double most_choices = fmax(64, ENOUGH_ARCS / (double)r->scan->rows->n);
     double choices = any_calm(p) ? 2 : LISTED;
     for (int pass = 0; !inside; pass++) {
         if (pass == 1) {
             memset(p->calm, 0, (size_t)r->k);
             choices = LISTED;
         }
-        if (pass > PATIENCE && choices < most_choices)
+        if (p->full_scans > PATIENCE && choices < most_choices(p))
             choices *= 2;
         if (pass == MAX_PASSES)
             return ck_fail(COKE_EFAIL, "repair: no proven optimum after %d scans", MAX_PASSES);
-        CK_RETURN_IF(ck_repair_scan_choose_margin(p, choices));
+        CK_RETURN_IF(choose_margin(p, e, choices, pass, &looked));
         CK_RETURN_IF(ck_repair_scan_run(p));
         p->full_scans++;
         if (pass == 0)

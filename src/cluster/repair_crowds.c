@@ -1,4 +1,4 @@
-/* repair_crowds.c - many equal rows count as one in the repair near the optimum.
+/* repair_crowds.c - many equal rows count as one in the repair.
  *
  * Copies of a row prefer the same center at any prices, and reach a border all at once. Where they
  * must fill many clusters, the prices of all of these have to tie for them, however far the centers
@@ -24,9 +24,6 @@ enum {
     LEAST = 8,         /* rows of the sample that make a crowd */
     ROUND_CHUNKS = 64, /* between two progress reports */
 };
-
-/* Rows within this of each other are one crowd, relative to the heaviest. */
-static const double NEAR = 3e-4;
 
 /* ---- the crowds ---- */
 
@@ -77,7 +74,7 @@ static int choose_rows(struct ck_repair_scan *p, float *x, int n)
     int32_t group[SAMPLE];
     int size[SAMPLE] = {0}, copies = 0, crowded = 0;
     CK_RETURN_IF(
-        ck_near_groups(x, n, scan->ld, NEAR * scan->heaviest, group, &groups, &radius));
+        ck_near_groups(x, n, scan->ld, c->near * scan->heaviest, group, &groups, &radius));
     for (int i = 0; i < n; i++)
         size[group[i]]++;
     for (int64_t g = 0; g < groups; g++) {
@@ -123,7 +120,7 @@ static int32_t crowd_of(const struct joining *j, const float *x, double *distanc
 {
     const struct ck_crowds *c = &j->p->crowds;
     const struct ck_scan *scan = j->p->r->scan;
-    const double limit = NEAR * scan->heaviest;
+    const double limit = c->near * scan->heaviest;
     float at = scan->kn->dot(x, j->line, scan->ld);
     float window = (float)(limit + 1e-5 * scan->longest); /* with what f32 rounds */
     for (int64_t i = 0; i < c->n; i++) {
@@ -229,12 +226,13 @@ done:
     return rc;
 }
 
-int ck_crowds_find(struct ck_repair_scan *p)
+int ck_crowds_find(struct ck_repair_scan *p, double near)
 {
     struct ck_crowds *c = &p->crowds;
     const struct ck_repair *r = p->r;
     int64_t id[SAMPLE];
     int n = draw(r, id);
+    c->near = near;
     c->x = ck_alloc_array(SAMPLE, (size_t)r->scan->ld * sizeof *c->x);
     if (!c->x)
         return COKE_ENOMEM;
@@ -285,6 +283,7 @@ void ck_crowds_load(struct ck_repair_scan *p, struct ck_exact *e)
     e->crowds = c->n;
     e->crowd = c->scaled;
     e->crowd_score = c->score;
+    e->given = c->given;
     for (int64_t i = 0; i < c->n; i++)
         c->scaled[i] = c->count[i] * p->fraction;
 }
@@ -365,16 +364,31 @@ static void round_parts(const struct ck_exact *e, const float *score, double T, 
     given[last] += (int64_t)count - before;
 }
 
+double ck_crowds_primal(const struct ck_repair_scan *p)
+{
+    const struct ck_crowds *c = &p->crowds;
+    double sum = 0;
+    for (int64_t i = 0; i < c->n * p->r->k; i++)
+        sum += (double)c->given[i] * (double)c->score[i];
+    return sum;
+}
+
+void ck_crowds_give(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    const struct ck_crowds *c = &p->crowds;
+    for (int64_t i = 0; i < c->n; i++)
+        for (int64_t k = 0; k < e->k; k++)
+            p->base[k] += c->given[i * e->k + k];
+    e->crowds = 0;
+}
+
 void ck_crowds_divide(struct ck_repair_scan *p, struct ck_exact *e, double scale)
 {
     struct ck_crowds *c = &p->crowds;
-    struct ck_repair *r = p->r;
     const double far = 16; /* behind the best, a cluster gets one row of ten million */
     for (int64_t i = 0; i < c->n; i++) {
         int64_t *given = c->given + i * e->k;
         const float *score = c->score + i * e->k;
-        for (int64_t k = 0; k < e->k; k++)
-            r->primal -= (double)given[k] * (double)score[k];
         round_parts(e, score, scale, c->count[i], given);
         for (int64_t k = 0; k < e->k; k++)
             e->size[k] += given[k];
@@ -387,12 +401,8 @@ void ck_crowds_divide(struct ck_repair_scan *p, struct ck_exact *e, double scale
         shift_rows(&s, most_rows, least_rows);
         shift_rows(&s, no_less, least_rows);
         shift_rows(&s, most_rows, most_rows);
-        for (int64_t k = 0; k < e->k; k++) {
-            r->primal += (double)s.given[k] * (double)s.score[k];
-            p->base[k] += s.given[k];
-        }
     }
-    e->crowds = 0;
+    ck_crowds_give(p, e);
 }
 
 void ck_crowds_take_back(struct ck_repair_scan *p, struct ck_exact *e)
@@ -461,10 +471,14 @@ static void label_rows(struct ck_repair_scan *p, int64_t *at, int64_t *left)
             left[i] = c->given[i * r->k + ++at[i]];
         left[i]--;
         ck_labels_set(r->labels, row, (int32_t)at[i]);
-        p->mark[row] = c->apart > 0 ? CK_ROW_FAR
-                                    : (uint8_t)ck_repair_off_mark(p, c->score[i * r->k + at[i]],
-                                                                  c->nearest[i]);
-        r->nearest += c->apart > 0 ? 0 : (double)c->nearest[i];
+        p->mark[row] = CK_ROW_FAR;
+        if (c->apart > 0)
+            continue;
+        float score = c->score[i * r->k + at[i]];
+        p->mark[row] = (uint8_t)ck_repair_off_mark(p, score, c->nearest[i]);
+        r->nearest += (double)c->nearest[i];
+        if (r->scores)
+            r->scores[row] = score;
     }
 }
 
@@ -479,7 +493,7 @@ int ck_crowds_settle(struct ck_repair_scan *p)
         return COKE_ENOMEM;
     label_rows(p, at, at + c->n);
     ck_free(at);
-    if (c->apart == 0 && !p->r->scores)
+    if (c->apart == 0)
         return COKE_OK;
     CK_RETURN_IF(ck_row_sum(&s, &difference));
     p->r->primal += difference;

@@ -1,4 +1,4 @@
-/* repair_crowds.h - many equal rows count as one in the repair near the optimum. */
+/* repair_crowds.h - many equal rows count as one in the repair. */
 #ifndef CK_REPAIR_CROWDS_H
 #define CK_REPAIR_CROWDS_H
 
@@ -7,8 +7,12 @@
 struct ck_repair_scan;
 struct ck_exact;
 
+/* Rows within this of each other are nearly equal, relative to the heaviest. */
+#define CK_CROWDS_NEAR 3e-4
+
 /* Rows that are equal, or nearly, and more than fit into a cluster or two. Scans leave them out. */
 struct ck_crowds {
+    double near;                  /* how far they may be apart, relative to the heaviest row */
     int64_t n;                    /* 0 = none */
     int32_t *of;                  /* [rows] crowd of a row, -1 = none */
     float *x;                     /* [n][ld] one row of each */
@@ -26,20 +30,25 @@ static inline int ck_crowds_have(const struct ck_crowds *c, int64_t row)
     return c->n > 0 && c->of[row] >= 0;
 }
 
-/* Looks for crowds in a sample, then for their rows. Reads all rows once if there are any. */
-int ck_crowds_find(struct ck_repair_scan *p);
+/* Looks for crowds in a sample, then for their rows. Reads all rows once if there are any. near: as
+ * above; 0 = only equal rows. */
+int ck_crowds_find(struct ck_repair_scan *p, double near);
 void ck_crowds_release(struct ck_crowds *c);
 
 /* After a scan: adds the crowds, each at its best center, to the sizes and sums of p->r. */
 void ck_crowds_add(struct ck_repair_scan *p);
-/* Gives the crowds to ck_newton_run. */
+/* Gives the crowds to the solver. */
 void ck_crowds_load(struct ck_repair_scan *p, struct ck_exact *e);
 /* At the prices of e, whose labels are the best: divides each crowd among the centers that tie, so
  * that sizes come within their bounds; scale: the last one of ck_newton_run. The rows then count as
  * rows without a choice. */
 void ck_crowds_divide(struct ck_repair_scan *p, struct ck_exact *e, double scale);
-/* Takes that back, for other prices. */
+/* Counts rows as they were given to clusters by the exact solver as rows without a choice. */
+void ck_crowds_give(struct ck_repair_scan *p, struct ck_exact *e);
+/* Takes either back, for other prices. */
 void ck_crowds_take_back(struct ck_repair_scan *p, struct ck_exact *e);
+/* The sum of the scores of the crowds' rows as they are given to clusters. */
+double ck_crowds_primal(const struct ck_repair_scan *p);
 /* What the best values of the crowds' rows at the prices of e exceed those of their clusters by, or
  * more. */
 double ck_crowds_excess(const struct ck_repair_scan *p, const struct ck_exact *e);

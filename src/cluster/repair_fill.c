@@ -9,6 +9,7 @@
 #include "cluster/repair_scan.h"
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/rng.h"
 #include "core/workers.h"
 
 #include <math.h>

@@ -48,7 +48,7 @@ static int find_copies(struct ck_repair_scan *p)
     CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
     if (!p->copies)
         return COKE_OK;
-    CK_RETURN_IF(ck_crowds_find(p));
+    CK_RETURN_IF(ck_crowds_find(p, CK_CROWDS_NEAR));
     if (p->crowds.n == 0)
         return COKE_OK;
     CK_RETURN_IF(ck_repair_has_copies(p, &p->copies));
@@ -70,13 +70,12 @@ static int by_newton(const struct ck_repair_scan *p)
  * the way from duals that left many rows missing; where they left hardly any, they stay. */
 static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
-    const double few = 0.2, crowd_sample = 0.2;
-    const int crowd_rounds = 6;
+    const double few = 0.2;
     struct ck_repair *r = p->r;
     double lead;
     CK_RETURN_IF(find_copies(p));
     if (p->crowds.n)
-        return ck_repair_sample_prices(p, e, crowd_sample, crowd_rounds);
+        return ck_repair_crowd_prices(p, e);
     if (p->copies ? !ck_repair_is_tight(r) && missing(r) < VERY_FEW
                   : ck_repair_is_tight(r) || missing(r) < few)
         return COKE_OK;
@@ -256,15 +255,11 @@ static int find_labels(struct ck_repair_scan *p, struct ck_exact *e)
 static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proof *best)
 {
     struct ck_repair *r = p->r;
-    double before = 0, after = 0, value, dual;
+    double before = ck_repair_choice_primal(p), value, dual;
     keep_lower(r, best, dual_of_scan(p));
     ck_repair_load_solver(p, e);
-    for (int64_t i = 0; i < p->n; i++)
-        before += (double)p->score[i];
     CK_RETURN_IF(find_labels(p, e));
-    for (int64_t i = 0; i < p->n; i++)
-        after += (double)p->score[i];
-    r->primal += after - before;
+    r->primal += ck_repair_choice_primal(p) - before;
     ck_repair_keep_solution(p, e);
     CK_RETURN_IF(ck_repair_scan_value(p, &value));
     dual = ck_repair_dual_value(p, e, r->primal, value + ck_crowds_excess(p, e));

@@ -72,3 +72,8 @@ done:
     e->max_size = r->max_size;
     return rc;
 }
+
+int ck_repair_crowd_prices(struct ck_repair_scan *p, struct ck_exact *e)
+{
+    return ck_repair_sample_prices(p, e, 0.2, 6);
+}

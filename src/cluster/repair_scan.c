@@ -592,6 +592,7 @@ static int is_short(struct ck_repair_scan *p, float margin, int first, double li
     p->margin = margin;
     use_prices(p);
     CK_RETURN_IF(count_near(p, first, &near, &choice));
+    p->listed = first ? near : p->listed;
     *yes = near <= limit && !(near == 1 && choice == 1);
     return COKE_OK;
 }

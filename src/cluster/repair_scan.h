@@ -64,6 +64,7 @@ struct ck_repair_worker {
 struct ck_repair_scan {
     struct ck_repair *r;
     float margin;
+    double listed;   /* centers per row at the least margin, about */
     int only_marked; /* scan only rows that are FAR or MOVED, or with `valuing` CUT */
     int valuing;     /* add up the best values at r->price */
     uint8_t tied[CK_REPAIR_SAMPLE]; /* rows of the sample with long lists at the least margin */
@@ -83,7 +84,8 @@ struct ck_repair_scan {
     float *look;           /* [k] how far behind their best rows search for the nearest */
     float *push;           /* [k] last step of the box, signed */
     float lowest;          /* lowest of bias */
-    int full_scans;
+    float guide;   /* margin of the lists that led to prices for near copies; 0 = none did */
+    int full_scans; /* since then */
     int copies;                   /* many rows are copies of others */
     struct ck_crowds crowds;      /* except these */
     double trust;                 /* how far prices may move from one scan to the next */
@@ -128,6 +130,8 @@ int ck_repair_scan_report(const struct ck_repair *r, const char *phase, int64_t 
  * then has the sizes in the sample, p->min_size and p->max_size its bounds. Collective. */
 int ck_repair_sample_prices(struct ck_repair_scan *p, struct ck_exact *e, double fraction,
                             int rounds);
+/* The same where crowds decide the prices. */
+int ck_repair_crowd_prices(struct ck_repair_scan *p, struct ck_exact *e);
 /* Sets r->price to prices that suit the lists of the last scan, within p->trust of those of the
  * scan, whether the lists still bound the rows there or not: for another scan. to: the last scale
  * of ck_newton_run. */
@@ -163,6 +167,8 @@ void ck_repair_load_solver(struct ck_repair_scan *p, struct ck_exact *e);
 void ck_repair_move_box(struct ck_repair_scan *p, const struct ck_exact *e);
 /* Copies sizes, prices and labels of the active rows to the result. */
 void ck_repair_keep_solution(struct ck_repair_scan *p, const struct ck_exact *e);
+/* The sum of the scores of all rows that have a choice, those of crowds included. */
+double ck_repair_choice_primal(const struct ck_repair_scan *p);
 /* The upper bound of every assignment within the bounds, at the prices of e; primal: sum of the
  * similarities of the present labels; value: of the rows whose lists were cut, see
  * ck_repair_scan_value. NAN: out of memory. */

@@ -23,12 +23,16 @@ except ImportError:
 RELATIVE = 1e-5
 
 
-def make_rows(n, dim, seed):
+def make_rows(n, dim, seed, copies=0.0, originals=1):
+    """Rows around six directions; a part of them are copies of the first ones."""
     rng = np.random.default_rng(seed)
     groups = rng.normal(size=(6, dim))
     member = (rng.random(n) ** 2 * 6).astype(int)
     x = groups[member] + 0.8 * rng.normal(size=(n, dim))
-    return (x * rng.uniform(0.1, 10, size=(n, 1))).astype("f4")
+    x = (x * rng.uniform(0.1, 10, size=(n, 1))).astype("f4")
+    where = np.flatnonzero(rng.random(n) < copies)
+    x[where] = x[where % originals]
+    return x
 
 
 def best_total(s, least, most):
@@ -74,9 +78,9 @@ def close(a, b, scale, what):
     assert abs(a - b) <= RELATIVE * scale, f"{what}: {a!r} and {b!r}"
 
 
-def check(coke, case, n, k, dim, ratio, max_ratio=0.0, weights=False, given=None):
+def check(coke, case, n, k, dim, ratio, max_ratio=0.0, weights=False, given=None, copies=0.0, originals=1):
     with tempfile.TemporaryDirectory() as folder:
-        x = make_rows(n, dim, case)
+        x = make_rows(n, dim, case, copies, originals)
         options = ["-k", str(k), "--epochs", "2", "--ratio", str(ratio)]
         least = np.full(k, int(ratio * n / k + 1e-9))
         most = np.full(k, n)
@@ -125,6 +129,11 @@ def main():
     check(coke, 52, 300, 1, 5, 1.0)
     check(coke, 53, 300, 12, 10, 0.0, given=[100, 0, 0, 50, 1, 2, 3, 4, 60, 0, 0, 80])
     check(coke, 54, 1000, 20, 24, 0.9)
+    case = 60
+    for copies, originals in ((0.2, 1), (0.9, 1), (0.9, 3), (1.0, 1), (1.0, 3)):
+        for ratio, max_ratio in ((0.4, 0.0), (1.0, 0.0), (0.8, 1.2)):
+            case += 1
+            check(coke, case, 400, 12, 10, ratio, max_ratio, copies=copies, originals=originals)
 
 
 if __name__ == "__main__":

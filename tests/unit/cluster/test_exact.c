@@ -80,6 +80,35 @@ static int approach_first; /* one price at a time before the solver */
 static double narrow;      /* then try a box this much narrower; 0 = not */
 static int narrow_helped;
 
+/* Points beyond those of the instance, as crowds. */
+enum { CROWDS = 3, MOST_K = 8 };
+static struct {
+    int64_t n;
+    double count[CROWDS];
+    float score[CROWDS * MOST_K];   /* [n][k] */
+    int64_t given[CROWDS * MOST_K]; /* [n][k] */
+} crowd;
+
+/* Of the n points the last `copies` become crowds, given to clusters at random. */
+static void make_crowds(struct instance *t, int64_t crowds, int64_t copies, uint64_t seed)
+{
+    int64_t first = t->n - copies;
+    memset(&crowd, 0, sizeof crowd);
+    crowd.n = crowds;
+    for (int64_t i = 0; i < copies; i++) {
+        int64_t c = i % crowds,
+                l = (int64_t)(test_unit(seed, 700 + (uint64_t)i) * (double)t->k);
+        memcpy(t->f + (first + i) * t->k, t->f + (first + c) * t->k,
+               (size_t)t->k * sizeof *t->f);
+        memcpy(t->s + (first + i) * t->k, t->s + (first + c) * t->k,
+               (size_t)t->k * sizeof *t->s);
+        crowd.count[c]++;
+        crowd.given[c * t->k + l]++;
+    }
+    memcpy(crowd.score, t->f + first * t->k, (size_t)(crowds * t->k) * sizeof *t->f);
+    t->n = first;
+}
+
 /* In a box of `width` around the present prices; 0 = no box. */
 static double solve(struct instance *t, int upper, double width, int *inside)
 {
@@ -100,6 +129,10 @@ static double solve(struct instance *t, int upper, double width, int *inside)
     }
     e.first = t->first;
     e.choice = t->choice;
+    e.crowds = crowd.n;
+    e.crowd = crowd.count;
+    e.crowd_score = crowd.score;
+    e.given = crowd.given;
     if (approach_first)
         assert_ok(ck_exact_approach(&e, 12));
     *inside = 0;
@@ -117,6 +150,8 @@ static double solve(struct instance *t, int upper, double width, int *inside)
         assert_true(t->score[i] == t->f[i * t->k + t->label[i]]);
         total += t->s[i * t->k + t->label[i]];
     }
+    for (int64_t c = 0; c < crowd.n * t->k; c++)
+        total += (double)crowd.score[c] * (double)crowd.given[c];
     return total;
 }
 
@@ -128,6 +163,12 @@ static double dual_bound(const struct instance *t, int upper)
         for (int64_t l = 0; l < t->k; l++)
             best = fmax(best, t->s[i * t->k + l] + t->price[l]);
         d += best;
+    }
+    for (int64_t c = 0; c < crowd.n; c++) {
+        double best = -INFINITY;
+        for (int64_t l = 0; l < t->k; l++)
+            best = fmax(best, (double)crowd.score[c * t->k + l] + t->price[l]);
+        d += crowd.count[c] * best;
     }
     for (int64_t l = 0; l < t->k; l++) {
         if (!upper)
@@ -142,6 +183,15 @@ static void check_sizes(const struct instance *t, int upper)
     int64_t *size = test_array((size_t)t->k, sizeof *size);
     for (int64_t i = 0; i < t->n; i++)
         size[t->label[i]]++;
+    for (int64_t c = 0; c < crowd.n; c++) {
+        int64_t all = 0;
+        for (int64_t l = 0; l < t->k; l++) {
+            assert_true(crowd.given[c * t->k + l] >= 0);
+            all += crowd.given[c * t->k + l];
+            size[l] += crowd.given[c * t->k + l];
+        }
+        assert_int_equal(all, (int64_t)crowd.count[c]);
+    }
     for (int64_t l = 0; l < t->k; l++) {
         assert_int_equal(size[l], t->size[l]);
         assert_true(size[l] >= t->min_size[l]);
@@ -365,6 +415,64 @@ static void small_boxes_lead_to_the_optimum(void **state)
     }
 }
 
+/* A part of the points, or all, are copies of a few, given to any clusters at the start. */
+static void crowds_are_divided_optimally(void **state)
+{
+    (void)state;
+    const double part[] = {0.2, 0.9, 1};
+    double price[8];
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        int64_t n = 10 + (int64_t)(seed * 7 % 55), k = 1 + (int64_t)(seed % 7);
+        int64_t copies = (int64_t)(part[seed % 3] * (double)n);
+        int64_t crowds = 1 + (int64_t)(seed % CROWDS);
+        int upper = seed % 2 != 0, inside;
+        struct instance t = make(n, k, seed);
+        draw_bounds(&t, seed);
+        for (int64_t e = 0; e < n * k && seed % 5 == 0; e++) { /* ties */
+            t.f[e] = roundf(2 * t.f[e]) / 2;
+            t.s[e] = (double)t.f[e];
+        }
+        make_crowds(&t, crowds < copies ? crowds : 1, copies, seed);
+        double best = slow_best(t.s, n, k, t.min_size, upper ? t.max_size : NULL, NULL);
+        for (int start = 0; start < 4; start++) {
+            draw_prices(&t, seed + (uint64_t)start, upper, start == 0 ? 0 : start, price);
+            start_at(&t, price);
+            double total = solve(&t, upper, 0, &inside);
+            assert_int_equal(inside, 1);
+            check_sizes(&t, upper);
+            assert_close(total, best, 1e-9);
+            assert_close(dual_bound(&t, upper), best, 1e-7);
+        }
+        drop(&t);
+    }
+    crowd.n = 0;
+}
+
+/* Far more points than a search could move one by one. */
+static void large_crowds_move_at_once(void **state)
+{
+    (void)state;
+    const int64_t many = INT64_C(1) << 40;
+    int inside;
+    struct instance t = make(12, 6, 17);
+    make_crowds(&t, 2, 4, 17);
+    for (int64_t l = 0; l < 6; l++) {
+        crowd.given[l] = l ? 0 : 5 * many;
+        crowd.given[6 + l] = l == 3 ? many : 0;
+        t.min_size[l] = many;
+        t.max_size[l] = many + 2;
+    }
+    crowd.count[0] = 5 * (double)many;
+    crowd.count[1] = (double)many;
+    start_at(&t, (double[8]){0});
+    double total = solve(&t, 1, 0, &inside);
+    assert_int_equal(inside, 1);
+    check_sizes(&t, 1);
+    assert_close(dual_bound(&t, 1), total, 1e-9 * (double)many);
+    crowd.n = 0;
+    drop(&t);
+}
+
 /* Whatever the approach does to prices and labels, the solver ends at the optimum. */
 static void approach_does_not_change_the_optimum(void **state)
 {
@@ -385,6 +493,7 @@ static void narrow_box_does_not_change_the_optimum(void **state)
         narrow = widths[w];
         narrow_helped = 0;
         approach_does_not_change_the_optimum(state);
+        crowds_are_divided_optimally(state);
         assert_true(narrow_helped > 0);
     }
     narrow = 0;
@@ -401,6 +510,8 @@ int main(void)
         cmocka_unit_test(points_without_a_choice_count),
         cmocka_unit_test(missing_arcs_push_the_price_to_the_edge),
         cmocka_unit_test(small_boxes_lead_to_the_optimum),
+        cmocka_unit_test(crowds_are_divided_optimally),
+        cmocka_unit_test(large_crowds_move_at_once),
         cmocka_unit_test(approach_does_not_change_the_optimum),
         cmocka_unit_test(narrow_box_does_not_change_the_optimum),
     };

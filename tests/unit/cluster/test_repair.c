@@ -57,6 +57,8 @@ static int fill(struct problem *p)
     return rc;
 }
 
+static int64_t fail_at; /* this allocation of the repair; 0 = none */
+
 static int run(struct problem *p, int exact)
 {
     struct coke_rows *rows;
@@ -86,9 +88,11 @@ static int run(struct problem *p, int exact)
                               .labels = &labels,
                               .scores = p->score,
                               .size = p->size};
+    ck_mem_fail_at(fail_at);
     int rc = ck_repair_run(&p->r);
     if (!rc && p->allow)
         rc = fill(p);
+    ck_mem_fail_at(0);
     for (int64_t i = 0; i < p->n; i++)
         p->label[i] = ck_labels_get(&labels, i);
     ck_labels_release(&labels);
@@ -589,6 +593,148 @@ static void crowds_fill_clusters_far_away(void **state)
     }
 }
 
+/* `part` of the rows become copies of the first `originals`, in mixed order. Returns how many rows
+ * are equal to another. */
+static int64_t copy_rows(struct problem *p, double part, int64_t originals, uint64_t seed)
+{
+    int64_t copies = originals;
+    for (int64_t i = originals; i < p->n; i++) {
+        if (test_unit(seed, 900 + (uint64_t)i) >= part)
+            continue;
+        memcpy(p->x + i * p->dim, p->x + i % originals * p->dim, (size_t)p->dim * sizeof *p->x);
+        copies++;
+    }
+    return copies;
+}
+
+/* Loose, balanced and two-sided bounds. */
+static void set_bounds(struct problem *p, int kind)
+{
+    const double ratio[] = {0.5, 1, 0.8}, most[] = {0, 0, 1.2};
+    set_ratio(p, ratio[kind]);
+    if (most[kind] > 0)
+        allow_at_most(p, most[kind]);
+}
+
+/* The optimum, proven, and the same bytes on two and three threads. */
+static void check_exact_on_teams(struct problem *p, const double *s)
+{
+    struct problem twin = *p;
+    assert_ok(run(p, 1));
+    check_certificate(p, s);
+    assert_true(p->r.dual - p->r.primal <= 1e-9 * (double)p->n);
+    twin.label = test_array((size_t)p->n, sizeof *p->label);
+    twin.score = test_array((size_t)p->n, sizeof *p->score);
+    twin.price = test_array((size_t)p->k, sizeof *p->price);
+    for (int threads = 2; threads <= 3; threads++) {
+        memset(twin.price, 0, (size_t)p->k * sizeof *p->price);
+        coke_set_threads(threads);
+        assert_ok(run(&twin, 1));
+        coke_set_threads(1);
+        assert_memory_equal(p->label, twin.label, (size_t)p->n * sizeof *p->label);
+        assert_memory_equal(p->price, twin.price, (size_t)p->k * sizeof *p->price);
+        assert_memory_equal(p->score, twin.score, (size_t)p->n * sizeof *p->score);
+        assert_true(p->r.primal == twin.r.primal && p->r.dual == twin.r.dual);
+    }
+    free(twin.label);
+    free(twin.score);
+    free(twin.price);
+}
+
+/* A fifth, most or all of the rows are copies of one or three rows, with all kinds of bounds,
+ * against a slow solver that knows nothing of copies. Copies have no lists of their own, or else
+ * they would have been treated one by one. */
+static void copies_are_divided_exactly(void **state)
+{
+    (void)state;
+    const double part[] = {0.2, 0.9, 1};
+    int crowded = 0;
+    for (int c = 0; c < 18; c++) {
+        int64_t originals = c % 2 ? 3 : 1;
+        struct problem p = make(700, 14, 8, (uint64_t)c + 40);
+        int64_t copies = copy_rows(&p, part[c / 2 % 3], originals, (uint64_t)c);
+        set_bounds(&p, c / 6);
+        double *s = all_scores(&p);
+        double best = slow_best(s, p.n, p.k, p.min_size, p.max_size, NULL);
+        check_exact_on_teams(&p, s);
+        assert_close(p.r.primal, best, 1e-6 * (double)p.n);
+    crowded += p.r.active <= p.n - copies;
+        free(s);
+        drop(&p);
+    }
+    assert_true(crowded >= 12);
+}
+
+/* Larger, with weights, which divide the copies into crowds of their own. */
+static void large_crowds_are_proven(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 6; c++) {
+        struct problem p = make(6000, 60, 16, (uint64_t)c + 3);
+        int64_t copies = copy_rows(&p, 0.9, c < 3 ? 1 : 5, 7);
+        double *w = test_array((size_t)p.n, sizeof *w);
+        for (int64_t i = 0; i < p.n; i++)
+            w[i] = i % 3 ? 1 : 2.5;
+        p.weight = c % 2 ? w : NULL;
+        set_bounds(&p, c % 3);
+        double *s = all_scores(&p);
+        check_exact_on_teams(&p, s);
+        assert_true(p.r.active <= p.n - copies);
+        free(s);
+        free(w);
+        drop(&p);
+    }
+}
+
+/* A third of the rows move a little. */
+static void add_noise(struct problem *p)
+{
+    for (int64_t i = 0; i < p->n; i += 3)
+        p->x[i * p->dim + i % p->dim] += 2e-4f * test_normal(7, (uint64_t)i);
+}
+
+/* Copies up to some noise are rows of their own: some of them equal, the others nearly so. */
+static void near_copies_are_told_apart(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 6; c++) {
+        struct problem p = make(500, 10, 6, (uint64_t)c + 80);
+        copy_rows(&p, 0.9, 1 + c % 2, (uint64_t)c);
+        add_noise(&p);
+        set_bounds(&p, c / 2);
+        double *s = all_scores(&p);
+        double best = slow_best(s, p.n, p.k, p.min_size, p.max_size, NULL);
+        check_exact_on_teams(&p, s);
+        assert_close(p.r.primal, best, 1e-8 * (double)p.n);
+        free(s);
+        drop(&p);
+    }
+}
+
+static void crowds_survive_failed_allocations(void **state)
+{
+    (void)state;
+    for (int noisy = 0; noisy < 2; noisy++) {
+        struct problem p = make(300, 8, 6, 5);
+        copy_rows(&p, 0.85, 2, 5);
+        if (noisy)
+            add_noise(&p);
+        set_bounds(&p, 2);
+        for (fail_at = 1;; fail_at++) {
+            int64_t live = ck_mem_stats().live;
+            memset(p.price, 0, (size_t)p.k * sizeof *p.price);
+            int rc = run(&p, 1);
+            assert_int_equal(ck_mem_stats().live, live);
+            if (rc == COKE_OK)
+                break;
+            assert_int_equal(rc, COKE_ENOMEM);
+        }
+        assert_true(fail_at > 100); /* it got through all phases */
+        fail_at = 0;
+        drop(&p);
+    }
+}
+
 static int stop(void *user, const struct coke_progress *p)
 {
     (void)p;
@@ -684,6 +830,10 @@ int main(void)
         cmocka_unit_test(near_lists_are_short_on_a_circle),
         cmocka_unit_test(coinciding_centers_share_their_rows),
         cmocka_unit_test(crowds_fill_clusters_far_away),
+        cmocka_unit_test(copies_are_divided_exactly),
+        cmocka_unit_test(large_crowds_are_proven),
+        cmocka_unit_test(near_copies_are_told_apart),
+        cmocka_unit_test(crowds_survive_failed_allocations),
         cmocka_unit_test(it_stops_at_any_report),
         cmocka_unit_test(a_caller_can_stop_it),
     };
