@@ -20,6 +20,8 @@ CASES = {
                "--no-repair"],
     "distances": ["y.npy", "--bad", "skip", "-k", "8,40", "--ratio", "0.9", "--metric", "euclidean",
                   "--epochs", "2"],
+    "copies": ["copies.npy", "-k", "40", "--ratio", "0.9", "--epochs", "2", "--repair", "exact"],
+    "nearly": ["copies.npy", "-k", "40", "--ratio", "0.9", "--epochs", "2"],
 }
 
 
@@ -57,6 +59,9 @@ def make(tmp):
     np.save(tmp + "/tiny.npy", x[:2])
     for name, least in ("least", 20), ("more", 21):
         np.savetxt("%s/%s.txt" % (tmp, name), [least] * 5, "%d")
+    one = x.copy()
+    one[rng.random(3003) < .6] = x[5]
+    np.save(tmp + "/copies.npy", one)
     x[77] = 0
     x[2900] = np.nan
     np.save(tmp + "/y.npy", x)
