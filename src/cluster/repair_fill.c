@@ -33,6 +33,7 @@ struct fill {
     int32_t *taker;               /* [takers] */
     int64_t takers;
     double fraction; /* of the rows that the round looks at */
+    double allowed;  /* the total may fall by this */
     int round;
     int64_t first_chunk;
 };
@@ -222,8 +223,9 @@ static int make_move(struct fill *f, const struct move *m, float *x)
     return COKE_OK;
 }
 
-/* missing: rows that have to move. Those of a sample move all or none. */
-static int make_moves(struct fill *f, int64_t missing, double allowed)
+/* missing: rows that have to move. Those of a sample must not lose more on average than is allowed; if
+ * they do, or few of them go anywhere, all rows take part from the next round on. */
+static int make_moves(struct fill *f, int64_t missing)
 {
     int64_t n = 0, rows = f->p->r->scan->rows->n;
     double loss;
@@ -239,8 +241,13 @@ static int make_moves(struct fill *f, int64_t missing, double allowed)
     n = keep_cheapest(f, start, move);
     qsort(move, (size_t)n, sizeof *move, by_cost);
     n = plan_moves(f, move, n, &loss);
-    if (f->fraction < 1 && (n < missing || loss > allowed))
+    if (f->fraction < 1 && (n == 0 || loss * (double)missing > f->allowed * (double)n)) {
         n = 0;
+        loss = 0;
+    }
+    if (2 * n < missing)
+        f->fraction = 1;
+    f->allowed -= loss;
     for (int64_t i = 0; i < n && !rc; i++)
         rc = make_move(f, &move[i], f->p->worker[0].x);
 done:
@@ -289,7 +296,7 @@ static int reserve(struct fill *f)
 int ck_repair_fill(struct ck_repair_scan *p, double allowed)
 {
     const double sample = 0.125, plenty = 64; /* rows of it per row that must move */
-    struct fill f = {.p = p};
+    struct fill f = {.p = p, .allowed = allowed};
     int64_t missing;
     int rc;
     CK_TRY(reserve(&f));
@@ -299,9 +306,8 @@ int ck_repair_fill(struct ck_repair_scan *p, double allowed)
                      : 1;
     for (; missing > 0; missing = set_quotas(&f)) {
         CK_TRY(find_moves(&f));
-        CK_TRY(make_moves(&f, missing, allowed));
         f.round += f.fraction == 1;
-        f.fraction = 1;
+        CK_TRY(make_moves(&f, missing));
     }
 done:
     ck_free(f.give);
