@@ -55,7 +55,7 @@ struct ck_exact {
     double *node_price; /* [nodes]; of a crowd: its best value */
     double *dist;       /* [nodes] */
     int32_t *next;      /* [nodes] next node on the path to the one with a deficit */
-    int64_t *moves;     /* [nodes] arc along which a point moves, -1 = flow of the pool or a crowd */
+    int64_t *moves;     /* [nodes] arc of a point that moves, -1 = flow of the pool or a crowd */
     uint8_t *state;     /* [nodes] */
     int32_t *seen;      /* [nodes] nodes with a finite distance */
     int64_t nseen;
@@ -95,8 +95,8 @@ int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
 int ck_exact_at_edges(const struct ck_exact *e);
 
 /* Solves from the present prices inside the box, and relabels; the label of each point must be
- * its best arc at these prices, while crowds may be given to any clusters. *inside = 1: no edge of the box limits a price, so this is the
- * optimum over all prices. */
+ * its best arc at these prices, while crowds may be given to any clusters. *inside = 1: no edge of
+ * the box limits a price, so this is the optimum over all prices. */
 int ck_exact_solve(struct ck_exact *e, int *inside);
 
 #endif

@@ -66,8 +66,8 @@ struct newton {
 
 /* ---- sizes and borders ---- */
 
-/* A lead shrinks by what the leader's price falls and, at most, by the largest rise of all. While it
- * is long, the point has a known label and is on no border. */
+/* A lead shrinks by what the leader's price falls and, at most, by the largest rise of all. While
+ * it is long, the point has a known label and is on no border. */
 static int is_sure(const struct newton *t, int64_t i, int32_t leader)
 {
     return t->sure[i].ahead - t->rise + t->e->price[leader] > FAR * t->scale;
@@ -190,7 +190,7 @@ static double look(struct newton *t)
         most = fmax(most, e->price[k] - t->last[k]);
         t->last[k] = e->price[k];
     }
-    t->rise += most + 1e-14; /* rounding */
+    t->rise += most + 1e-14; /* of rounding, which only shifts FAR */
     ck_parallel(chunks, share_chunk, t);
     for (int64_t c = 0; c < chunks; c++)
         dual += t->value[c];

@@ -60,8 +60,8 @@ static void set_box(const struct ck_repair_scan *p, struct ck_exact *e)
     for (int64_t k = 0; k < e->k; k++) {
         e->price[k] = (double)p->bias[k];
         e->low[k] = e->price[k] - (double)p->fall[k];
-        e->high[k] = e->price[k] + (double)(p->margin / CK_REPAIR_CALM + p->rise[k]) -
-                     ROUNDING * p->r->scan->longest;
+        double rise = (double)(p->margin / CK_REPAIR_CALM + p->rise[k]);
+        e->high[k] = e->price[k] + fmax(0, rise - ROUNDING * p->r->scan->longest);
     }
 }
 
@@ -223,8 +223,8 @@ static int move_on(struct ck_repair_scan *p, struct ck_exact *e)
 }
 
 /* Near copies in one crowd only lead to prices, at which the next scan tells them apart; crowds of
- * equal rows remain. The prices are those of Newton's method, in the midst of all that suit: the exact
- * solver's are at an end, where near copies cannot move without others. */
+ * equal rows remain. The prices are those of Newton's method, in the midst of all that suit: the
+ * exact solver's are at an end, where near copies cannot move without others. */
 static int tell_apart(struct ck_repair_scan *p, struct ck_exact *e)
 {
     p->trust = TRUST * (double)p->margin;
@@ -321,9 +321,9 @@ static double most_choices(const struct ck_repair_scan *p)
 }
 
 /* Sets the margin for lists of so many choices, or at prices for near copies the one that led to
- * these: their own lists are longer, at any margin. Crowds cost a visit to all rows: they are looked
- * for once, if rows tie so that lists are too long even at the least margin, or the first scan
- * failed. */
+ * these: their own lists are longer, at any margin. Crowds cost a visit to all rows: they are
+ * looked for once, if rows tie so that lists are too long even at the least margin, or the first
+ * scan failed. */
 static int choose_margin(struct ck_repair_scan *p, struct ck_exact *e, double choices, int pass,
                          int *looked)
 {

@@ -4,8 +4,8 @@
  * must fill many clusters, the prices of all of these have to tie for them, however far the centers
  * are: lists of near centers do not reach that far. A crowd of such rows is one point with a
  * multiplicity that knows all centers; Newton's method divides it by a smooth function, and between
- * centers that tie it may be divided in any way. For rows that differ by d from the one that stands for them,
- * values differ by at most d times the length of a center, which is added to the dual. */
+ * centers that tie it may be divided in any way. For rows that differ by d from the one that stands
+ * for them, values differ by at most d times the length of a center, which is added to the dual. */
 #include "cluster/repair_crowds.h"
 #include "cluster/near_groups.h"
 #include "cluster/repair_scan.h"
@@ -74,7 +74,7 @@ static int choose_rows(struct ck_repair_scan *p, float *x, int n)
     int32_t group[SAMPLE];
     int size[SAMPLE] = {0}, copies = 0, crowded = 0;
     CK_RETURN_IF(
-        ck_near_groups(x, n, scan->ld, c->near * scan->heaviest, group, &groups, &radius));
+        ck_near_groups(x, n, scan->ld, c->near, group, &groups, &radius));
     for (int i = 0; i < n; i++)
         size[group[i]]++;
     for (int64_t g = 0; g < groups; g++) {
@@ -120,7 +120,7 @@ static int32_t crowd_of(const struct joining *j, const float *x, double *distanc
 {
     const struct ck_crowds *c = &j->p->crowds;
     const struct ck_scan *scan = j->p->r->scan;
-    const double limit = c->near * scan->heaviest;
+    const double limit = c->near;
     float at = scan->kn->dot(x, j->line, scan->ld);
     float window = (float)(limit + 1e-5 * scan->longest); /* with what f32 rounds */
     for (int64_t i = 0; i < c->n; i++) {

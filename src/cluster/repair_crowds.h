@@ -7,12 +7,12 @@
 struct ck_repair_scan;
 struct ck_exact;
 
-/* Rows within this of each other are nearly equal, relative to the heaviest. */
+/* Rows within this of each other are nearly equal; a row of mean weight has about length 1. */
 #define CK_CROWDS_NEAR 3e-4
 
 /* Rows that are equal, or nearly, and more than fit into a cluster or two. Scans leave them out. */
 struct ck_crowds {
-    double near;                  /* how far they may be apart, relative to the heaviest row */
+    double near;                  /* how far they may be apart */
     int64_t n;                    /* 0 = none */
     int32_t *of;                  /* [rows] crowd of a row, -1 = none */
     float *x;                     /* [n][ld] one row of each */

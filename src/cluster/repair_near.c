@@ -28,9 +28,7 @@ enum {
     ARC_BYTES = 40,         /* of an entry with its part of the row's data */
 };
 
-static const double VERY_FEW = 0.002; /* missing rows: the duals of the epochs are nearly right */
-
-/* The fraction of the rows that the online labels of the last epoch lack; 1 = not known. */
+/* The fraction of the rows that the labels before the repair lack; 1 = not known. */
 static double missing(const struct ck_repair *r)
 {
     int64_t all = 0;
@@ -67,17 +65,16 @@ static int by_newton(const struct ck_repair_scan *p)
  * Newton's method foresees. Then prices come from batches of rows, spread over centers that tie at
  * random. Of such centers the one with the highest dual gets all rows of a batch in the epochs,
  * and their duals are far apart: prices start from 0. Where bounds leave slack, batches are also
- * the way from duals that left many rows missing; where they left hardly any, they stay. */
+ * the way from duals that left many rows missing. */
 static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 {
-    const double few = 0.2;
+    const double few = 0.1;
     struct ck_repair *r = p->r;
     double lead;
     CK_RETURN_IF(find_copies(p));
     if (p->crowds.n)
         return ck_repair_crowd_prices(p, e);
-    if (p->copies ? !ck_repair_is_tight(r) && missing(r) < VERY_FEW
-                  : ck_repair_is_tight(r) || missing(r) < few)
+    if (!p->copies && (ck_repair_is_tight(r) || missing(r) < few))
         return COKE_OK;
     CK_RETURN_IF(ck_repair_scan_lead(p, &lead));
     if (p->copies)
@@ -93,9 +90,9 @@ static int start_prices(struct ck_repair_scan *p, struct ck_exact *e)
 static double choices(const struct ck_repair_scan *p, int first)
 {
     const struct ck_repair *r = p->r;
-    const double few = 0.02;
+    const double few = 0.02, very_few = 0.002;
     double n = (double)r->scan->rows->n, off = first && !by_newton(p) ? missing(r) : 1;
-    double wanted = ck_repair_is_tight(r) ? 12 : off < VERY_FEW ? 2 : off < few ? 4 : 6;
+    double wanted = ck_repair_is_tight(r) ? 12 : off < very_few ? 2 : off < few ? 4 : 6;
     double bytes = fmax(ROW_BYTES * n, LEAST_BYTES);
     return fmin(wanted, fmax(1.2, bytes / ARC_BYTES / n));
 }
@@ -176,8 +173,8 @@ static int fill_suffices(const struct ck_repair_scan *p, const struct ck_exact *
     return loss <= p->r->tolerance * ck_repair_total(p->r);
 }
 
-/* With crowds, whose prices are far apart, it loses more: an estimate, which also brings labels that
- * are above the bound below it. */
+/* With crowds, whose prices are far apart, it loses more: an estimate, which also brings labels
+ * that are above the bound below it. */
 static double fill_loss(const struct ck_repair *r, double dual)
 {
     double each = 0.15 * r->scan->longest;
@@ -298,9 +295,9 @@ struct trust {
     double lowest;    /* of the scans before it */
 };
 
-/* A third of the way from the prices of the lowest bound to those of the last scan, which was worse:
- * lists around worse prices would lead even farther away. As the bound is convex, it falls below
- * the lowest one in the end. */
+/* A third of the way from the prices of the lowest bound to those of the last scan, which was
+ * worse: lists around worse prices would lead even farther away. As the bound is convex, it falls
+ * below the lowest one in the end. */
 static void go_back(const struct ck_repair_scan *p, const struct proof *best)
 {
     const float part = 0.35f;

@@ -206,7 +206,7 @@ int ck_repair_has_copies(struct ck_repair_scan *p, int *copies)
     }
     CK_TRY(ck_scan_get(scan, id, n, x));
     for (int i = 0; i < n; i++)
-        found += has_twin(x, i, n, scan->ld, near * scan->heaviest);
+        found += has_twin(x, i, n, scan->ld, near);
     *copies = found > many * n;
 done:
     ck_free(x);

@@ -570,7 +570,7 @@ int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead)
     ck_assigner_widen(p->r->assigner, NULL, NULL, NULL);
     ck_assigner_settle(p->r->assigner, NULL);
     *lead = 0;
-    for (float margin = first; margin <= widest && *lead == 0; margin *= 2) {
+    for (float margin = first; 0 < margin && margin <= widest && *lead == 0; margin *= 2) {
         p->margin = margin * CK_REPAIR_CALM;
         CK_RETURN_IF(count_near(p, margin == first, &near, &choice));
         if (margin == first) {
@@ -597,11 +597,20 @@ static int is_short(struct ck_repair_scan *p, float margin, int first, double li
     return COKE_OK;
 }
 
+/* The narrowest margin, as a power of two: an eighth of it exceeds what scores are rounded by. */
+static int least_margin(const struct ck_repair_scan *p)
+{
+    int least = -16;
+    while (ldexp(1, least) < 1.2e-5 * p->r->scan->longest)
+        least++;
+    return least;
+}
+
 /* The widest power of two. The search begins at the margin before, because wide margins list many
  * centers: at the widest one every row lists all. */
 int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit)
 {
-    const int least = -16, guess = -6;
+    const int least = least_margin(p), guess = -6;
     const double widest = 8 * p->r->scan->longest;
     int at = p->margin > 0 ? ilogbf(p->margin) : guess, yes;
     CK_RETURN_IF(is_short(p, ldexpf(1, least), 1, limit, &yes));

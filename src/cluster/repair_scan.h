@@ -186,7 +186,8 @@ void ck_repair_count_violations(struct ck_repair *r);
 /* Labels within the bounds at bounded cost, see ck_repair_run. */
 int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e);
 /* Moves rows, cheapest first, until all sizes are within their bounds. Always succeeds where the
- * bounds are feasible. If the total may fall by `allowed`, a sample of the rows may do. Collective. */
+ * bounds are feasible. If the total may fall by `allowed`, a sample of the rows may do.
+ * Collective. */
 int ck_repair_fill(struct ck_repair_scan *p, double allowed);
 
 /* ---- between repair_scan.c and repair_share.c ---- */

@@ -223,13 +223,15 @@ static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, in
                               int h)
 {
     const struct ck_head_health *s = &r->health[h];
-    double chance = log((double)s->k), guess = (double)s->size_max / (double)r->images;
+    double chance = log((double)s->k);
     double *lowest = &w->min_loss[h];
     if (r->epoch == 0)
         return;
     if (*lowest == 0 || s->loss < *lowest)
         *lowest = s->loss;
     int high = s->loss > near_chance * chance || s->loss > *lowest + moved * chance;
+    if (r->epoch <= early)
+        w->head[h].seen = 0;
     int right = is_right(&w->head[h], r, h);
     count(&w->head[h].chance, r->epoch > early && high && !right && !w->learned);
     if (w->head[h].chance > 1 && s->loss < w->stuck[h] - falls * chance)
@@ -242,7 +244,7 @@ static void check_predictions(struct ck_health *w, struct ck_epoch_report *r, in
             "the predictions of head %d are right as often as guesses (%.3f; the largest "
             "cluster has %.3f) and its loss is %.3f, guessing gives ln %lld = %.3f: "
             "nothing is learned",
-            h, s->accuracy, guess, s->loss, (long long)s->k, chance);
+            h, w->head[h].right, w->head[h].guess, s->loss, (long long)s->k, chance);
 }
 
 /* The margin is two standard errors of the difference. */

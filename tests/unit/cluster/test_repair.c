@@ -486,6 +486,32 @@ static void near_labels_keep_sizes_within_the_tolerance(void **state)
         }
 }
 
+/* A row of more than a thousand times the mean weight, beside which scores of the others differ by
+ * little more than what rounding may do to its own. */
+static void one_row_may_weigh_more_than_most(void **state)
+{
+    (void)state;
+    const double heavy[] = {100, 2000};
+    double *w = test_array(3000, sizeof *w);
+    for (int c = 0; c < 8; c++) {
+        struct problem p = make(3000, 20, 6, (uint64_t)c + 1);
+        for (int64_t i = 0; i < p.n; i++) {
+            w[i] = i % 7 ? test_unit(9, (uint64_t)i) : 0;
+            if (c % 4 > 1 && i % 5 > 1)
+                memcpy(p.x + i * p.dim, p.x, (size_t)p.dim * sizeof *p.x);
+        }
+        w[3] = heavy[c % 2] * 0.5;
+        p.weight = w;
+        set_ratio(&p, 0.9);
+        p.tolerance = c < 4 ? 0 : 1e-4;
+        assert_ok(run(&p, 1));
+        p.tolerance = c < 4 ? 1e-6 : 1e-4;
+        check_near(&p);
+        drop(&p);
+    }
+    free(w);
+}
+
 /* One cluster lacks four rows: a sample has some, unless the total must fall by less. */
 static void a_sample_fills_a_cluster_if_that_is_near_enough(void **state)
 {
@@ -658,7 +684,7 @@ static void copies_are_divided_exactly(void **state)
         double best = slow_best(s, p.n, p.k, p.min_size, p.max_size, NULL);
         check_exact_on_teams(&p, s);
         assert_close(p.r.primal, best, 1e-6 * (double)p.n);
-    crowded += p.r.active <= p.n - copies;
+        crowded += p.r.active <= p.n - copies;
         free(s);
         drop(&p);
     }
@@ -823,6 +849,7 @@ int main(void)
         cmocka_unit_test(larger_instances_are_proven),
         cmocka_unit_test(sampled_first_prices_lead_to_the_optimum),
         cmocka_unit_test(weights_weigh_the_objective),
+        cmocka_unit_test(one_row_may_weigh_more_than_most),
         cmocka_unit_test(frozen_pass_labels_with_its_prices),
         cmocka_unit_test(versions_and_threads_agree),
         cmocka_unit_test(near_labels_keep_sizes_within_the_tolerance),
