@@ -22,6 +22,8 @@
 enum {
     SAMPLE = 2048,     /* rows */
     LEAST = 8,         /* rows of the sample that make a crowd */
+    BYTES = 1 << 28,   /* memory for crowds, */
+    EACH = 20,         /* of a crowd and a center: score, parts, rows given */
     ROUND_CHUNKS = 64, /* between two progress reports */
 };
 
@@ -62,21 +64,36 @@ static int draw(const struct ck_repair *r, int64_t *id)
     return kept;
 }
 
+/* Rows of the sample from which a group is large: as few as make a crowd, but no more groups than
+ * there is memory for. size [groups]. */
+static int least_size(const struct ck_repair *r, const int *size, int64_t groups, int n)
+{
+    double half = 0.5 * n / (double)r->k;
+    int least = half > LEAST ? (int)half : LEAST;
+    for (;; least *= 2) {
+        int64_t large = 0;
+        for (int64_t g = 0; g < groups; g++)
+            large += size[g] >= least;
+        if (large <= 1 || (double)large * (double)r->k * EACH <= BYTES)
+            break;
+    }
+    return least;
+}
+
 /* Of the rows x [n][ld] of a sample, one of each large group stands for a crowd; none if most
  * copies are in smaller groups. */
 static int choose_rows(struct ck_repair_scan *p, float *x, int n)
 {
     struct ck_crowds *c = &p->crowds;
     const struct ck_scan *scan = p->r->scan;
-    double half = 0.5 * n / (double)p->r->k, radius;
-    int least = half > LEAST ? (int)half : LEAST;
+    double radius;
     int64_t groups;
     int32_t group[SAMPLE];
     int size[SAMPLE] = {0}, copies = 0, crowded = 0;
-    CK_RETURN_IF(
-        ck_near_groups(x, n, scan->ld, c->near, group, &groups, &radius));
+    CK_RETURN_IF(ck_near_groups(x, n, scan->ld, c->near, group, &groups, &radius));
     for (int i = 0; i < n; i++)
         size[group[i]]++;
+    int least = least_size(p->r, size, groups, n);
     for (int64_t g = 0; g < groups; g++) {
         copies += size[g] > 1 ? size[g] : 0;
         crowded += size[g] >= least ? size[g] : 0;
