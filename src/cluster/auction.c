@@ -21,7 +21,6 @@ enum {
     PHASES = 4,
     PATIENCE = 6, /* visits to a cluster after which its epsilon doubles */
     DOUBLINGS = 30,
-    BETWEEN_POLLS = 1 << 22, /* arcs */
 };
 
 struct bid {
@@ -33,11 +32,11 @@ struct bid {
 struct auction {
     struct ck_exact *e;
     double epsilon;
-    struct bid *bid;        /* [longest list of arcs] */
-    int32_t *queue;         /* [k] ring of clusters to visit */
-    int64_t head, queued;   /* first entry, entries */
-    int32_t *visits;        /* [k] in this phase */
-    int64_t end, next_poll; /* in arcs scanned */
+    struct bid *bid;      /* [longest list of arcs] */
+    int32_t *queue;       /* [k] ring of clusters to visit */
+    int64_t head, queued; /* first entry, entries */
+    int32_t *visits;      /* [k] in this phase */
+    int64_t end;          /* in arcs scanned */
 };
 
 static int64_t upper(const struct ck_exact *e, int64_t k)
@@ -253,10 +252,7 @@ static int drain(struct auction *u, void (*visit)(struct auction *, int64_t),
         int64_t k = dequeue(u);
         if (e->scanned < u->end && asked(e, k) > 0)
             visit(u, k);
-        if (e->poll && e->scanned >= u->next_poll) {
-            CK_RETURN_IF(e->poll(e->poll_arg));
-            u->next_poll = e->scanned + BETWEEN_POLLS;
-        }
+        CK_RETURN_IF(ck_exact_poll(e));
     }
     return COKE_OK;
 }
@@ -302,7 +298,6 @@ int ck_auction_run(struct ck_exact *e, double epsilon, int64_t work)
     struct auction u = {.e = e, .epsilon = epsilon};
     int rc = COKE_OK, grew = 1;
     u.end = e->scanned + work;
-    u.next_poll = e->scanned + BETWEEN_POLLS;
     u.bid = ck_alloc_array((size_t)longest(e), sizeof *u.bid);
     u.queue = ck_calloc_array((size_t)e->k, sizeof *u.queue);
     u.visits = ck_calloc_array((size_t)e->k, sizeof *u.visits);

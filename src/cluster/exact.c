@@ -96,6 +96,15 @@ void ck_exact_release(struct ck_exact *e)
     memset(e, 0, sizeof *e);
 }
 
+int ck_exact_poll(struct ck_exact *e)
+{
+    enum { BETWEEN = 1 << 22 };
+    if (!e->poll || e->scanned < e->next_poll)
+        return COKE_OK;
+    e->next_poll = e->scanned + BETWEEN;
+    return e->poll(e->poll_arg);
+}
+
 /* ---- flows between a cluster and the pool ---- */
 
 int64_t ck_exact_room_above(const struct ck_exact *e, int64_t k)
@@ -268,6 +277,7 @@ static int scan_pool(struct ck_exact *e, struct search *s, double dist)
         double cost = e->node_price[k] - e->node_price[e->k] - sell(e, k).price;
         rc = reach(e, s, k, e->k, dist + no_less_than_zero(cost), -1);
     }
+    e->scanned += e->k;
     return rc;
 }
 
@@ -300,7 +310,7 @@ static int scan_cluster(struct ck_exact *e, struct search *s, int64_t to, double
         cost = e->node_price[node] - (double)e->crowd_score[i * e->k + to] - price;
         rc = reach(e, s, node, to, dist + no_less_than_zero(cost), -1);
     }
-    e->scanned += e->start[to + 1] - e->start[to];
+    e->scanned += e->crowds + e->start[to + 1] - e->start[to];
     for (int64_t a = e->start[to]; a < e->start[to + 1] && !rc; a++) {
         int32_t i = e->arc[a].point;
         int32_t from = e->label[i];
@@ -428,15 +438,10 @@ static int augment(struct ck_exact *e, int32_t sink)
 /* Satisfies all deficits. */
 static int augment_all(struct ck_exact *e)
 {
-    enum { BETWEEN_POLLS = 1 << 22 };
-    int64_t next = e->scanned + BETWEEN_POLLS;
     for (int64_t v = 0; v <= e->k; v++)
         while (e->excess[v] < 0) {
             CK_RETURN_IF(augment(e, (int32_t)v));
-            if (e->poll && e->scanned >= next) {
-                CK_RETURN_IF(e->poll(e->poll_arg));
-                next = e->scanned + BETWEEN_POLLS;
-            }
+            CK_RETURN_IF(ck_exact_poll(e));
         }
     return COKE_OK;
 }

@@ -62,11 +62,12 @@ struct ck_exact {
     struct ck_heap_item *heap;
     int64_t nheap, room;
     int64_t searches;
-    int64_t scanned; /* arcs that searches looked at: the work done so far */
+    int64_t scanned;   /* arcs, or as much work: what was done so far */
+    int64_t next_poll; /* the same: when to call poll again */
 
     double tie; /* values that differ by no more count as equal; set by the caller */
-    /* Called between searches with poll_arg; not COKE_OK: the solver stops with that status.
-     * NULL = never. The caller's. */
+    /* Called with poll_arg every few milliseconds by everything that may take long; not COKE_OK: it
+     * stops with that status. NULL = never. The caller's. */
     int (*poll)(void *arg);
     void *poll_arg;
 };
@@ -84,6 +85,8 @@ void ck_exact_release(struct ck_exact *e);
 int ck_exact_approach(struct ck_exact *e, int sweeps);
 /* Gives every point its best label at the present prices, as ck_exact_approach does at its end. */
 void ck_exact_take_labels(struct ck_exact *e);
+/* Calls e->poll if enough was added to e->scanned since the last call. */
+int ck_exact_poll(struct ck_exact *e);
 /* The price at which a size between min_size and max_size is neither gain nor loss: 0, or the
  * edge of the box nearest to 0. */
 double ck_exact_rest(const struct ck_exact *e, int64_t k);

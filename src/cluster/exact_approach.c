@@ -196,9 +196,28 @@ static void set_price(struct ck_exact *e, int64_t k, double price, struct leader
     }
 }
 
+/* One round over the clusters that are marked; *moved: did a price move? */
+static int sweep(struct ck_exact *e, struct leader *leader, float *asked, int *moved)
+{
+    *moved = 0;
+    for (int64_t k = 0; k < e->k; k++) {
+        if (!e->state[k])
+            continue;
+        e->state[k] = 0;
+        e->scanned += e->start[k + 1] - e->start[k];
+        CK_RETURN_IF(ck_exact_poll(e));
+        double price = right_price(e, k, leader, asked);
+        if (fabs(price - e->price[k]) < 1e-9)
+            continue;
+        *moved = 1;
+        set_price(e, k, price, leader);
+    }
+    return COKE_OK;
+}
+
 int ck_exact_approach(struct ck_exact *e, int sweeps)
 {
-    int rc = COKE_ENOMEM;
+    int rc = COKE_ENOMEM, moved = 1;
     int64_t longest = 1;
     for (int64_t k = 0; k < e->k; k++) {
         int64_t n = e->start[k + 1] - e->start[k];
@@ -211,23 +230,12 @@ int ck_exact_approach(struct ck_exact *e, int sweeps)
     for (int64_t i = 0; i < e->n; i++)
         leader[i] = find_leader(e, i);
     memset(e->state, 1, (size_t)e->k); /* 1 = to be visited: a neighbouring price moved */
-    for (int sweep = 0, moved = 1; sweep < sweeps && moved; sweep++) {
-        moved = 0;
-        for (int64_t k = 0; k < e->k; k++) {
-            if (!e->state[k])
-                continue;
-            e->state[k] = 0;
-            double price = right_price(e, k, leader, asked);
-            if (fabs(price - e->price[k]) < 1e-9)
-                continue;
-            moved = 1;
-            set_price(e, k, price, leader);
-        }
-    }
-    memset(e->state, 0, (size_t)e->k);
+    for (int i = 0; i < sweeps && moved; i++)
+        CK_TRY(sweep(e, leader, asked, &moved));
     ck_exact_take_labels(e);
     rc = COKE_OK;
 done:
+    memset(e->state, 0, (size_t)e->k);
     ck_free(asked);
     ck_free(leader);
     return rc;

@@ -24,6 +24,7 @@ enum {
     SOLVER_STEPS = 80,
     STEPS = 4,      /* at one scale */
     MORE = 30,      /* at the last one, if the sizes matter more than the dual */
+    EXP = 8,        /* arcs that one takes as long as */
     UNIT = 1 << 20, /* of a fractional size: integers sum to the same in any order */
 };
 
@@ -216,6 +217,7 @@ static double look(struct newton *t)
         dual += e->price[k] * (double)(e->base[k] - bound);
     }
     weigh_crowds(t);
+    e->scanned += e->n + EXP * e->crowds * e->k;
     t->borders = 0;
     for (int64_t i = 0; i < e->n; i++)
         if (t->border[i].weight > 0) {
@@ -255,7 +257,7 @@ static double product(const double *x, const double *y, int64_t n)
 }
 
 /* Solves for t->step, with the diagonal as preconditioner, to a thousandth. */
-static void solve(struct newton *t)
+static int solve(struct newton *t)
 {
     int64_t k = t->e->k;
     memset(t->step, 0, (size_t)k * sizeof *t->step);
@@ -266,6 +268,8 @@ static void solve(struct newton *t)
     double rz = product(t->r, t->z, k), end = 1e-6 * rz;
     for (int s = 0; s < SOLVER_STEPS && rz > end; s++) {
         multiply(t);
+        t->e->scanned += t->borders + t->e->crowds * k;
+        CK_RETURN_IF(ck_exact_poll(t->e));
         double alpha = rz / product(t->d, t->q, k);
         for (int64_t c = 0; c < k; c++) {
             t->step[c] += alpha * t->d[c];
@@ -277,6 +281,7 @@ static void solve(struct newton *t)
             t->d[c] = t->z[c] + next / rz * t->d[c];
         rz = next;
     }
+    return COKE_OK;
 }
 
 /* Prices follow this part of the step, as far as the box and `reach` allow: farther away the
@@ -314,12 +319,13 @@ static int descend(struct newton *t, double reach, int steps)
         for (int64_t k = 0; k < e->k; k++)
             mean += t->diagonal[k] / (double)e->k;
         t->lambda = 1e-4 * mean + 1e-12;
-        solve(t);
+        CK_RETURN_IF(solve(t));
         memcpy(t->was, e->price, (size_t)e->k * sizeof *t->was);
         memcpy(t->sought, t->lack, (size_t)e->k * sizeof *t->sought);
         for (; part > 1e-4; part /= 4) {
             follow(t, part, part * reach);
             next = look(t);
+            CK_RETURN_IF(ck_exact_poll(e));
             if (next < dual)
                 break;
         }

@@ -1,6 +1,8 @@
 /* test_exact.c - the solver on graphs with all arcs, against slow and exhaustive search. */
 #include "support.h"
+#include "cluster/auction.h"
 #include "cluster/narrow.h"
+#include "cluster/newton.h"
 #include "core/mem.h"
 
 struct instance {
@@ -110,7 +112,7 @@ static void make_crowds(struct instance *t, int64_t crowds, int64_t copies, uint
 }
 
 /* In a box of `width` around the present prices; 0 = no box. */
-static double solve(struct instance *t, int upper, double width, int *inside)
+static struct ck_exact problem_of(struct instance *t, int upper, double width)
 {
     struct ck_exact e;
     assert_ok(ck_exact_init(&e, t->k, t->min_size, upper ? t->max_size : NULL));
@@ -133,6 +135,12 @@ static double solve(struct instance *t, int upper, double width, int *inside)
     e.crowd = crowd.count;
     e.crowd_score = crowd.score;
     e.given = crowd.given;
+    return e;
+}
+
+static double solve(struct instance *t, int upper, double width, int *inside)
+{
+    struct ck_exact e = problem_of(t, upper, width);
     if (approach_first)
         assert_ok(ck_exact_approach(&e, 12));
     *inside = 0;
@@ -499,6 +507,71 @@ static void narrow_box_does_not_change_the_optimum(void **state)
     narrow = 0;
 }
 
+static int stop(void *arg)
+{
+    ++*(int *)arg;
+    return COKE_ESTOPPED;
+}
+
+static int run_method(struct ck_exact *e, int method)
+{
+    int inside;
+    if (method == 0)
+        return ck_exact_approach(e, 30);
+    if (method == 1)
+        return ck_newton_run(e, 0.1, 1e-3, 1, 0);
+    if (method == 2)
+        return ck_auction_run(e, 1e-6, 1 << 20);
+    return method == 3 ? ck_exact_solve(e, &inside) : ck_exact_solve_narrow(e, 1, &inside);
+}
+
+/* Each asks whether to go on before much work is done. */
+static void every_method_can_be_stopped(void **state)
+{
+    (void)state;
+    for (int method = 0; method < 5; method++) {
+        int calls = 0;
+        int64_t live = ck_mem_stats().live;
+        struct instance t = make(60, 6, 3);
+        for (int64_t l = 0; l < 6; l++)
+            t.min_size[l] = 10;
+        start_at(&t, (double[8]){0});
+        struct ck_exact e = problem_of(&t, 0, 0);
+        e.poll = stop;
+        e.poll_arg = &calls;
+        assert_int_equal(run_method(&e, method), COKE_ESTOPPED);
+        assert_int_equal(calls, 1);
+        for (int64_t l = 0; l < 6; l++)
+            assert_int_equal(e.state[l], 0);
+        ck_exact_release(&e);
+        drop(&t);
+        assert_int_equal(ck_mem_stats().live, live);
+    }
+}
+
+/* The pool and the crowds have no arcs, but searches look at all of their edges. */
+static void work_without_arcs_counts(void **state)
+{
+    (void)state;
+    int inside;
+    struct instance t = make(12, 6, 17);
+    make_crowds(&t, 2, 12, 17);
+    for (int64_t l = 0; l < 6; l++)
+        t.min_size[l] = 2;
+    start_at(&t, (double[8]){0});
+    struct ck_exact e = problem_of(&t, 0, 0);
+    assert_ok(ck_exact_solve(&e, &inside));
+    assert_true(e.searches > 0 && e.scanned >= 6 * e.searches);
+    int64_t before = e.scanned;
+    for (int64_t l = 0; l < 6; l++)
+        e.price[l] = 0;
+    assert_ok(ck_newton_run(&e, 0.1, 1e-3, 1, 0));
+    assert_true(e.scanned >= before + 2 * 6);
+    ck_exact_release(&e);
+    crowd.n = 0;
+    drop(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,6 +585,8 @@ int main(void)
         cmocka_unit_test(small_boxes_lead_to_the_optimum),
         cmocka_unit_test(crowds_are_divided_optimally),
         cmocka_unit_test(large_crowds_move_at_once),
+        cmocka_unit_test(every_method_can_be_stopped),
+        cmocka_unit_test(work_without_arcs_counts),
         cmocka_unit_test(approach_does_not_change_the_optimum),
         cmocka_unit_test(narrow_box_does_not_change_the_optimum),
     };
