@@ -335,6 +335,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
 {
     struct ck_repair *r = p->r;
     const double near = 0.0125; /* fraction of rows off their bounds: solve from there on */
+    const double least_tie = 1e-12 * r->scan->longest; /* where the total is 0 */
     struct trust trust = {.off = INFINITY, .lowest = INFINITY};
     CK_RETURN_IF(start_prices(p, e));
     if (r->expected && !by_newton(p) && !p->copies)
@@ -350,6 +351,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
             ck_repair_count_violations(r);
         /* a row may lose a quarter of what the tolerance allows it on average */
         e->tie = 0.25 * r->tolerance * ck_repair_total(r) / fmax(1, (double)r->total);
+        e->tie = fmax(e->tie, least_tie);
         p->tie = (float)e->tie;
         int last = round == rounds - 1;
         trust.scan_dual = dual_of_scan(p);

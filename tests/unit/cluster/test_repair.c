@@ -619,6 +619,28 @@ static void crowds_fill_clusters_far_away(void **state)
     }
 }
 
+/* Rows that no center is like, copies or not: a part of their total is 0, too. */
+static void a_total_of_zero_is_divided(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 8; c++) {
+        struct problem p = make(2000, 12, 8, 4);
+        for (int64_t i = 0; i < p.n; i++)
+            for (int j = 0; j < p.dim; j++)
+                p.x[i * p.dim + j] = j == (c % 2 ? 0 : i % 3);
+        for (int64_t l = 0; l < p.k; l++)
+            memset(p.c + l * p.dim, 0, 3 * sizeof *p.c);
+        set_ratio(&p, c / 2 % 2 ? 1 : 0.5);
+        if (c % 4 == 3)
+            allow_at_most(&p, 1.2);
+        p.tolerance = c < 4 ? 1e-4 : 0;
+        assert_ok(run(&p, 1));
+        p.tolerance = 0;
+        check_near(&p);
+        drop(&p);
+    }
+}
+
 /* `part` of the rows become copies of the first `originals`, in mixed order. Returns how many rows
  * are equal to another. */
 static int64_t copy_rows(struct problem *p, double part, int64_t originals, uint64_t seed)
@@ -857,6 +879,7 @@ int main(void)
         cmocka_unit_test(near_lists_are_short_on_a_circle),
         cmocka_unit_test(coinciding_centers_share_their_rows),
         cmocka_unit_test(crowds_fill_clusters_far_away),
+        cmocka_unit_test(a_total_of_zero_is_divided),
         cmocka_unit_test(copies_are_divided_exactly),
         cmocka_unit_test(large_crowds_are_proven),
         cmocka_unit_test(near_copies_are_told_apart),
