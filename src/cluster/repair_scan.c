@@ -184,6 +184,11 @@ static int marked_block(struct ck_repair_scan *p, struct ck_repair_worker *w,
         float own = ck_assigner_score(r->assigner, w->x + (int64_t)i * r->scan->ld,
                                       ck_labels_get(r->labels, id[i]));
         *mark = (uint8_t)ck_repair_off_mark(p, own, score[i]);
+        if (!p->wish)
+            continue;
+        p->wish->nearest[id[i]] = label[i];
+        p->wish->best[id[i]] = score[i];
+        p->wish->own[id[i]] = own;
     }
     return COKE_OK;
 }
@@ -418,6 +423,53 @@ static int run_marked(struct ck_repair_scan *p, int64_t rows, const float *price
     return rc;
 }
 
+/* In the order of the rows, which is the same on all processes. */
+static void grant_wishes(struct ck_repair_scan *p, const struct ck_repair_wish *w)
+{
+    struct ck_repair *r = p->r;
+    for (int64_t i = 0; i < r->scan->rows->n; i++) {
+        int32_t into = w->nearest[i], from = ck_labels_get(r->labels, i);
+        if (into < 0 || !(w->best[i] > w->own[i]) || r->size[from] <= r->min_size[from] ||
+            (r->max_size && r->size[into] >= r->max_size[into]))
+            continue;
+        r->size[from]--;
+        r->size[into]++;
+        r->primal += (double)w->best[i] - (double)w->own[i];
+        ck_labels_set(r->labels, i, into);
+        p->mark[i] = 0;
+        if (r->scores)
+            r->scores[i] = w->best[i];
+    }
+    r->dual = fmax(r->dual, r->primal); /* the two sums round differently */
+}
+
+/* Scans the rows whose nearest centers are not known, which then move there. Collective. */
+static int move_to_nearest(struct ck_repair_scan *p, int64_t rows)
+{
+    size_t n = (size_t)p->r->scan->rows->n;
+    struct ck_repair_wish w = {.nearest = ck_alloc_array(n, sizeof *w.nearest),
+                                 .best = ck_calloc_array(n, sizeof *w.best),
+                                 .own = ck_calloc_array(n, sizeof *w.own)};
+    int rc = COKE_OK;
+    if (!w.nearest || !w.best || !w.own)
+        CK_LEAVE(COKE_ENOMEM);
+    memset(w.nearest, -1, n * sizeof *w.nearest);
+    p->wish = &w;
+    CK_TRY(run_marked(p, rows, NULL, &p->r->nearest));
+    if (p->share.size > 1) {
+        CK_TRY(ck_repair_scan_share_words(p, w.nearest));
+        CK_TRY(ck_repair_scan_share_words(p, w.best));
+        CK_TRY(ck_repair_scan_share_words(p, w.own));
+    }
+    grant_wishes(p, &w);
+done:
+    p->wish = NULL;
+    ck_free(w.nearest);
+    ck_free(w.best);
+    ck_free(w.own);
+    return rc;
+}
+
 /* The labels of active rows may have changed since the scan. */
 int ck_repair_scan_nearest(struct ck_repair_scan *p)
 {
@@ -427,7 +479,9 @@ int ck_repair_scan_nearest(struct ck_repair_scan *p)
         if (!(p->mark[p->id[i]] & (CK_ROW_FAR | CK_ROW_MOVED)))
             p->mark[p->id[i]] = (uint8_t)ck_repair_off_mark(p, p->score[i], p->nearest[i]);
     CK_RETURN_IF(any_marked(p, CK_ROW_FAR | CK_ROW_MOVED, &rows));
-    if (rows)
+    if (rows && p->crowds.apart > 0)
+        CK_RETURN_IF(move_to_nearest(p, rows));
+    else if (rows)
         CK_RETURN_IF(run_marked(p, rows, NULL, &r->nearest));
     return any_marked(p, CK_ROW_OFF, &r->off);
 }

@@ -61,6 +61,12 @@ struct ck_repair_worker {
     int64_t *size; /* [k] rows without a choice */
 };
 
+/* Where rows would rather be. */
+struct ck_repair_wish {
+    int32_t *nearest;  /* [rows] the nearest center, -1 = not known */
+    float *best, *own; /* [rows] the score there, and with the label */
+};
+
 struct ck_repair_scan {
     struct ck_repair *r;
     float margin;
@@ -88,6 +94,7 @@ struct ck_repair_scan {
     int full_scans; /* since then */
     int copies;                   /* many rows are copies of others */
     struct ck_crowds crowds;      /* except these */
+    struct ck_repair_wish *wish;  /* of the marked rows of a scan, or NULL */
     double trust;                 /* how far prices may move from one scan to the next */
     double fraction;              /* of the rows that are scanned; 1 = all */
     int64_t *min_size, *max_size; /* [k] bounds for that fraction */
@@ -112,8 +119,10 @@ int ck_repair_scan_choose_margin(struct ck_repair_scan *p, double limit);
 int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead);
 /* Labels the rows at r->price and merges the rows with a choice. Sets sizes and sums in r. */
 int ck_repair_scan_run(struct ck_repair_scan *p);
-/* After the last scan, when labels are final: completes r->nearest by the rows whose nearest
- * center is far behind their label at the prices of the scan, and counts r->off. */
+/* After the last scan: completes r->nearest by the rows whose nearest center is far behind their
+ * label at the prices of the scan, and counts r->off. Rows of crowds that are only nearly equal have
+ * labels in no order: if there are any, rows first move to their nearest centers as far as the
+ * bounds allow. */
 int ck_repair_scan_nearest(struct ck_repair_scan *p);
 
 /* Sum over the rows whose lists were cut of their best values at r->price. */

@@ -21,6 +21,7 @@ CASES = {
     "distances": ["y.npy", "--bad", "skip", "-k", "8,40", "--ratio", "0.9", "--metric", "euclidean",
                   "--epochs", "2"],
     "copies": ["copies.npy", "-k", "40", "--ratio", "0.9", "--epochs", "2", "--repair", "exact"],
+    "light": ["x.npy", "-k", "20", "--ratio", "0.7", "--epochs", "2", "--weights", "light.txt"],
     "nearly": ["copies.npy", "-k", "40", "--ratio", "0.9", "--epochs", "2"],
 }
 
@@ -59,6 +60,7 @@ def make(tmp):
     np.save(tmp + "/tiny.npy", x[:2])
     for name, least in ("least", 20), ("more", 21):
         np.savetxt("%s/%s.txt" % (tmp, name), [least] * 5, "%d")
+    np.savetxt(tmp + "/light.txt", np.arange(3003) % 3 > 0, "%d")
     one = x.copy()
     one[rng.random(3003) < .6] = x[5]
     np.save(tmp + "/copies.npy", one)

@@ -619,6 +619,42 @@ static void crowds_fill_clusters_far_away(void **state)
     }
 }
 
+/* Rows of weight 0 are copies as far as the total can tell, but they have directions: where the
+ * bounds leave room, as here with the fewest rows that a cluster may have, each is in the cluster of
+ * its nearest center. */
+static void rows_without_weight_go_to_their_nearest_center(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 3; c++) {
+        int64_t off = 0;
+        struct problem p = make(6000, 12, 8, (uint64_t)c + 21);
+        double *w = test_array((size_t)p.n, sizeof *w);
+        for (int64_t i = 0; i < p.n; i++)
+            w[i] = i % 3 ? 1 : 0;
+        p.weight = w;
+        assert_ok(run(&p, 0));
+        int64_t least = p.n;
+        for (int64_t l = 0; l < p.k; l++)
+            least = p.size[l] < least ? p.size[l] : least;
+        set_ratio(&p, 0.5 * (double)(least * p.k) / (double)p.n);
+        if (c == 2)
+            allow_at_most(&p, (double)p.k);
+        p.tolerance = 1e-4;
+        check_near_on_teams(&p);
+        double *s = all_scores(&p);
+        for (int64_t i = 0; i < p.n; i++) {
+            double best = -INFINITY;
+            for (int64_t l = 0; l < p.k; l++)
+                best = fmax(best, s[i * p.k + l]);
+            off += (double)p.score[i] < best;
+        }
+        assert_true(100 * off <= p.n);
+        free(s);
+        free(w);
+        drop(&p);
+    }
+}
+
 /* Rows that no center is like, copies or not: a part of their total is 0, too. */
 static void a_total_of_zero_is_divided(void **state)
 {
@@ -879,6 +915,7 @@ int main(void)
         cmocka_unit_test(near_lists_are_short_on_a_circle),
         cmocka_unit_test(coinciding_centers_share_their_rows),
         cmocka_unit_test(crowds_fill_clusters_far_away),
+        cmocka_unit_test(rows_without_weight_go_to_their_nearest_center),
         cmocka_unit_test(a_total_of_zero_is_divided),
         cmocka_unit_test(copies_are_divided_exactly),
         cmocka_unit_test(large_crowds_are_proven),
