@@ -44,12 +44,6 @@ static int64_t upper(const struct ck_exact *e, int64_t k)
     return e->max_size ? e->max_size[k] : INT64_MAX / 4;
 }
 
-/* The price at which a size between the bounds is neither gain nor loss. */
-static double rest(const struct ck_exact *e, int64_t k)
-{
-    return fmin(fmax(0, e->low[k]), e->high[k]);
-}
-
 static void enqueue(struct auction *u, int64_t k)
 {
     if (u->e->state[k])
@@ -152,7 +146,7 @@ static int64_t surplus(const struct ck_exact *e, int64_t k)
 {
     if (e->price[k] <= e->low[k])
         return 0;
-    return e->size[k] - (e->price[k] > rest(e, k) ? e->min_size[k] : upper(e, k));
+    return e->size[k] - (e->price[k] > ck_exact_rest(e, k) ? e->min_size[k] : upper(e, k));
 }
 
 /* Lowers the price of k until its surplus leaves, to the rest price or the edge at most. */
@@ -160,7 +154,7 @@ static void release(struct auction *u, int64_t k)
 {
     struct ck_exact *e = u->e;
     int64_t many = surplus(e, k), n = 0;
-    double floor = e->price[k] > rest(e, k) ? rest(e, k) : e->low[k], second;
+    double floor = e->price[k] > ck_exact_rest(e, k) ? ck_exact_rest(e, k) : e->low[k], second;
     e->scanned += e->start[k + 1] - e->start[k];
     for (int64_t a = e->start[k]; a < e->start[k + 1]; a++) {
         int32_t i = e->arc[a].point;
@@ -196,7 +190,7 @@ static void release(struct auction *u, int64_t k)
 /* Points that cluster k should have, but lacks, at its price. */
 static int64_t lack(const struct ck_exact *e, int64_t k)
 {
-    return (e->price[k] < rest(e, k) ? upper(e, k) : e->min_size[k]) - e->size[k];
+    return (e->price[k] < ck_exact_rest(e, k) ? upper(e, k) : e->min_size[k]) - e->size[k];
 }
 
 /* Bids for all points that k could win below `limit`: those of clusters that would then lack
@@ -219,8 +213,9 @@ static int64_t collect(struct auction *u, int64_t k, double limit)
 static void claim(struct auction *u, int64_t k)
 {
     struct ck_exact *e = u->e;
-    int below = e->price[k] < rest(e, k);
-    double limit = below ? rest(e, k) : e->high[k], step = step_of(u, k, limit - e->price[k]);
+    int below = e->price[k] < ck_exact_rest(e, k);
+    double limit = below ? ck_exact_rest(e, k) : e->high[k];
+    double step = step_of(u, k, limit - e->price[k]);
     int64_t need = lack(e, k), n = collect(u, k, limit - (below ? 0 : step));
     int64_t take = n < need ? n : need;
     if (take > 0 && take < n)

@@ -147,15 +147,23 @@ static struct exchange buy(const struct ck_exact *e, int64_t k)
     return (struct exchange){e->high[k], &e->fake[k], PLENTY};
 }
 
+double ck_exact_crowd_value(const struct ck_exact *e, int64_t i)
+{
+    const float *score = e->crowd_score + i * e->k;
+    double best = -INFINITY;
+    for (int64_t k = 0; k < e->k; k++)
+        best = fmax(best, (double)score[k] + e->price[k]);
+    return best;
+}
+
 /* All points of crowd i that are not in a best cluster go to one. */
 static void gather_crowd(struct ck_exact *e, int64_t i)
 {
     const float *score = e->crowd_score + i * e->k;
     int64_t *given = e->given + i * e->k, best = 0;
-    for (int64_t k = 1; k < e->k; k++)
-        if ((double)score[k] + e->price[k] > (double)score[best] + e->price[best])
-            best = k;
-    double value = (double)score[best] + e->price[best];
+    double value = ck_exact_crowd_value(e, i);
+    while ((double)score[best] + e->price[best] < value)
+        best++;
     for (int64_t k = 0; k < e->k; k++)
         if ((double)score[k] + e->price[k] < value) {
             given[best] += given[k];

@@ -92,6 +92,8 @@ int ck_exact_poll(struct ck_exact *e);
 double ck_exact_rest(const struct ck_exact *e, int64_t k);
 /* Points that cluster k may have above min_size. */
 int64_t ck_exact_room_above(const struct ck_exact *e, int64_t k);
+/* The best value of the points of crowd i at the present prices. */
+double ck_exact_crowd_value(const struct ck_exact *e, int64_t i);
 /* Is the price of k at the upper (1) or lower (-1) edge of the box? */
 int ck_exact_at_edge(const struct ck_exact *e, int64_t k);
 /* Is any price at an edge? */

@@ -130,9 +130,7 @@ static double share_crowd(struct newton *t, int64_t i)
     const struct ck_exact *e = t->e;
     const float *score = e->crowd_score + i * e->k;
     const double far = 40;
-    double *part = t->part_of + i * e->k, best = -INFINITY, sum = 0;
-    for (int64_t k = 0; k < e->k; k++)
-        best = fmax(best, (double)score[k] + e->price[k]);
+    double *part = t->part_of + i * e->k, best = ck_exact_crowd_value(e, i), sum = 0;
     for (int64_t k = 0; k < e->k; k++) {
         double behind = (best - (double)score[k] - e->price[k]) / t->scale;
         part[k] = behind < far ? exp(-behind) : 0;

@@ -135,6 +135,12 @@ struct ck_repair_misfit ck_repair_misfit(const struct ck_repair *r, const int64_
     return m;
 }
 
+int64_t ck_repair_off_bounds(const struct ck_repair *r, const int64_t *size)
+{
+    struct ck_repair_misfit m = ck_repair_misfit(r, size);
+    return m.missing + m.surplus;
+}
+
 void ck_repair_count_violations(struct ck_repair *r)
 {
     struct ck_repair_misfit m = ck_repair_misfit(r, r->size);
@@ -185,9 +191,9 @@ double ck_repair_choice_primal(const struct ck_repair_scan *p)
 static int64_t misfit(struct ck_repair_scan *p, struct ck_exact *e)
 {
     ck_crowds_divide(p, e, SMALLEST * p->r->scan->longest);
-    struct ck_repair_misfit m = ck_repair_misfit(p->r, e->size);
+    int64_t off = ck_repair_off_bounds(p->r, e->size);
     ck_crowds_take_back(p, e);
-    return m.missing + m.surplus;
+    return off;
 }
 
 /* Newton's method brings the prices so near that few rows have a choice around them: the exact

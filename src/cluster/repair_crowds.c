@@ -25,6 +25,7 @@ enum {
     BYTES = 1 << 28,   /* memory for crowds, */
     EACH = 20,         /* of a crowd and a center: score, parts, rows given */
     ROUND_CHUNKS = 64, /* between two progress reports */
+    SCORES = 4096,     /* that a thread computes at a time */
 };
 
 /* ---- the crowds ---- */
@@ -119,6 +120,43 @@ static int reserve(struct ck_repair_scan *p)
     c->given = ck_calloc_array(n, k * sizeof *c->given);
     return c->of && c->count && c->scaled && c->score && c->nearest && c->given ? COKE_OK
                                                                                 : COKE_ENOMEM;
+}
+
+struct scoring {
+    struct ck_repair_scan *p;
+    int64_t first; /* part of this round */
+};
+
+static void score_part(void *arg, int64_t at, int worker)
+{
+    (void)worker;
+    const struct scoring *s = arg;
+    const struct ck_repair *r = s->p->r;
+    struct ck_crowds *c = &s->p->crowds;
+    int64_t first = (s->first + at) * SCORES, end = first + SCORES;
+    end = end < c->n * r->k ? end : c->n * r->k;
+    for (int64_t i = first; i < end; i++)
+        c->score[i] =
+            ck_assigner_score(r->assigner, c->x + i / r->k * r->scan->ld, i % r->k);
+}
+
+/* The scores with all centers. */
+static int score_crowds(struct ck_repair_scan *p)
+{
+    struct ck_crowds *c = &p->crowds;
+    struct scoring s = {.p = p};
+    int64_t k = p->r->k, parts = (c->n * k + SCORES - 1) / SCORES;
+    for (; s.first < parts; s.first += ROUND_CHUNKS) {
+        int64_t left = parts - s.first;
+        ck_parallel(left < ROUND_CHUNKS ? left : ROUND_CHUNKS, score_part, &s);
+        CK_RETURN_IF(ck_repair_scan_report(p->r, "repair", 0, 0));
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        c->nearest[i] = -INFINITY;
+        for (int64_t l = 0; l < k; l++)
+            c->nearest[i] = fmaxf(c->nearest[i], c->score[i * k + l]);
+    }
+    return COKE_OK;
 }
 
 /* ---- their rows ---- */
@@ -258,14 +296,7 @@ int ck_crowds_find(struct ck_repair_scan *p, double near)
     if (c->n == 0)
         return COKE_OK;
     CK_RETURN_IF(reserve(p));
-    for (int64_t i = 0; i < c->n; i++) {
-        c->nearest[i] = -INFINITY;
-        for (int64_t k = 0; k < r->k; k++) {
-            float score = ck_assigner_score(r->assigner, c->x + i * r->scan->ld, k);
-            c->score[i * r->k + k] = score;
-            c->nearest[i] = fmaxf(c->nearest[i], score);
-        }
-    }
+    CK_RETURN_IF(score_crowds(p));
     p->r->scans += 1;
     return join_rows(p);
 }
@@ -361,14 +392,14 @@ static void shift_rows(struct shift *s, int64_t (*keep)(const struct ck_exact *,
     }
 }
 
-/* Parts by the function of ck_newton_run on the scale T, rounded so that they sum to `count`. */
-static void round_parts(const struct ck_exact *e, const float *score, double T, double count,
+/* Parts of crowd i, of `count` rows, by the function of ck_newton_run on the scale T, rounded so
+ * that they sum to `count`. */
+static void round_parts(const struct ck_exact *e, int64_t i, double T, double count,
                         int64_t *given)
 {
-    double best = -INFINITY, sum = 0, until = 0;
+    const float *score = e->crowd_score + i * e->k;
+    double best = ck_exact_crowd_value(e, i), sum = 0, until = 0;
     int64_t before = 0, last = 0;
-    for (int64_t k = 0; k < e->k; k++)
-        best = fmax(best, (double)score[k] + e->price[k]);
     for (int64_t k = 0; k < e->k; k++)
         sum += exp(((double)score[k] + e->price[k] - best) / T);
     for (int64_t k = 0; k < e->k; k++) {
@@ -405,16 +436,13 @@ void ck_crowds_divide(struct ck_repair_scan *p, struct ck_exact *e, double scale
     const double far = 16; /* behind the best, a cluster gets one row of ten million */
     for (int64_t i = 0; i < c->n; i++) {
         int64_t *given = c->given + i * e->k;
-        const float *score = c->score + i * e->k;
-        round_parts(e, score, scale, c->count[i], given);
+        round_parts(e, i, scale, c->count[i], given);
         for (int64_t k = 0; k < e->k; k++)
             e->size[k] += given[k];
     }
     for (int64_t i = 0; i < c->n; i++) {
-        struct shift s = {e, c->score + i * e->k, c->given + i * e->k, -INFINITY};
-        for (int64_t k = 0; k < e->k; k++)
-            s.worst = fmax(s.worst, (double)s.score[k] + e->price[k]);
-        s.worst -= far * scale;
+        struct shift s = {e, c->score + i * e->k, c->given + i * e->k,
+                          ck_exact_crowd_value(e, i) - far * scale};
         shift_rows(&s, most_rows, least_rows);
         shift_rows(&s, no_less, least_rows);
         shift_rows(&s, most_rows, most_rows);
@@ -437,9 +465,7 @@ double ck_crowds_excess(const struct ck_repair_scan *p, const struct ck_exact *e
     double sum = c->apart;
     for (int64_t i = 0; i < c->n; i++) {
         const float *score = c->score + i * e->k;
-        double best = -INFINITY;
-        for (int64_t k = 0; k < e->k; k++)
-            best = fmax(best, (double)score[k] + e->price[k]);
+        double best = ck_exact_crowd_value(e, i);
         for (int64_t k = 0; k < e->k; k++)
             sum += (double)c->given[i * e->k + k] * (best - (double)score[k] - e->price[k]);
     }

@@ -34,10 +34,9 @@ static double missing(const struct ck_repair *r)
     int64_t all = 0;
     if (!r->expected)
         return 1;
-    struct ck_repair_misfit m = ck_repair_misfit(r, r->expected);
     for (int64_t k = 0; k < r->k; k++)
         all += r->min_size[k];
-    return (double)(m.missing + m.surplus) / fmax(1, (double)all);
+    return (double)ck_repair_off_bounds(r, r->expected) / fmax(1, (double)all);
 }
 
 /* Crowds are taken out. Copies that are not in one remain. */
@@ -97,12 +96,6 @@ static double choices(const struct ck_repair_scan *p, int first)
     return fmin(wanted, fmax(1.2, bytes / ARC_BYTES / n));
 }
 
-static int64_t violations(const struct ck_repair *r)
-{
-    struct ck_repair_misfit m = ck_repair_misfit(r, r->size);
-    return m.missing + m.surplus;
-}
-
 /* Products of one scan. */
 static double scan_cost(const struct ck_repair *r)
 {
@@ -135,19 +128,12 @@ static double dual_of_scan(const struct ck_repair_scan *p)
     return dual;
 }
 
-/* Rows by which the labels of e are off their bounds. */
-static int64_t misfit(const struct ck_repair *r, const struct ck_exact *e)
-{
-    struct ck_repair_misfit m = ck_repair_misfit(r, e->size);
-    return m.missing + m.surplus;
-}
-
 /* The exact solution on the lists from labels that are nearly right, in boxes that become wider
  * until it lies inside. With slack in the bounds a price at an edge stays there. */
 static int solve_nearby(struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     const double few = 0.02, margin = (double)p->margin;
-    int try = (double)misfit(p->r, e) <= few * (double)p->r->total &&
+    int try = (double)ck_repair_off_bounds(p->r, e->size) <= few * (double)p->r->total &&
               (ck_repair_is_tight(p->r) || !ck_exact_at_edges(e));
     for (double width = margin / NARROW; try && width < margin && !*inside; width *= 4)
         CK_RETURN_IF(ck_exact_solve_narrow(e, width, inside));
@@ -159,7 +145,8 @@ static int solve_nearby(struct ck_repair_scan *p, struct ck_exact *e, int *insid
 static int solve_at_once(const struct ck_repair_scan *p, struct ck_exact *e, int *inside)
 {
     const double few = 0.004;
-    if (p->crowds.n || (double)violations(p->r) > few * (double)p->r->total)
+    const struct ck_repair *r = p->r;
+    if (p->crowds.n || (double)ck_repair_off_bounds(r, r->size) > few * (double)r->total)
         return COKE_OK;
     ck_exact_take_labels(e);
     return ck_exact_solve_narrow(e, (double)p->margin / NARROW, inside);
@@ -169,7 +156,7 @@ static int solve_at_once(const struct ck_repair_scan *p, struct ck_exact *e, int
  * wide, because the prices of the clusters that lack rows are at an edge of the box. */
 static int fill_suffices(const struct ck_repair_scan *p, const struct ck_exact *e)
 {
-    double loss = (double)misfit(p->r, e) * (double)p->margin;
+    double loss = (double)ck_repair_off_bounds(p->r, e->size) * (double)p->margin;
     return loss <= p->r->tolerance * ck_repair_total(p->r);
 }
 
@@ -178,7 +165,7 @@ static int fill_suffices(const struct ck_repair_scan *p, const struct ck_exact *
 static double fill_loss(const struct ck_repair *r, double dual)
 {
     double each = 0.15 * r->scan->longest;
-    return fmax((double)violations(r) * each, 2 * (r->primal - dual));
+    return fmax((double)ck_repair_off_bounds(r, r->size) * each, 2 * (r->primal - dual));
 }
 
 /* The row that costs least to bring from another cluster with rows to spare into k, of those that
@@ -271,7 +258,7 @@ static int solve_lists(struct ck_repair_scan *p, struct ck_exact *e, struct proo
 static int scan_suffices(const struct ck_repair_scan *p, double dual)
 {
     const struct ck_repair *r = p->r;
-    return !p->crowds.n && violations(r) == 0 &&
+    return !p->crowds.n && ck_repair_off_bounds(r, r->size) == 0 &&
            dual - r->primal <= r->tolerance * ck_repair_total(r);
 }
 
@@ -311,7 +298,7 @@ static int next_prices(struct ck_repair_scan *p, struct ck_exact *e, struct trus
 {
     const double fine = 1.0 / 256; /* of a margin: the next scan changes more than that */
     const double less = 0.6, more = p->crowds.n ? 1.2 : 1.4, worse = p->crowds.n ? 1 : 1.5;
-    double off = p->crowds.n ? t->scan_dual : (double)violations(p->r);
+    double off = p->crowds.n ? t->scan_dual : (double)ck_repair_off_bounds(p->r, p->r->size);
     if (!by_newton(p)) {
         ck_repair_move_box(p, e);
         return COKE_OK;
@@ -360,7 +347,7 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
             break;
         }
         if (!last && by_newton(p) && !p->crowds.n &&
-            (double)violations(r) > near * (double)r->total) {
+            (double)ck_repair_off_bounds(r, r->size) > near * (double)r->total) {
             keep_lower(r, best, dual_of_scan(p));
             ck_repair_load_solver(p, e);
         } else {
@@ -368,14 +355,14 @@ static int run_rounds(struct ck_repair_scan *p, struct ck_exact *e, struct proof
             /* what rows of a crowd are apart, no other scan will improve */
             double left = p->crowds.n ? fill_loss(r, best->dual) - p->crowds.apart : 0;
             int reached = best->dual - r->primal + left <= r->tolerance * ck_repair_total(r);
-            if (last || (reached && (p->crowds.n || !violations(r))))
+            if (last || (reached && (p->crowds.n || !ck_repair_off_bounds(r, r->size))))
                 break;
         }
         CK_RETURN_IF(next_prices(p, e, &trust, best));
         memset(p->calm, 0, (size_t)r->k);
     }
     double left = r->tolerance * ck_repair_total(r) - (best->dual - r->primal);
-    return violations(r) ? ck_repair_fill(p, left) : COKE_OK;
+    return ck_repair_off_bounds(r, r->size) ? ck_repair_fill(p, left) : COKE_OK;
 }
 
 int ck_repair_near(struct ck_repair_scan *p, struct ck_exact *e)

@@ -189,6 +189,8 @@ struct ck_repair_misfit {
     int64_t below, above, missing, surplus;
 };
 struct ck_repair_misfit ck_repair_misfit(const struct ck_repair *r, const int64_t *size);
+/* Rows by which these sizes [k] are off their bounds. */
+int64_t ck_repair_off_bounds(const struct ck_repair *r, const int64_t *size);
 /* Sets r->below, above and missing from r->size. */
 void ck_repair_count_violations(struct ck_repair *r);
 
