@@ -205,7 +205,7 @@ static int64_t plan_moves(struct fill *f, struct move *move, int64_t n, double *
     return planned;
 }
 
-/* x: scratch [ld]. */
+/* Reads the row: x is scratch [ld]. */
 static int make_move(struct fill *f, const struct move *m, float *x)
 {
     struct ck_repair *r = f->p->r;
@@ -227,6 +227,7 @@ static int make_move(struct fill *f, const struct move *m, float *x)
  * if they do, or few of them go anywhere, all rows take part from the next round on. */
 static int make_moves(struct fill *f, int64_t missing)
 {
+    enum { BETWEEN_REPORTS = 256 }; /* rows from a disk take milliseconds */
     int64_t n = 0, rows = f->p->r->scan->rows->n;
     double loss;
     int rc = COKE_ENOMEM;
@@ -248,8 +249,11 @@ static int make_moves(struct fill *f, int64_t missing)
     if (2 * n < missing)
         f->fraction = 1;
     f->allowed -= loss;
-    for (int64_t i = 0; i < n && !rc; i++)
-        rc = make_move(f, &move[i], f->p->worker[0].x);
+    for (int64_t i = 0; i < n; i++) {
+        CK_TRY(make_move(f, &move[i], f->p->worker[0].x));
+        if (i % BETWEEN_REPORTS == BETWEEN_REPORTS - 1)
+            CK_TRY(ck_repair_scan_report(f->p->r, "repair", 0, 0));
+    }
 done:
     ck_free(start);
     ck_free(move);

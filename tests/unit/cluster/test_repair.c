@@ -872,6 +872,26 @@ static int stop_later(void *user, const struct coke_progress *p)
     return ++t->calls >= t->last;
 }
 
+/* Rows that move are read one by one: reports come in between. */
+static void many_moves_are_reported(void **state)
+{
+    (void)state;
+    const double none = 0;
+    struct patience t = {.last = 1 << 30};
+    const struct coke_callbacks callbacks = {
+        .size = sizeof callbacks, .user = &t, .progress = stop_later};
+    struct problem p = make(4000, 2, 6, 8);
+    assert_ok(run(&p, 0));
+    int64_t small = p.size[0] < p.size[1] ? 0 : 1;
+    p.min_size[small] = p.size[small] + 1500;
+    p.allow = &none;
+    p.callbacks = &callbacks;
+    assert_ok(run(&p, 0));
+    assert_int_equal(p.size[small], p.min_size[small]);
+    assert_true(t.calls >= 1500 / 256 + 2);
+    drop(&p);
+}
+
 /* Whichever report the caller stops at, in both modes; reports come from every phase. */
 static void it_stops_at_any_report(void **state)
 {
@@ -921,6 +941,7 @@ int main(void)
         cmocka_unit_test(large_crowds_are_proven),
         cmocka_unit_test(near_copies_are_told_apart),
         cmocka_unit_test(crowds_survive_failed_allocations),
+        cmocka_unit_test(many_moves_are_reported),
         cmocka_unit_test(it_stops_at_any_report),
         cmocka_unit_test(a_caller_can_stop_it),
     };
