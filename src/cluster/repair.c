@@ -229,8 +229,8 @@ static int move_on(struct ck_repair_scan *p, struct ck_exact *e)
 }
 
 /* Near copies in one crowd only lead to prices, at which the next scan tells them apart; crowds of
- * equal rows remain. The prices are those of Newton's method, in the midst of all that suit: the
- * exact solver's are at an end, where near copies cannot move without others. */
+ * equal rows remain. The prices are those of Newton's method, in the middle of the optimal range:
+ * the exact solver's are at its end, where no near copy can move without others. */
 static int tell_apart(struct ck_repair_scan *p, struct ck_exact *e)
 {
     p->trust = TRUST * (double)p->margin;

@@ -43,14 +43,15 @@ void ck_crowds_load(struct ck_repair_scan *p, struct ck_exact *e);
  * that sizes come within their bounds; scale: the last one of ck_newton_run. The rows then count as
  * rows without a choice. */
 void ck_crowds_divide(struct ck_repair_scan *p, struct ck_exact *e, double scale);
-/* Counts rows as they were given to clusters by the exact solver as rows without a choice. */
+/* From now on the rows, in the clusters that the exact solver gave them to, count as rows without a
+ * choice. */
 void ck_crowds_give(struct ck_repair_scan *p, struct ck_exact *e);
-/* Takes either back, for other prices. */
+/* Undoes either of these, for other prices. */
 void ck_crowds_take_back(struct ck_repair_scan *p, struct ck_exact *e);
 /* The sum of the scores of the crowds' rows as they are given to clusters. */
 double ck_crowds_primal(const struct ck_repair_scan *p);
-/* What the best values of the crowds' rows at the prices of e exceed those of their clusters by, or
- * more. */
+/* An upper bound of the sum, over the rows of crowds, of the best value at the prices of e less the
+ * value in the cluster that the row is given to. */
 double ck_crowds_excess(const struct ck_repair_scan *p, const struct ck_exact *e);
 /* Labels the rows as divided; from now on p->r has the sums of the rows themselves. */
 int ck_crowds_settle(struct ck_repair_scan *p);

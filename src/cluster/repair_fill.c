@@ -3,9 +3,9 @@
  * A scan finds, for the rows of clusters that can give, the cheapest cluster that takes. Of the
  * rows that come to a cluster this way its cheapest ones are candidates; they move in order of
  * their cost, as long as both clusters allow it. Clusters that are still short take part in the
- * next round alone. Where few rows must move, rounds begin with a sample, which has rows that are
- * cheap enough if the gap stays within the tolerance. Moves are ordered by (cost, row), so that
- * they depend neither on the team nor on the processes. */
+ * next round alone. Where few rows must move, rounds begin with a sample, whose cheapest rows
+ * suffice if the gap stays within the tolerance. Moves are ordered by (cost, row), so that they
+ * depend neither on the team nor on the processes. */
 #include "cluster/repair_scan.h"
 #include "core/error.h"
 #include "core/mem.h"

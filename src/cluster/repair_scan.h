@@ -120,9 +120,9 @@ int ck_repair_scan_lead(struct ck_repair_scan *p, double *lead);
 /* Labels the rows at r->price and merges the rows with a choice. Sets sizes and sums in r. */
 int ck_repair_scan_run(struct ck_repair_scan *p);
 /* After the last scan: completes r->nearest by the rows whose nearest center is far behind their
- * label at the prices of the scan, and counts r->off. Rows of crowds that are only nearly equal have
- * labels in no order: if there are any, rows first move to their nearest centers as far as the
- * bounds allow. */
+ * label at the prices of the scan, and counts r->off. Rows of crowds that are only nearly equal
+ * have labels in no order: if there are any, rows first move to their nearest centers as far as
+ * the bounds allow. */
 int ck_repair_scan_nearest(struct ck_repair_scan *p);
 
 /* Sum over the rows whose lists were cut of their best values at r->price. */

@@ -36,7 +36,8 @@ static const double epsilon = 1e-7;
 enum { STREAK = 3, CHANCE_STREAK = 5 };
 /* Epochs of fewer than FEW_STEPS steps say nothing about predictions before EARLY_STEPS of them. */
 enum { FEW_STEPS = 5, EARLY_STEPS = 100 };
-/* So many predictions tell what is right from guesses; where an epoch has fewer, several count. */
+/* Predictions needed to tell learning from guessing. Shorter epochs are averaged until they have
+ * as many. */
 static const double enough = 200;
 
 const char *ck_alarm_name(enum ck_alarm a)
@@ -205,7 +206,8 @@ static int64_t last_early(const struct ck_health_facts *f)
     return few > f->warmup ? few : f->warmup;
 }
 
-/* Are more predictions right than guesses would be, over so many epochs as it takes to know? */
+/* Are more predictions right than guesses would be? Averaged over as many epochs as `enough`
+ * predictions take. */
 static int is_right(struct ck_head_streaks *s, const struct ck_epoch_report *r, int h)
 {
     double images = fmax((double)r->images, 1);

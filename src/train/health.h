@@ -21,8 +21,8 @@ const char *ck_alarm_name(enum ck_alarm a);
 /* Epochs in a row in which a head looked bad. */
 struct ck_head_streaks {
     int giant, empty, duplicates, duals, chance;
-    double right, guess; /* parts of the recent predictions that were, and would be, right */
-    int64_t seen;        /* epochs that these are from */
+    double right, guess; /* fractions of recent predictions that were right, and of lucky guesses */
+    int64_t seen;        /* epochs in these averages */
 };
 
 struct ck_health_facts;
