@@ -45,6 +45,15 @@ static const struct foreign {
      "max(s.loadmat('%s').values(),key=n.size)"},
 };
 
+/* In place of CSV where the first line names the columns. */
+static const struct foreign named_csv = {
+    "CSV with a heading",
+    NULL,
+    {".csv"},
+    "pandas as p",
+    "p.read_csv('%s').select_dtypes('number').to_numpy('f4')",
+};
+
 struct peek {
     const struct ck_part *part;
     unsigned char head[8];
@@ -57,6 +66,14 @@ static int peek(void *arg)
     size_t n = q->part->map.size;
     memcpy(q->head, q->part->map.data, n < sizeof q->head ? n : sizeof q->head);
     return COKE_OK;
+}
+
+/* Names of columns begin with a letter, a quotation mark or the mark of UTF-8. */
+static int has_heading(const unsigned char *head)
+{
+    unsigned char first = head[0];
+    return (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '"' ||
+           first == '_' || first >= 0x80;
 }
 
 static int is_foreign(const struct foreign *f, const char *path, const unsigned char *head)
@@ -95,6 +112,8 @@ int ck_part_fail_foreign(const struct ck_part *p)
         return ck_fail_prefix(rc, "%s: ", p->name);
     if (q.head[0] == 0x1f && q.head[1] == 0x8b)
         return ck_fail(COKE_EFORMAT, "%s: compressed; gunzip it first", p->name);
+    if (is_foreign(&named_csv, p->path, q.head) && has_heading(q.head))
+        return fail_convert(p, &named_csv);
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (is_foreign(&foreign[i], p->path, q.head))
             return fail_convert(p, &foreign[i]);

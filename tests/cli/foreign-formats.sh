@@ -2,13 +2,14 @@
 # Other formats are refused with the line that converts them.
 py <<'P'
 np.savetxt("x.csv", vectors(), delimiter=",")
+np.savetxt("named.csv", vectors(), delimiter=",", header="a,b,c", comments="")
 open("x.parquet", "wb").write(b"PAR1....")
 open("x.pkl", "wb").write(b"\x80\x04N.")
 open("x.pt", "wb").write(b"\x80\x02N.")
 open("it's.feather", "wb").write(b"ARROW1..")
 open("x.what", "wb").write(b"????????")
 P
-for name in x.csv x.parquet x.pkl x.pt "it's.feather" x.what; do
+for name in x.csv named.csv x.parquet x.pkl x.pt "it's.feather" x.what; do
     coke cluster "$name" -k 6 -o out -q
     [ $? = 3 ] || echo "$name: not 3"
 done
