@@ -15,7 +15,8 @@ IMAGES = "synthetic:n=16,size=32"
 SMALL = ("--epochs 2 --warmup 0 --batch 8 --size 16 --width 0.0625 --arch resnet18 --monitor 0 "
          "--save-epochs 0 --threads 1 -q")
 # Given only to presets that set them.
-LESS = {"k": "2", "stage": "1", "queue": "16", "prototypes": "8", "views": "3"}
+LESS = {"k": "2", "stage": "1", "queue": "16", "prototypes": "8", "views": "3",
+        "size-schedule": "12,16"}
 
 
 def output(coke, *words):
