@@ -55,7 +55,8 @@ static int reserve_nodes(struct ck_exact *e)
     e->moves = ck_calloc_array(nodes, sizeof *e->moves);
     e->state = ck_calloc_array(nodes, sizeof *e->state);
     e->seen = ck_calloc_array(nodes, sizeof *e->seen);
-    int ok = e->excess && e->node_price && e->dist && e->next && e->moves && e->state && e->seen;
+    int ok =
+        e->excess && e->node_price && e->dist && e->next && e->moves && e->state && e->seen;
     e->nodes = ok ? (int64_t)nodes : 0;
     return ok ? COKE_OK : COKE_ENOMEM;
 }

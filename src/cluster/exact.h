@@ -40,7 +40,7 @@ struct ck_exact {
     int64_t crowds;
     const double *crowd;      /* [crowds] points; for ck_newton_run */
     const float *crowd_score; /* [crowds][k] */
-    int64_t *given;           /* [crowds][k] points by cluster; for ck_exact_solve, in and out */
+    int64_t *given; /* [crowds][k] points by cluster; for ck_exact_solve, in and out */
 
     /* Nodes are the clusters, then the pool, which takes the members above min_size, then the
      * crowds, through which their points pass from cluster to cluster. At the edges of the box the
@@ -55,9 +55,9 @@ struct ck_exact {
     double *node_price; /* [nodes]; of a crowd: its best value */
     double *dist;       /* [nodes] */
     int32_t *next;      /* [nodes] next node on the path to the one with a deficit */
-    int64_t *moves;     /* [nodes] arc of a point that moves, -1 = flow of the pool or a crowd */
-    uint8_t *state;     /* [nodes] */
-    int32_t *seen;      /* [nodes] nodes with a finite distance */
+    int64_t *moves; /* [nodes] arc of a point that moves, -1 = flow of the pool or a crowd */
+    uint8_t *state; /* [nodes] */
+    int32_t *seen;  /* [nodes] nodes with a finite distance */
     int64_t nseen;
     struct ck_heap_item *heap;
     int64_t nheap, room;

@@ -136,8 +136,7 @@ static void score_part(void *arg, int64_t at, int worker)
     int64_t first = (s->first + at) * SCORES, end = first + SCORES;
     end = end < c->n * r->k ? end : c->n * r->k;
     for (int64_t i = first; i < end; i++)
-        c->score[i] =
-            ck_assigner_score(r->assigner, c->x + i / r->k * r->scan->ld, i % r->k);
+        c->score[i] = ck_assigner_score(r->assigner, c->x + i / r->k * r->scan->ld, i % r->k);
 }
 
 /* The scores with all centers. */

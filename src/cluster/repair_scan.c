@@ -448,8 +448,8 @@ static int move_to_nearest(struct ck_repair_scan *p, int64_t rows)
 {
     size_t n = (size_t)p->r->scan->rows->n;
     struct ck_repair_wish w = {.nearest = ck_alloc_array(n, sizeof *w.nearest),
-                                 .best = ck_calloc_array(n, sizeof *w.best),
-                                 .own = ck_calloc_array(n, sizeof *w.own)};
+                               .best = ck_calloc_array(n, sizeof *w.best),
+                               .own = ck_calloc_array(n, sizeof *w.own)};
     int rc = COKE_OK;
     if (!w.nearest || !w.best || !w.own)
         CK_LEAVE(COKE_ENOMEM);

@@ -90,9 +90,9 @@ struct ck_repair_scan {
     float *look;           /* [k] how far behind their best rows search for the nearest */
     float *push;           /* [k] last step of the box, signed */
     float lowest;          /* lowest of bias */
-    float guide;   /* margin of the lists that led to prices for near copies; 0 = none did */
+    float guide;    /* margin of the lists that led to prices for near copies; 0 = none did */
     int full_scans; /* since then */
-    int copies;                   /* many rows are copies of others */
+    int copies;     /* many rows are copies of others */
     struct ck_crowds crowds;      /* except these */
     struct ck_repair_wish *wish;  /* of the marked rows of a scan, or NULL */
     double trust;                 /* how far prices may move from one scan to the next */

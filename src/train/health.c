@@ -49,7 +49,19 @@ const char *ck_alarm_name(enum ck_alarm a)
 
 /* ---- advice ---- */
 
-enum option { RATIO, ETA, RATE, WARMUP, ALPHA, K, ZERO_RESIDUAL, VIEWS, RECIPE, IMAGES, OPTIONS };
+enum option {
+    RATIO,
+    ETA,
+    RATE,
+    WARMUP,
+    ALPHA,
+    K,
+    ZERO_RESIDUAL,
+    VIEWS,
+    RECIPE,
+    IMAGES,
+    OPTIONS
+};
 /* Entries of an alarm; those that a warning names. */
 enum { MAX_ADVICE = 5, NAMED = 2 };
 

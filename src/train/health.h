@@ -21,7 +21,7 @@ const char *ck_alarm_name(enum ck_alarm a);
 /* Epochs in a row in which a head looked bad. */
 struct ck_head_streaks {
     int giant, empty, duplicates, duals, chance;
-    double right, guess; /* fractions of recent predictions that were right, and of lucky guesses */
+    double right, guess; /* fractions of recent predictions: right, and right by luck */
     int64_t seen;        /* epochs in these averages */
 };
 
@@ -48,7 +48,7 @@ struct ck_health_facts {
     int64_t warmup; /* its last epoch: before, predictions at chance are normal */
     int64_t epochs;
     int views;
-    int64_t steps; /* per epoch */
+    int64_t steps;                    /* per epoch */
     const struct ck_train_options *o; /* borrowed */
 };
 

@@ -56,7 +56,7 @@
     "projector=mlp3 predictor=on temperature=0.2 alpha=1 beta=0.5 optimizer=sgd rate=0.2 "     \
     "warmup=2 "                                                                                \
     "batch=128 ratio=0.9 eta-mode=scaled update=epoch weight-decay=1e-4"
-/* The best features of few hours. */
+/* The best features that a few hours give. */
 #define SIMCLR_SMALL                                                                           \
     "method=simclr recipe=cifar-small embed-size=32 min-scale=0.1 arch=resnet18 stem=cifar "   \
     "projector=1024-bn-relu-128 predictor=off temperature=0.2 optimizer=sgd rate=0.2 "         \

@@ -11,8 +11,8 @@ struct problem {
     int64_t *min_size, *max_size; /* most NULL = none */
     const double *weight;
     double tolerance;
-    int expect;           /* `size` has estimated sizes */
-    const double *allow;  /* fill what a plain scan left missing, or NULL */
+    int expect;          /* `size` has estimated sizes */
+    const double *allow; /* fill what a plain scan left missing, or NULL */
     const struct coke_callbacks *callbacks;
     const struct ck_kernels *kn;
     /* out */
@@ -613,7 +613,8 @@ static void crowds_fill_clusters_far_away(void **state)
         set_ratio(&p, ratio[c % 3]);
         if (most[c % 3] > 0)
             allow_at_most(&p, most[c % 3]);
-        p.tolerance = noisy ? 6e-4 : 1e-4; /* the noise is 5e-5 of rows far from their centers */
+        /* the noise is 5e-5 of rows far from their centers */
+        p.tolerance = noisy ? 6e-4 : 1e-4;
         check_near_on_teams(&p);
         drop(&p);
     }
